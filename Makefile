@@ -1,0 +1,43 @@
+# Makefile: builds and installs the extension with PGXS.
+#
+#   make [PG_CONFIG=/path/to/pg_config] && make install && make installcheck
+#
+# The core alone is built and tested with CMake (CMakeLists.txt). The version stands in streambloom.control.
+
+EXTENSION := streambloom
+EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" streambloom.control)
+
+MODULE_big := streambloom
+OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*.cpp))) $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c)))
+DATA := $(wildcard sql/updates/streambloom--*.sql)
+DATA_built := streambloom--$(EXTVERSION).sql
+
+PG_CPPFLAGS := -Isrc/core
+PG_CFLAGS := -fvisibility=hidden -Wno-declaration-after-statement
+PG_CXXFLAGS := -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
+
+# All of sql/*.sql, in this order: setup makes the extension, the others each stand alone.
+REGRESS := setup $(filter-out setup,$(sort $(notdir $(basename $(wildcard sql/*.sql)))))
+REGRESS_OPTS := --inputdir=. --outputdir=regress
+SHLIB_LINK := -lm
+EXTRA_CLEAN := regress streambloom--$(EXTVERSION).sql
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+
+# Without the clang that PostgreSQL was built with there is no bitcode for its JIT compiler; everything else works.
+BITCODE_CLANG := $(shell sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.global)
+ifeq ($(shell command -v $(firstword $(BITCODE_CLANG) no-clang)),)
+override with_llvm := no
+endif
+
+include $(PGXS)
+
+BITCODE_CXXFLAGS += $(PG_CXXFLAGS)
+
+streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloom.control
+	{ printf '%s\n' '\echo Use "CREATE EXTENSION streambloom" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
+
+# PGXS knows no dependencies on headers.
+$(filter src/pg/%,$(OBJS)): $(wildcard src/pg/*.h) src/core/streambloom.h
+$(filter src/core/%,$(OBJS)): $(wildcard src/core/*.hpp) src/core/streambloom.h

@@ -1,0 +1,164 @@
+-- bf.sql: the type bf (docs/bf.md)
+
+CREATE TYPE bf;
+
+CREATE FUNCTION bf_in(cstring) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bf_out(bf) RETURNS cstring AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bf_recv(internal) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bf_send(bf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- STORAGE external: the bits of a good filter do not compress, and only an uncompressed value can be read in slices.
+CREATE TYPE bf (
+	INPUT = bf_in,
+	OUTPUT = bf_out,
+	RECEIVE = bf_recv,
+	SEND = bf_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE bf IS 'Bloom filter: an item that was added is always found; others seldom';
+
+CREATE FUNCTION bf(bytea) RETURNS bf
+	AS 'MODULE_PATHNAME', 'bf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf(bytea) IS 'the bf that these bytes are, checked';
+CREATE FUNCTION bytea(bf) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bf_to_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bytea(bf) IS 'the stored bytes of a bf (docs/format.md)';
+CREATE CAST (bytea AS bf) WITH FUNCTION bf(bytea);
+CREATE CAST (bf AS bytea) WITH FUNCTION bytea(bf);
+
+CREATE FUNCTION bf_eq(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_eq(bf, bf) IS 'are the stored bytes the same?';
+CREATE FUNCTION bf_ne(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_ne(bf, bf) IS 'do the stored bytes differ?';
+CREATE OPERATOR = (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+COMMENT ON OPERATOR = (bf, bf) IS 'same filter, byte for byte';
+CREATE OPERATOR <> (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
+COMMENT ON OPERATOR <> (bf, bf) IS 'different filters';
+
+-- making and adding
+
+CREATE FUNCTION bf_empty(expected_items bigint DEFAULT 10000, fpr double precision DEFAULT 0.01) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (from 1 on) at this false-positive rate (0.000001 to 0.5)';
+
+CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; copies the filter: bf_add_all() is the way to add many';
+
+-- The operator for text beside the one for "any": without it "bf || text" would be as near to "anynonarray || text".
+-- The same C function: it sees through the cast and takes citext for citext.
+CREATE FUNCTION bf_add_text(filter bf, item text) RETURNS bf
+	AS 'MODULE_PATHNAME', 'bf_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_add_text(bf, text) IS 'implementation of the operator bf || text: use bf_add()';
+CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
+COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
+CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = text, FUNCTION = bf_add_text);
+COMMENT ON OPERATOR || (bf, text) IS 'add an item';
+
+CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements added that are not null';
+
+-- asking
+
+CREATE FUNCTION bf_contains(filter bf, item "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain';
+CREATE FUNCTION bf_contained(item "any", filter bf) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? false is certain';
+CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR @> (bf, "any") IS 'may hold the item';
+CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR <@ ("any", bf) IS 'may be in the filter';
+
+CREATE FUNCTION bf_contains_any(filter bf, items anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_contains_any(bf, anyarray) IS 'may the filter hold one of these items? nulls are skipped; false for an empty array';
+CREATE FUNCTION bf_contains_all(filter bf, items anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of these items? nulls are skipped; true for an empty array';
+
+-- combining
+
+CREATE FUNCTION bf_union(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both; sizes may differ by a power of two';
+CREATE FUNCTION bf_intersection(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items that are in both, and more falsely than one built from them';
+CREATE OPERATOR | (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_union, COMMUTATOR = |);
+COMMENT ON OPERATOR | (bf, bf) IS 'union';
+CREATE OPERATOR & (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_intersection, COMMUTATOR = &);
+COMMENT ON OPERATOR & (bf, bf) IS 'intersection';
+CREATE FUNCTION bf_fold(filter bf, fpr double precision DEFAULT NULL) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter folded by halves while this false-positive rate (its own if not given) still holds for its items';
+
+-- looking inside
+
+CREATE FUNCTION bf_cardinality(bf) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, from the fill; Infinity if every bit is set';
+CREATE FUNCTION bf_info(filter bf,
+		OUT item_kind text, OUT expected_items bigint, OUT false_positive_rate double precision, OUT hashes integer,
+		OUT bits bigint, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
+		OUT cardinality double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_info(bf) IS 'parameters, size, fill, rates and estimated number of items of a filter';
+CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integer, OUT lines bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
+COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have how many bits set';
+CREATE FUNCTION bf_sketch(bf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_sketch(bf) IS 'the filter in a line: items, fill, rate, and how full its lines are';
+
+-- aggregates
+
+CREATE FUNCTION bf_agg_add(internal, "any") RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION bf_agg_add(internal, "any", bigint) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION bf_agg_add(internal, "any", bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION bf_agg_final(internal) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION bf_agg_combine(internal, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION bf_agg_serialize(internal) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_agg_add(internal, "any") IS 'transition function of bf_agg';
+COMMENT ON FUNCTION bf_agg_add(internal, "any", bigint) IS 'transition function of bf_agg';
+COMMENT ON FUNCTION bf_agg_add(internal, "any", bigint, double precision) IS 'transition function of bf_agg';
+COMMENT ON FUNCTION bf_agg_final(internal) IS 'final function of bf_agg';
+COMMENT ON FUNCTION bf_agg_combine(internal, internal) IS 'combine function of bf_agg';
+COMMENT ON FUNCTION bf_agg_serialize(internal) IS 'serialize function of bf_agg';
+COMMENT ON FUNCTION bf_agg_deserialize(bytea, internal) IS 'deserialize function of bf_agg';
+
+CREATE AGGREGATE bf_agg("any") (
+	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = bf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null; sizes itself for a false-positive rate of 1 %';
+
+CREATE AGGREGATE bf_agg("any", bigint) (
+	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = bf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bf_agg("any", bigint) IS 'filter of the items, for this expected number of distinct items (null: sizes itself) at 1 %';
+
+CREATE AGGREGATE bf_agg("any", bigint, double precision) (
+	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = bf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items, for this expected number of distinct items (null: sizes itself) and false-positive rate';
+
+CREATE FUNCTION bf_union_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition and combine function of bf_union_agg';
+CREATE AGGREGATE bf_union_agg(bf) (SFUNC = bf_union_agg_add, STYPE = bf, COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters';
+
+CREATE FUNCTION bf_intersection_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_intersection_agg_add(bf, bf) IS 'transition and combine function of bf_intersection_agg';
+CREATE AGGREGATE bf_intersection_agg(bf) (SFUNC = bf_intersection_agg_add, STYPE = bf, COMBINEFUNC = bf_intersection_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE bf_intersection_agg(bf) IS 'a filter that holds the items that are in all filters';

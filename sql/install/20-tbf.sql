@@ -1,0 +1,186 @@
+-- tbf.sql: the type tbf (docs/tbf.md)
+
+CREATE TYPE tbf;
+
+CREATE FUNCTION tbf_in(cstring) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION tbf_out(tbf) RETURNS cstring AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION tbf_recv(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION tbf_send(tbf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- STORAGE external: the bits of a good filter do not compress, and only an uncompressed value can be read in slices.
+CREATE TYPE tbf (
+	INPUT = tbf_in,
+	OUTPUT = tbf_out,
+	RECEIVE = tbf_recv,
+	SEND = tbf_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE tbf IS 'Time-decaying Bloom filter: hit counts that fade with time and are never too small';
+
+CREATE FUNCTION tbf(bytea) RETURNS tbf
+	AS 'MODULE_PATHNAME', 'tbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf(bytea) IS 'the tbf that these bytes are, checked';
+CREATE FUNCTION bytea(tbf) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'tbf_to_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bytea(tbf) IS 'the stored bytes of a tbf (docs/format.md)';
+CREATE CAST (bytea AS tbf) WITH FUNCTION tbf(bytea);
+CREATE CAST (tbf AS bytea) WITH FUNCTION bytea(tbf);
+
+CREATE FUNCTION tbf_eq(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'are the stored bytes the same?';
+CREATE FUNCTION tbf_ne(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'do the stored bytes differ?';
+CREATE OPERATOR = (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+COMMENT ON OPERATOR = (tbf, tbf) IS 'same filter, byte for byte';
+CREATE OPERATOR <> (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
+COMMENT ON OPERATOR <> (tbf, tbf) IS 'different filters';
+
+-- making and adding
+
+CREATE FUNCTION tbf_empty(expected_items bigint DEFAULT 10000, fpr double precision DEFAULT 0.01,
+		half_life interval DEFAULT '7 days', epoch interval DEFAULT NULL) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval) IS 'an empty filter for this many distinct items, of which at most the share fpr is overcounted; half_life null: no decay; epoch: the step of the decay, half_life / 96 if not given';
+
+CREATE FUNCTION tbf_add(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
+		not_after timestamptz DEFAULT NULL) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); copies the filter: tbf_add_all() is the way to add many';
+CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
+		not_after timestamptz DEFAULT NULL) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element that is not null';
+
+-- asking
+
+CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life)';
+CREATE FUNCTION tbf_count_now(filter tbf, item "any") RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count_now(tbf, "any") IS 'implementation of the operator ->: use tbf_count()';
+CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count_now);
+COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
+CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, hits an epoch: (1 - lambda) * tbf_count() (Cheng et al., eq. 4)';
+
+CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not forgotten? false is certain';
+CREATE FUNCTION tbf_contained(item "any", filter tbf) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not forgotten? false is certain';
+CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR @> (tbf, "any") IS 'may hold hits of the item';
+CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR <@ ("any", tbf) IS 'may have hits in the filter';
+
+-- decaying and combining
+
+CREATE FUNCTION tbf_decay(filter tbf, at timestamptz DEFAULT now()) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: what has faded below half a unit is dropped and its space given back; the filter itself if there is nothing to do';
+CREATE FUNCTION tbf_merge(tbf, tbf) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge(tbf, tbf) IS 'the hits of both; half-life and epoch must be the same, sizes may differ by a power of two';
+CREATE OPERATOR + (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_merge, COMMUTATOR = +);
+COMMENT ON OPERATOR + (tbf, tbf) IS 'the hits of both';
+
+-- looking inside
+
+CREATE FUNCTION tbf_info(filter tbf,
+		OUT item_kind text, OUT half_life interval, OUT epoch interval, OUT expected_items bigint,
+		OUT false_positive_rate double precision, OUT hashes integer, OUT cells bigint, OUT layout text,
+		OUT cell_bits integer, OUT unit double precision, OUT bytes bigint, OUT base timestamptz, OUT newest timestamptz,
+		OUT slack double precision, OUT total double precision, OUT fill double precision,
+		OUT current_false_positive_rate double precision, OUT cardinality double precision)
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters, size, scale, fill and rates of a filter; slack and total are hits at the base';
+CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hits_to double precision, OUT cells bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
+COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold how many hits (at the base), by powers of two';
+CREATE FUNCTION tbf_sketch(tbf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter in a line: items, fill, and how many counters are small and large (logarithms)';
+
+-- aggregates
+
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf) IS 'transition function of tbf_merge_agg';
+CREATE FUNCTION tbf_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_final(internal) IS 'final function of tbf_agg and tbf_merge_agg';
+CREATE FUNCTION tbf_agg_combine(internal, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_combine(internal, internal) IS 'combine function of tbf_agg and tbf_merge_agg';
+CREATE FUNCTION tbf_agg_serialize(internal) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_agg and tbf_merge_agg';
+CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg and tbf_merge_agg';
+
+CREATE AGGREGATE tbf_agg("any", timestamptz) (
+	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz) IS 'decayed hit counts of the items that are not null; item, time: sizes itself, half-life of 7 days';
+
+CREATE AGGREGATE tbf_agg("any", timestamptz, double precision) (
+	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision) IS 'decayed hit counts of the items that are not null; item, time, weight (0 or more)';
+
+CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval) (
+	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life (null: no decay)';
+
+CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision) (
+	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life, expected number of distinct items (null: sizes itself), share of overcounted items (null: 1 %)';
+
+CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) (
+	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life, expected items, share of overcounted items, epoch, not_after: an error for hits after it (null: a day after the transaction began)';
+
+CREATE AGGREGATE tbf_agg("any", timestamptz, interval) (
+	SFUNC = tbf_agg_add_half_life, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval) IS 'decayed hit counts of the items that are not null; item, time, half-life (null: no decay)';
+
+CREATE AGGREGATE tbf_merge_agg(tbf) (
+	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_merge_agg(tbf) IS 'the hits of all filters';

@@ -1,0 +1,299 @@
+/*
+ * bf.cpp: the Bloom filter in lines of 512 bits. An item touches one line.
+ *
+ * The line is floor(hash * lines / 2^64), so that halving the number of lines unites neighbours: that is what folding
+ * and widening rest on. The cells come from the low 32 bits, multiplied by successive powers of the golden ratio
+ * (the probing of RocksDB's FastLocalBloom): nine top bits each, cheap in vector registers, and 2^32 patterns a
+ * line. Double hashing inside a line would have 2^18 patterns and a floor of 1.5e-4.
+ */
+#include "bits.hpp"
+#include "header.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace streambloom;
+
+static constexpr int line_bits = SB_BF_LINE * 8;
+static constexpr uint32_t golden = 0x9e3779b9u;
+
+/* ---------------------------------------------------------------- parameters */
+
+double sb_bf_best_load(double fpr, uint8_t *hashes) noexcept
+{
+	double best = 0;
+	*hashes = 1;
+	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		return 0;
+	for (int k = 1; k <= SB_BF_MAX_HASHES; k++)
+		if (double load = sb_blocked_load(line_bits, k, fpr); load > best)
+		{
+			best = load;
+			*hashes = static_cast<uint8_t>(k);
+		}
+	return best;
+}
+
+sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, bool power, sb_bf *out) noexcept
+{
+	if (items == 0 || !(load > 0))
+		return SB_OUT_OF_RANGE;
+
+	*out = {};
+	double needed = std::ceil(static_cast<double>(items) / load);
+	if (!(needed <= SB_BF_MAX_LINES))
+		return SB_TOO_LARGE;
+	auto lines = static_cast<uint64_t>(needed);
+	if (power)
+		lines = std::bit_ceil(lines);
+	else if (int extra = static_cast<int>(std::bit_width(lines)) - 9; extra > 0)
+		lines = shift_right_up(lines, static_cast<uint64_t>(extra)) << extra;
+	if (lines > SB_BF_MAX_LINES)
+		return SB_TOO_LARGE;
+	out->lines = static_cast<uint32_t>(lines);
+	out->hashes = hashes;
+	out->expected_items = power ? 0 : items;
+	out->fpr = fpr;
+	return SB_OK;
+}
+
+static sb_status plan(uint64_t items, double fpr, bool power, sb_bf *out)
+{
+	uint8_t hashes;
+	double load = sb_bf_best_load(fpr, &hashes);
+	return sb_bf_plan_for_load(items, fpr, hashes, load, power, out);
+}
+
+sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) noexcept
+{
+	return plan(items, fpr, false, out);
+}
+
+sb_status sb_bf_plan_power(uint64_t items, double fpr, sb_bf *out) noexcept
+{
+	return plan(items, fpr, true, out);
+}
+
+size_t sb_bf_size(const sb_bf *bf) noexcept
+{
+	return SB_BF_HEADER + static_cast<size_t>(bf->lines) * SB_BF_LINE;
+}
+
+/* -------------------------------------------------------------------- header */
+
+/*
+ *   offset size
+ *   40      4   lines
+ *   44      1   hashes
+ *   45      1   widened
+ *   46      2   zero
+ *   48      8   expected_items
+ *   56      8   fpr, IEEE 754
+ *   64          lines of 64 bytes; bit b of a line is bit b % 8 of byte b / 8
+ */
+void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(out);
+	encode_common(bytes, value_type::bf, 0, bf->kind);
+	store_le(bytes + 40, bf->lines);
+	bytes[44] = bf->hashes;
+	bytes[45] = bf->widened;
+	store_le(bytes + 46, uint16_t{0});
+	store_le(bytes + 48, bf->expected_items);
+	store_le(bytes + 56, std::bit_cast<uint64_t>(bf->fpr));
+}
+
+sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(data);
+	uint16_t flags;
+
+	*out = {};
+	if (sb_status status = decode_common(data, have, SB_BF_HEADER, value_type::bf, 0, &flags, &out->kind);
+		status != SB_OK)
+		return status;
+	out->lines = load_le<uint32_t>(bytes + 40);
+	out->hashes = bytes[44];
+	out->widened = bytes[45];
+	out->expected_items = load_le<uint64_t>(bytes + 48);
+	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 56));
+
+	if (out->lines == 0 || out->lines > SB_BF_MAX_LINES || out->hashes == 0 || out->hashes > SB_BF_MAX_HASHES ||
+		load_le<uint16_t>(bytes + 46) != 0 || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
+		out->widened > std::countr_zero(out->lines))
+		return SB_BAD_HEADER;
+	return total == sb_bf_size(out) ? SB_OK : SB_BAD_LENGTH;
+}
+
+/* --------------------------------------------------------------------- items */
+
+static size_t line_of(const sb_bf *bf, uint64_t hash)
+{
+	return static_cast<size_t>(multiply_high(hash, bf->lines)) * SB_BF_LINE;
+}
+
+size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
+{
+	return SB_BF_HEADER + line_of(bf, hash);
+}
+
+bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(line);
+	auto probe = static_cast<uint32_t>(hash);
+	for (int i = 0; i < hashes; i++, probe *= golden)
+		if ((bytes[probe >> 26] >> (probe >> 23 & 7) & 1) == 0)
+			return false;
+	return true;
+}
+
+void sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(lines) + line_of(bf, hash);
+	auto probe = static_cast<uint32_t>(hash);
+	for (int i = 0; i < bf->hashes; i++, probe *= golden)
+		bytes[probe >> 26] |= static_cast<unsigned char>(1u << (probe >> 23 & 7));
+}
+
+bool sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
+{
+	return sb_bf_line_contains(static_cast<const unsigned char *>(lines) + line_of(bf, hash), bf->hashes, hash);
+}
+
+/* ------------------------------------------------------ union, intersection, folding */
+
+sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) noexcept
+{
+	if (a->hashes != b->hashes)
+	{
+		*difference = {"hashes", static_cast<double>(a->hashes), static_cast<double>(b->hashes)};
+		return SB_DIFFERENT;
+	}
+	const sb_bf *small = a->lines <= b->lines ? a : b;
+	const sb_bf *large = a->lines <= b->lines ? b : a;
+	int halvings = doublings(small->lines, large->lines);
+	if (halvings < 0)
+	{
+		*difference = {"bytes", static_cast<double>(sb_bf_size(a)), static_cast<double>(sb_bf_size(b))};
+		return SB_DIFFERENT;
+	}
+	*out = *large;
+	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
+	out->expected_items = std::max(a->expected_items, b->expected_items);
+	out->fpr = std::fmax(a->fpr, b->fpr);
+	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));
+	return SB_OK;
+}
+
+/* Calls word(dst, src) for each 64-bit word of dst and the word of src that stands for it. */
+template <typename Word>
+static void combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, Word word)
+{
+	auto *to = static_cast<unsigned char *>(dst_lines);
+	const auto *from = static_cast<const unsigned char *>(src_lines);
+	int halvings = exact_log2(dst->lines / src->lines);
+	for (size_t line = 0; line < dst->lines; line++)
+		for (size_t i = 0; i < SB_BF_LINE; i += 8)
+		{
+			unsigned char *at = to + line * SB_BF_LINE + i;
+			store_le(at, word(load_le<uint64_t>(at), load_le<uint64_t>(from + (line >> halvings) * SB_BF_LINE + i)));
+		}
+}
+
+void sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+{
+	combine(dst, dst_lines, src, src_lines, [](uint64_t x, uint64_t y) { return x | y; });
+}
+
+void sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+{
+	combine(dst, dst_lines, src, src_lines, [](uint64_t x, uint64_t y) { return x & y; });
+}
+
+sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) noexcept
+{
+	if (halvings < 0 || halvings > std::countr_zero(bf->lines))
+		return SB_OUT_OF_RANGE;
+	auto *bytes = static_cast<unsigned char *>(lines);
+	size_t parts = size_t{1} << halvings;
+	uint32_t folded = bf->lines >> halvings;
+	for (size_t line = 0; line < folded; line++)
+		for (size_t i = 0; i < SB_BF_LINE; i += 8)
+		{
+			uint64_t word = 0;
+			for (size_t part = 0; part < parts; part++)
+				word |= load_le<uint64_t>(bytes + (line * parts + part) * SB_BF_LINE + i);
+			store_le(bytes + line * SB_BF_LINE + i, word);
+		}
+	bf->lines = folded;
+	bf->widened = static_cast<uint8_t>(std::max(0, bf->widened - halvings));
+	return SB_OK;
+}
+
+/* ------------------------------------------------------------------ measures */
+
+int sb_bf_line_bits(const void *line) noexcept
+{
+	int bits = 0;
+	for (size_t i = 0; i < SB_BF_LINE; i += 8)
+		bits += std::popcount(load_le<uint64_t>(static_cast<const unsigned char *>(line) + i));
+	return bits;
+}
+
+/*
+ * The estimated number of items from the lines united 2^halvings at a time: per united line ln(1 - fill) /
+ * (k ln(1 - 1/512)) items (Swamidass and Baldi 2007), from the mean fill of all. Negative if all bits are set.
+ */
+static double estimate_items(const sb_bf *bf, const unsigned char *bytes, int halvings)
+{
+	uint64_t set = 0;
+	size_t parts = size_t{1} << halvings;
+	size_t folded = bf->lines >> halvings;
+	for (size_t line = 0; line < folded; line++)
+		for (size_t i = 0; i < SB_BF_LINE; i += 8)
+		{
+			uint64_t word = 0;
+			for (size_t part = 0; part < parts; part++)
+				word |= load_le<uint64_t>(bytes + (line * parts + part) * SB_BF_LINE + i);
+			set += static_cast<uint64_t>(std::popcount(word));
+		}
+
+	/*
+	 * The mean fill under a Poisson load: 1 - exp(-load * (1 - (1 - 1/512)^k)).
+	 */
+	double bits = static_cast<double>(folded) * line_bits;
+	double empty = 1 - static_cast<double>(set) / bits;
+	if (empty <= 0)
+		return -1;
+	double covered = -std::expm1(bf->hashes * std::log1p(-1.0 / line_bits));
+	return static_cast<double>(folded) * (-std::log(empty) / covered);
+}
+
+void sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(lines);
+	double powers[line_bits + 1];
+	for (int bits = 0; bits <= line_bits; bits++)
+		powers[bits] = std::pow(static_cast<double>(bits) / line_bits, bf->hashes);
+
+	*out = {};
+	out->bits = static_cast<uint64_t>(bf->lines) * line_bits;
+	double sum = 0;
+	for (size_t line = 0; line < bf->lines; line++)
+	{
+		int bits = sb_bf_line_bits(bytes + line * SB_BF_LINE);
+		out->bits_set += static_cast<uint64_t>(bits);
+		sum += powers[bits];
+	}
+	out->fpr = sum / bf->lines;
+
+	/*
+	 * A widened part has each of its bits 2^j times: count at the size of the smallest part, where each item counts
+	 * once; where that is full, at the next larger size that is not (then the estimate is too large).
+	 */
+	double items = -1;
+	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
+		items = estimate_items(bf, bytes, halvings);
+	out->items = items < 0 ? INFINITY : items;
+}

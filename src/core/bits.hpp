@@ -1,0 +1,96 @@
+/*
+ * bits.hpp: little-endian loads and stores, and the few integer operations that C++ has no name for.
+ * Buffers need no alignment. For the core only: it refuses to be compiled beside postgres.h.
+ */
+#ifndef STREAMBLOOM_BITS_HPP
+#define STREAMBLOOM_BITS_HPP
+
+#ifdef POSTGRES_H
+#error "core headers are not for files that include postgres.h: use streambloom.h"
+#endif
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace streambloom {
+
+__extension__ using u128 = unsigned __int128;
+
+template <typename T>
+constexpr T byte_swapped(T value)
+{
+	if constexpr (sizeof(T) == 1)
+		return value;
+	else if constexpr (sizeof(T) == 2)
+		return static_cast<T>(__builtin_bswap16(value));
+	else if constexpr (sizeof(T) == 4)
+		return __builtin_bswap32(value);
+	else
+		return __builtin_bswap64(value);
+}
+
+/* T: uint8_t .. uint64_t */
+template <typename T>
+inline T load_le(const void *from)
+{
+	T value;
+	std::memcpy(&value, from, sizeof value);
+	if constexpr (std::endian::native == std::endian::big)
+		value = byte_swapped(value);
+	return value;
+}
+
+template <typename T>
+inline void store_le(void *to, T value)
+{
+	if constexpr (std::endian::native == std::endian::big)
+		value = byte_swapped(value);
+	std::memcpy(to, &value, sizeof value);
+}
+
+/* The high half of the product: maps a uniform hash to 0 .. n-1 so that halving n halves the result. */
+constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
+{
+	return static_cast<uint64_t>((static_cast<u128>(a) * b) >> 64);
+}
+
+/* Quotient rounded towards minus infinity. REQUIRES: b > 0. */
+constexpr int64_t floor_divide(int64_t a, int64_t b)
+{
+	int64_t quotient = a / b;
+	return quotient - ((a % b != 0 && a < 0) ? 1 : 0);
+}
+
+/* ceil(value / 2^shift), for any shift >= 0. */
+constexpr uint64_t shift_right_up(uint64_t value, uint64_t shift)
+{
+	if (shift >= 64)
+		return value != 0;
+	uint64_t cut = value >> shift;
+	return cut + ((cut << shift) != value);
+}
+
+constexpr u128 shift_right_up(u128 value, uint64_t shift)
+{
+	if (shift >= 128)
+		return value != 0;
+	u128 cut = value >> shift;
+	return cut + ((cut << shift) != value);
+}
+
+/* log2 of a power of two, or -1. */
+constexpr int exact_log2(uint64_t value)
+{
+	return std::has_single_bit(value) ? std::countr_zero(value) : -1;
+}
+
+/* big = small * 2^j gives j, anything else -1. REQUIRES: both > 0. */
+constexpr int doublings(uint64_t small, uint64_t big)
+{
+	return (big % small == 0) ? exact_log2(big / small) : -1;
+}
+
+} // namespace streambloom
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * formula.cpp: the formulas that size a filter and foretell its rate. Doubles, because they plan; what they decide is
+ * cut to coarse integers (sb_blocked_load), so that a last-bit difference between two C libraries cannot change a
+ * stored size.
+ */
+#include "streambloom.h"
+
+#include <cmath>
+#include <limits>
+
+static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+static constexpr double ln2 = 0.693147180559945309417;
+
+double sb_bloom_fpr(double bits, double hashes, double items) noexcept
+{
+	if (!(bits > 0) || !(hashes > 0) || !(items >= 0) || !std::isfinite(bits) || !std::isfinite(hashes) ||
+		!std::isfinite(items))
+		return not_a_number;
+	return std::pow(-std::expm1(-hashes * items / bits), hashes);
+}
+
+double sb_bloom_bits(double items, double fpr) noexcept
+{
+	if (!(items >= 0) || !std::isfinite(items) || !(fpr > 0 && fpr < 1))
+		return not_a_number;
+	return items * -std::log(fpr) / (ln2 * ln2);
+}
+
+double sb_bloom_hashes(double bits, double items) noexcept
+{
+	if (!(bits > 0) || !(items > 0) || !std::isfinite(bits) || !std::isfinite(items))
+		return not_a_number;
+	double best = bits / items * ln2;
+	return best < 1 ? 1 : best;
+}
+
+double sb_blocked_fpr(double cells, int hashes, double load) noexcept
+{
+	/*
+	 * missed[i]: the probability that i given cells are all empty. An item of k independent draws misses them with
+	 * (1 - i/m)^k, and the number of items in the block is Poisson.
+	 */
+	double missed[SB_BF_MAX_HASHES + 1];
+	for (int i = 0; i <= hashes; i++)
+		missed[i] = std::exp(load * std::expm1(hashes * std::log1p(-i / cells)));
+	if (hashes >= cells) /* log1p(-1): the cells are all there is, and only an empty block misses them */
+		for (int i = static_cast<int>(cells); i <= hashes; i++)
+			missed[i] = std::exp(-load);
+
+	/*
+	 * draws[d]: the probability that the query's k draws hit d distinct cells, row by row (the Stirling recursion
+	 * in probabilities). all_set: that d given cells are all set, by inclusion and exclusion; its terms stay below
+	 * C(16,8), so double precision leaves some 1e-12.
+	 */
+	double draws[SB_BF_MAX_HASHES + 2] = {1};
+	for (int throws = 1; throws <= hashes; throws++)
+	{
+		for (int d = throws; d >= 1; d--)
+			draws[d] = draws[d] * (d / cells) + draws[d - 1] * (1 - (d - 1) / cells);
+		draws[0] = 0;
+	}
+
+	double fpr = 0;
+	for (int d = 1; d <= hashes; d++)
+	{
+		double all_set = 0;
+		double choose = 1;
+		for (int i = 0; i <= d; i++)
+		{
+			all_set += (i % 2 ? -choose : choose) * missed[i];
+			choose = choose * (d - i) / (i + 1);
+		}
+		fpr += draws[d] * (all_set > 0 ? all_set : 0);
+	}
+	return fpr;
+}
+
+double sb_blocked_load(double cells, int hashes, double fpr) noexcept
+{
+	double low = 0;
+	double high = cells;
+	for (int step = 0; step < 40; step++)
+	{
+		double middle = (low + high) / 2;
+		(sb_blocked_fpr(cells, hashes, middle) <= fpr ? low : high) = middle;
+	}
+	return std::floor(low * 1024) / 1024;
+}

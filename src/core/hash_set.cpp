@@ -1,0 +1,67 @@
+/*
+ * hash_set.cpp: a set of 64-bit hashes in an array of the caller's. Hashes are well mixed already, so a hash's own
+ * low bits choose its slot. An empty slot is 0; the hash 0 itself is kept in the extra word at the end.
+ */
+#include "bits.hpp"
+#include "streambloom.h"
+
+size_t sb_hash_set_bytes(uint64_t capacity) noexcept
+{
+	return static_cast<size_t>((capacity + 1) * sizeof(uint64_t));
+}
+
+static constexpr uint64_t largest_count(uint64_t capacity)
+{
+	return capacity / 8 * 5;
+}
+
+bool sb_hash_set_has_room(const sb_hash_set *set) noexcept
+{
+	return set->count < largest_count(set->capacity);
+}
+
+uint64_t sb_hash_set_capacity_for(uint64_t count) noexcept
+{
+	uint64_t capacity = 8;
+	while (largest_count(capacity) < count && capacity < (UINT64_C(1) << 60))
+		capacity *= 2;
+	return capacity;
+}
+
+uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
+{
+	if (hash == 0)
+	{
+		set->count += set->slots[set->capacity] == 0;
+		set->slots[set->capacity] = 1;
+		return set->capacity;
+	}
+
+	uint64_t mask = set->capacity - 1;
+	uint64_t slot = hash & mask;
+	while (set->slots[slot] != 0)
+	{
+		if (set->slots[slot] == hash)
+			return slot;
+		slot = (slot + 1) & mask;
+	}
+	set->slots[slot] = hash;
+	set->count++;
+	return slot;
+}
+
+uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) noexcept
+{
+	for (; slot < set->capacity; slot++)
+		if (set->slots[slot] != 0)
+		{
+			*hash = set->slots[slot];
+			return slot;
+		}
+	if (slot == set->capacity && set->slots[slot] != 0)
+	{
+		*hash = 0;
+		return slot;
+	}
+	return UINT64_MAX;
+}

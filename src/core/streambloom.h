@@ -1,0 +1,465 @@
+/*
+ * streambloom.h: the C face of the core, the only header that both sides of the boundary include.
+ *
+ * Rules of the boundary (CONTRIBUTING.md has the reasons):
+ *  - The core allocates nothing and knows nothing of PostgreSQL. The caller asks for a size, allocates, and passes
+ *    the buffer with its length; the core fills it.
+ *  - Every function that can fail returns an sb_status that must be looked at. Nothing throws.
+ *  - Buffers need no alignment unless a comment says REQUIRES. Stored bytes are little-endian on every machine.
+ *
+ * Words used everywhere: an *item* is hashed to 64 bits; a *line* is 512 bits of a bf; a *cell* is one counter of a
+ * tbf; a *block* is the run of cells that holds all the cells of an item. Times are microseconds since
+ * 2000-01-01 00:00 UTC (PostgreSQL's timestamptz).
+ */
+#ifndef STREAMBLOOM_H
+#define STREAMBLOOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define SB_NOEXCEPT noexcept
+extern "C" {
+#else
+#define SB_NOEXCEPT
+#endif
+
+#if defined(__GNUC__)
+#define SB_NODISCARD __attribute__((warn_unused_result))
+#else
+#error "streambloom needs g++ or clang++: it uses 128-bit integers"
+#endif
+
+/* No stricter alignment than an allocator for eight-byte words gives. */
+__extension__ typedef unsigned __int128 sb_u128 __attribute__((aligned(8)));
+
+/* ---------------------------------------------------------------- status */
+
+typedef enum sb_status
+{
+	SB_OK = 0,
+	SB_TRUNCATED,		/* fewer bytes than a header */
+	SB_BAD_MAGIC,		/* does not begin with 'S' 'B' */
+	SB_BAD_TYPE,		/* a streambloom value of another type */
+	SB_BAD_VERSION,		/* a format version this build does not know */
+	SB_BAD_HEADER,		/* a header field is out of its range, or contradicts another */
+	SB_BAD_LENGTH,		/* the length does not follow from the header */
+	SB_BAD_CELLS,		/* a cell holds what no filter can hold */
+	SB_OUT_OF_RANGE,	/* a parameter is out of its range */
+	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
+	SB_OVERFLOW,		/* a counter, or the total of all hits, would overflow */
+	SB_DIFFERENT		/* two filters cannot be combined: see sb_difference */
+} sb_status;
+
+/* A short English clause for a status, for an error's detail line. Never NULL. */
+const char *sb_status_text(sb_status status) SB_NOEXCEPT;
+
+/* Which parameter keeps two filters apart, and both values of it. */
+typedef struct sb_difference
+{
+	const char *parameter;		/* its name as bf_info() or tbf_info() prints it */
+	double		left;
+	double		right;
+} sb_difference;
+
+/* No stored value is larger, so that its text form (two digits a byte) still fits PostgreSQL's 1 GB. */
+#define SB_MAX_BYTES 512000000u
+
+/* --------------------------------------------------------------- hashing */
+
+/* XXH3 with 64 bits, seed 0, over bytes. The same on every architecture. */
+uint64_t	sb_hash_bytes(const void *data, size_t size) SB_NOEXCEPT;
+
+/* XXH3 over the eight little-endian bytes of a 64-bit integer. */
+uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
+
+/* XXH3 over the canonical IEEE bytes of a double: one NaN, one zero. Equal as PostgreSQL's float8 = compares. */
+uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
+
+/* ------------------------------------------------------------ item kinds */
+
+/* What sort of items a filter holds. Stored, so numbers are never reused. */
+typedef enum sb_kind_code
+{
+	SB_KIND_NONE = 0,			/* nothing was added yet */
+	SB_KIND_INTEGER = 1,
+	SB_KIND_FLOAT = 2,
+	SB_KIND_TEXT = 3,			/* detail: PostgreSQL's number of the encoding */
+	SB_KIND_CHARACTER = 4,		/* char(n), without its padding; detail as for text */
+	SB_KIND_BYTEA = 5,
+	SB_KIND_UUID = 6,
+	SB_KIND_BOOLEAN = 7,
+	SB_KIND_DATE = 8,
+	SB_KIND_TIME = 9,
+	SB_KIND_TIMESTAMP = 10,
+	SB_KIND_TIMESTAMPTZ = 11,
+	SB_KIND_NAMED = 12			/* any other type: its name, and a hash of its whole name as detail */
+} sb_kind_code;
+
+#define SB_KIND_NAME_SIZE 28	/* with the terminating zero; longer names are cut */
+
+typedef struct sb_kind
+{
+	uint16_t	code;
+	uint32_t	detail;
+	char		name[SB_KIND_NAME_SIZE];	/* SB_KIND_NAMED only, zero-padded; else all zero */
+} sb_kind;
+
+/* Are these the same kind? */
+bool		sb_kind_equal(const sb_kind *a, const sb_kind *b) SB_NOEXCEPT;
+
+/* -------------------------------------------------------------- formulas */
+
+/*
+ * The classic Bloom filter's false-positive rate (1 - e^(-kn/m))^k (Bloom 1970; Ullman's slides; Cheng et al., eq. 5).
+ * bits > 0, hashes > 0, items >= 0, all finite; NaN for anything else.
+ */
+double		sb_bloom_fpr(double bits, double hashes, double items) SB_NOEXCEPT;
+
+/* The bits that the classic filter needs at its best k: n ln(1/p) / ln(2)^2. items >= 0, 0 < fpr < 1, else NaN. */
+double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
+
+/* The number of hashes that is best for m bits and n items: m/n ln 2, at least 1 (not rounded). Else NaN. */
+double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
+
+/*
+ * The exact false-positive rate of a blocked filter: items fall on blocks of `cells` cells by a Poisson law of mean
+ * `load` items a block; an item sets `hashes` cells of its block, drawn independently (so two may coincide).
+ * Sum over the number d of distinct cells of a query, by inclusion and exclusion (Putze, Sanders, Singler 2007
+ * give the Poisson mixture; the inner probability here is exact instead of (1-e^..)^k).
+ * REQUIRES: cells >= 2, 1 <= hashes <= 16, load >= 0.
+ */
+double		sb_blocked_fpr(double cells, int hashes, double load) SB_NOEXCEPT;
+
+/* The largest load (items a block) at which sb_blocked_fpr() is at most fpr, cut to a multiple of 1/1024. */
+double		sb_blocked_load(double cells, int hashes, double fpr) SB_NOEXCEPT;
+
+/* ---------------------------------------------------- a set of 64-bit hashes */
+
+/*
+ * Open addressing with linear probing over an array the caller owns. It serves as the small state of aggregates:
+ * it knows the number of distinct hashes exactly. `slots` holds capacity + 1 words, zeroed at first: the last one
+ * says (0 or 1) whether the hash 0 is in the set. REQUIRES: capacity is a power of two, at least 8.
+ */
+typedef struct sb_hash_set
+{
+	uint64_t   *slots;
+	uint64_t	capacity;
+	uint64_t	count;
+} sb_hash_set;
+
+/* The bytes of the array for a capacity. */
+size_t		sb_hash_set_bytes(uint64_t capacity) SB_NOEXCEPT;
+
+/* Is there room for one more without passing a load of 5/8? */
+bool		sb_hash_set_has_room(const sb_hash_set *set) SB_NOEXCEPT;
+
+/* The smallest capacity that holds `count` hashes. */
+uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
+
+/* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
+uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
+
+/* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
+uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
+
+/* -------------------------------------------------------------------- bf */
+
+#define SB_BF_HEADER 64			/* bytes before the first line */
+#define SB_BF_LINE 64			/* bytes of a line */
+#define SB_BF_MAX_HASHES 16
+#define SB_BF_MAX_LINES ((SB_MAX_BYTES - SB_BF_HEADER) / SB_BF_LINE)
+#define SB_BF_MIN_FPR 1e-6
+#define SB_BF_MAX_FPR 0.5
+
+/* The header of a bf, decoded. */
+typedef struct sb_bf
+{
+	sb_kind		kind;
+	uint32_t	lines;			/* 1 .. SB_BF_MAX_LINES */
+	uint8_t		hashes;			/* cells an item sets in its line, 1 .. 16 */
+	uint8_t		widened;		/* halvings from this size to that of its smallest part (see sb_bf_join) */
+	uint64_t	expected_items; /* the n it was made for; 0: it sized itself */
+	double		fpr;			/* the rate it was made for */
+} sb_bf;
+
+/*
+ * Parameters of a filter for `items` items at rate `fpr`, by the exact formula for lines of 512 bits. The number of
+ * lines is rounded up to nine significant binary digits, so that large filters can be folded.
+ * SB_OUT_OF_RANGE: items = 0, or fpr outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR or NaN. SB_TOO_LARGE.
+ */
+SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) SB_NOEXCEPT;
+
+/* The same for filters that size themselves: lines is the power of two that holds `items`. expected_items is 0. */
+SB_NODISCARD sb_status sb_bf_plan_power(uint64_t items, double fpr, sb_bf *out) SB_NOEXCEPT;
+
+/*
+ * The two steps of a plan, for those who make many of one rate: the hashes and the load (items a line) that the rate
+ * allows take some 100 microseconds to find, the rest nothing. Load 0: the rate is out of range.
+ */
+double		sb_bf_best_load(double fpr, uint8_t *hashes) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, bool power,
+										   sb_bf *out) SB_NOEXCEPT;
+
+/* The bytes of a whole value, header and lines. */
+size_t		sb_bf_size(const sb_bf *bf) SB_NOEXCEPT;
+
+/* Writes the 64 bytes of the header. */
+void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
+
+/*
+ * Reads and checks a header. `have` bytes are at `data` (at least SB_BF_HEADER are looked at), `total` is the length
+ * of the whole value, which must follow from the header. Trusts nothing.
+ */
+SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
+
+/* Where in the value (counted from its first header byte) the line of this hash begins. */
+size_t		sb_bf_line_offset(const sb_bf *bf, uint64_t hash) SB_NOEXCEPT;
+
+/* Is the item in this line of 64 bytes? */
+bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
+
+/* On an array of lines (no header): add, ask. */
+void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
+bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
+
+/*
+ * May a and b be combined? Then *out has the parameters of the result: the size is the larger one (the smaller
+ * filter is *widened*: each of its lines stands for 2^j lines), kind, expected_items and fpr are the greater ones.
+ * SB_DIFFERENT fills *difference (not for kinds: compare those first). One of the kinds may be none.
+ */
+SB_NODISCARD sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) SB_NOEXCEPT;
+
+/* dst |= src, dst &= src over lines. REQUIRES: dst->lines = src->lines * 2^j (as sb_bf_join() gives). */
+void		sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
+void		sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
+
+/*
+ * Folds in place: neighbouring lines are united, `halvings` times; bf->lines is changed.
+ * SB_OUT_OF_RANGE if the number of lines is not divisible by 2^halvings.
+ */
+SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) SB_NOEXCEPT;
+
+typedef struct sb_bf_stats
+{
+	uint64_t	bits;			/* in all */
+	uint64_t	bits_set;
+	double		items;			/* estimated number of distinct items (Swamidass and Baldi 2007, per line size) */
+	double		fpr;			/* of this very filter: the mean over lines of fill^hashes */
+} sb_bf_stats;
+
+void		sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
+
+/* How many bits of this line of 64 bytes are set. */
+int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
+
+/* ------------------------------------------------------------------- tbf */
+
+#define SB_TBF_HEADER 128		/* bytes before the first cell */
+#define SB_TBF_MAX_HASHES 16
+#define SB_TBF_BLOCK 4096		/* cells of a block; a filter of one block may have fewer */
+#define SB_TBF_MIN_BLOCK 64
+#define SB_TBF_MAX_CELLS (UINT64_C(1) << 27)
+#define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
+#define SB_TBF_UNIT_BITS 4		/* stored counters of a decaying filter count in 1/16 hits */
+#define SB_TBF_PLANE 16			/* half-lives of a plane */
+#define SB_TBF_PLANES 4
+#define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
+#define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
+#define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* of times from 2000, half-lives and epochs: 36,500 years */
+
+/* Bits of sb_tbf.flags; stored. */
+#define SB_TBF_HAS_HITS 1		/* base and newest mean something */
+#define SB_TBF_FORGOTTEN 2		/* decay has let a counter go to zero: up to half a unit is missing somewhere */
+
+/* The header of a tbf, decoded. */
+typedef struct sb_tbf
+{
+	sb_kind		kind;
+	uint16_t	flags;
+	uint32_t	blocks;
+	uint16_t	block_cells;	/* SB_TBF_BLOCK, or if there is one block a power of two from 64 on */
+	uint8_t		hashes;
+	uint8_t		layout;			/* 0: flat */
+	uint8_t		cell_bits;		/* flat: 8, 16, 32 or 64, the narrowest that holds the largest cell */
+	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4 */
+	uint8_t		widened;		/* as in sb_bf */
+	int64_t		half_life;		/* microseconds; 0: no decay */
+	int64_t		epoch;			/* microseconds; 0 if there is no decay */
+	int64_t		base;			/* the counters' scale: half-lives since 2000-01-01 UTC */
+	int64_t		newest;			/* start of the epoch of the newest hit; microseconds */
+	uint64_t	slack;			/* what decay has forgotten at most, of any one item: 2^-12 hits at the base */
+	uint64_t	total;			/* all hits, decayed: 2^-12 hits at the base, rounded up */
+	uint64_t	expected_items;
+	double		fpr;
+} sb_tbf;
+
+/* A moment on the decaying scale: 2^half_lives * scale / 2^62 is the weight of one hit, rounded up by < 1e-9. */
+typedef struct sb_moment
+{
+	int64_t		half_lives;		/* floor(E*T / half_life) */
+	uint64_t	scale;			/* 2^62 .. 2^63 */
+	uint64_t	inverse;		/* 2^62 .. 2^63: twice the reciprocal of scale, rounded up too (2^63 if scale is 1) */
+	int64_t		epoch_start;	/* E*T, microseconds */
+} sb_moment;
+
+/*
+ * The moment of a time: E(t) = floor(t / T), x = E*T / half_life (DESIGN section 6; Cheng et al., Fig. 1 decays at
+ * common epoch boundaries). Exact integer arithmetic, so the same on every machine. Without decay: 0, 2^62.
+ * REQUIRES: half_life and epoch as sb_tbf_plan() accepts, |at| <= SB_TBF_MAX_TIME.
+ */
+void		sb_tbf_moment(int64_t half_life, int64_t epoch, int64_t at, sb_moment *out) SB_NOEXCEPT;
+
+/* A hit of this weight in 2^-12 hits, before the shift by half-lives: ceil(w * 2^(12 + frac x)). weight >= 0. */
+SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) SB_NOEXCEPT;
+
+/*
+ * Parameters of a filter for `items` items at a rate `fpr` of overcounts. half_life 0: no decay; else 1 .. SB_TBF_MAX_TIME, and
+ * so epoch. power: size it like a filter that sizes itself (a power of two of cells).
+ */
+SB_NODISCARD sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool power,
+								   sb_tbf *out) SB_NOEXCEPT;
+
+/* The two steps of a plan, as sb_bf_best_load() and sb_bf_plan_for_load(); the load is in items a block of 4,096. */
+double		sb_tbf_best_load(double fpr, uint8_t *hashes) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, int64_t half_life,
+											int64_t epoch, bool power, sb_tbf *out) SB_NOEXCEPT;
+
+/* The number of items up to which a filter of these parameters keeps its rate. */
+double		sb_tbf_capacity(const sb_tbf *tbf) SB_NOEXCEPT;
+
+/* The estimated number of items that `touched` non-zero cells speak of; infinity if all are. */
+double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
+
+uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
+size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;
+void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
+
+/* As sb_bf_decode_header(). The cells themselves are looked at by sb_tbf_check_cells(). */
+SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
+
+/* The block of an item, and the cells of the item in it (tbf->hashes numbers; two may be equal). */
+uint32_t	sb_tbf_block(const sb_tbf *tbf, uint64_t hash) SB_NOEXCEPT;
+void		sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TBF_MAX_HASHES]) SB_NOEXCEPT;
+
+/* Where a stored block lies: counted from the first header byte. */
+void		sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) SB_NOEXCEPT;
+
+/* The smallest of the item's counters, in units, read from its stored block. */
+uint64_t	sb_tbf_block_min(const sb_tbf *tbf, const void *block, uint64_t hash) SB_NOEXCEPT;
+
+/* One stored cell, 0 .. sb_tbf_cells() - 1. */
+uint64_t	sb_tbf_cell(const sb_tbf *tbf, const void *cells, uint64_t index) SB_NOEXCEPT;
+
+/*
+ * The count that a counter of `units` stands for at a time: (units + slack) * 2^(base - x(at)), rounded up.
+ * Infinity if `at` lies so far before the base that no double holds it.
+ */
+double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
+
+/* The weight that a hit keeps for one epoch: 2^(-epoch / half_life); 1 without decay. */
+double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
+
+/* slack with the half unit that SB_TBF_FORGOTTEN stands for; 2^-12 hits at the base. */
+uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
+
+/* As sb_bf_join(): may they be added? half_life, epoch and hashes must agree, sizes up to a power of two. */
+SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
+
+/*
+ * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). Two calls, so that the
+ * caller can allocate: the plan says the parameters (and so the size) of the result, which is the same filter if
+ * there is nothing to do (*out equals *tbf); write fills the cells of the result.
+ */
+void		sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
+void		sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *decayed, void *out) SB_NOEXCEPT;
+
+/* ------------------------------------------- exact sums, before they are stored */
+
+/*
+ * The in-memory state of tbf_agg and tbf_merge_agg: per cell (or per item, while few are known) exact integer sums in
+ * 2^-12 hits, in planes of 16 half-lives, of which the newest four are kept. The caller owns the plane arrays: an
+ * absent one is NULL and means zeros. Everything in here is a sum or a maximum of integers, so the order of rows
+ * and the number of workers leave no trace. REQUIRES: zeroed at first.
+ */
+typedef struct sb_sums
+{
+	uint64_t   *plane[SB_TBF_PLANES];	/* [i] is plane number newest_plane - i */
+	uint64_t	width;			/* words in each plane */
+	uint64_t   *touched;		/* NULL, or `width` bits: words whose only hits are dropped (see sb_sums_touched) */
+	sb_u128		total[SB_TBF_PLANES];
+	sb_u128		slack[SB_TBF_PLANES];
+	int64_t		newest_plane;
+	int64_t		newest_half_life;	/* the greatest floor(x) of anything added */
+	int64_t		oldest_base;	/* of filters merged */
+	int64_t		newest;			/* start of the epoch of the newest hit */
+	bool		any;			/* something was added */
+	bool		merged;			/* oldest_base counts */
+	bool		dropped;		/* something was older than the planes kept */
+	bool		fractions;		/* some sum is no whole number of hits */
+} sb_sums;
+
+/*
+ * Makes plane floor(half_lives / 16) the newest if it is newer, dropping and clearing what falls out; returns its
+ * index 0 .. 3, or -1 if it is older than all that are kept (then `dropped` is set). The caller allocates
+ * plane[index], zeroed, where it is NULL.
+ */
+int			sb_sums_turn(sb_sums *sums, int64_t half_lives) SB_NOEXCEPT;
+
+/* Adds a value (2^-12 hits, before the shift) to one word of a plane that sb_sums_turn() gave. */
+SB_NODISCARD sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half_lives,
+										uint64_t value) SB_NOEXCEPT;
+
+/*
+ * The same for all cells of an item; index -1 only marks them as touched, if that is wanted.
+ * REQUIRES: sums->width = sb_tbf_cells(tbf).
+ */
+SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
+										int64_t half_lives, uint64_t value) SB_NOEXCEPT;
+
+/* Notes a hit in the totals (once a hit, beside the cells). */
+void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) SB_NOEXCEPT;
+
+/*
+ * Notes a stored filter's totals, and adds its cells to plane `index` (of its base). The filter may be smaller
+ * by a power of two than `tbf`, whose cells the planes have.
+ */
+SB_NODISCARD sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
+										  const void *cells) SB_NOEXCEPT;
+
+/*
+ * Adds what is not in the planes' words (totals, slack, times) and makes other's newest plane known to sums.
+ * For combining two states: call it first, then add other's words plane by plane.
+ */
+void		sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) SB_NOEXCEPT;
+
+/* The index in sums of other's plane i, or -1 if it has fallen out or holds nothing. After sb_sums_combine_notes(). */
+int			sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) SB_NOEXCEPT;
+
+/* plane[index] += words, all `width` of them. */
+SB_NODISCARD sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) SB_NOEXCEPT;
+
+/* The number of words that were ever touched: non-zero in some plane, or marked. */
+uint64_t	sb_sums_touched(const sb_sums *sums) SB_NOEXCEPT;
+
+/* Copies a plane of `from` cells into one of `to` cells, each old cell standing for 2^j new ones. */
+void		sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) SB_NOEXCEPT;
+
+/* The inverse in size: adds up the 2^j cells of `from` that one cell of `to` stands for. out is zeroed at first. */
+SB_NODISCARD sb_status sb_tbf_fold_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to,
+										 uint64_t *out) SB_NOEXCEPT;
+
+/*
+ * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
+ * copy of tbf); write fills the cells. SB_OVERFLOW if a counter or the total does not fit.
+ */
+SB_NODISCARD sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) SB_NOEXCEPT;
+void		sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) SB_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* STREAMBLOOM_H */

@@ -1,0 +1,432 @@
+/*
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header, cells, reading, decay. (Sums before they
+ * are stored are in tbf_sums.cpp, times in tbf_clock.cpp.)
+ *
+ * Cells lie in blocks of 4,096, and an item has all its cells in one block, so that a look-up in a stored filter
+ * reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
+ * again. Positions may coincide: then the cell gets the hit twice, and so it does after folding. (Making them
+ * distinct would break folding: the filter would look where nothing was added.)
+ */
+#include "bits.hpp"
+#include "header.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace streambloom;
+
+/* ---------------------------------------------------------------- parameters */
+
+/*
+ * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). It costs a tenth more cells at 1 %, but an
+ * item touches 4 of them instead of 7, and the fewer non-zero counters are what the bytes of the extensible layout
+ * go by.
+ */
+static uint8_t hashes_for(double fpr)
+{
+	double hashes = std::ceil(0.6 * -std::log2(fpr));
+	return static_cast<uint8_t>(std::clamp(hashes, 1.0, static_cast<double>(SB_TBF_MAX_HASHES)));
+}
+
+double sb_tbf_best_load(double fpr, uint8_t *hashes) noexcept
+{
+	*hashes = 1;
+	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		return 0;
+	*hashes = hashes_for(fpr);
+	return sb_blocked_load(SB_TBF_BLOCK, *hashes, fpr);
+}
+
+sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool power, sb_tbf *out) noexcept
+{
+	uint8_t hashes;
+	double load = sb_tbf_best_load(fpr, &hashes);
+	return sb_tbf_plan_for_load(items, fpr, hashes, load, half_life, epoch, power, out);
+}
+
+sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, int64_t half_life,
+							   int64_t epoch, bool power, sb_tbf *out) noexcept
+{
+	if (items == 0 || !(load > 0) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
+		(half_life == 0 ? epoch != 0 : (epoch < 1 || epoch > SB_TBF_MAX_TIME)))
+		return SB_OUT_OF_RANGE;
+
+	*out = {};
+	out->hashes = hashes;
+	out->half_life = half_life;
+	out->epoch = epoch;
+	out->fpr = fpr;
+	out->expected_items = power ? 0 : items;
+	out->unit_bits = half_life ? SB_TBF_UNIT_BITS : 0;
+	out->cell_bits = 8;
+
+	/* The rate of a smaller single block differs from a block of 4,096 by less than the rounding to powers of two. */
+	double cells = std::ceil(static_cast<double>(items) / load * SB_TBF_BLOCK);
+	if (!(cells <= SB_TBF_MAX_CELLS))
+		return SB_TOO_LARGE;
+
+	auto count = std::max(static_cast<uint64_t>(cells), uint64_t{SB_TBF_MIN_BLOCK});
+	if (count <= SB_TBF_BLOCK || power)
+		count = std::bit_ceil(count);
+	uint64_t blocks = 1;
+	if (count > SB_TBF_BLOCK)
+	{
+		blocks = (count + SB_TBF_BLOCK - 1) / SB_TBF_BLOCK;
+		if (int extra = static_cast<int>(std::bit_width(blocks)) - 9; extra > 0 && !power)
+			blocks = shift_right_up(blocks, static_cast<uint64_t>(extra)) << extra;
+		count = SB_TBF_BLOCK;
+	}
+	if (blocks > SB_TBF_MAX_CELLS / SB_TBF_BLOCK)
+		return SB_TOO_LARGE;
+	out->blocks = static_cast<uint32_t>(blocks);
+	out->block_cells = static_cast<uint16_t>(count);
+	return SB_OK;
+}
+
+double sb_tbf_capacity(const sb_tbf *tbf) noexcept
+{
+	return sb_blocked_load(tbf->block_cells, tbf->hashes, tbf->fpr) * tbf->blocks;
+}
+
+double sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) noexcept
+{
+	/* As for bf: the mean fill of blocks under a Poisson load is 1 - exp(-load * (1 - (1 - 1/cells)^k)). */
+	auto cells = static_cast<double>(sb_tbf_cells(tbf));
+	double empty = 1 - static_cast<double>(touched) / cells;
+	double covered = -std::expm1(tbf->hashes * std::log1p(-1.0 / tbf->block_cells));
+	return empty > 0 ? tbf->blocks * (-std::log(empty) / covered) : INFINITY;
+}
+
+double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
+{
+	if (tbf->half_life == 0)
+		return 1;
+	return std::exp2(-static_cast<double>(tbf->epoch) / static_cast<double>(tbf->half_life));
+}
+
+uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
+{
+	return static_cast<uint64_t>(tbf->blocks) * tbf->block_cells;
+}
+
+size_t sb_tbf_size(const sb_tbf *tbf) noexcept
+{
+	return SB_TBF_HEADER + static_cast<size_t>(sb_tbf_cells(tbf)) * (tbf->cell_bits / 8u);
+}
+
+uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
+{
+	uint64_t half_unit = UINT64_C(1) << (SB_TBF_HIT_BITS - 1 - tbf->unit_bits);
+	return tbf->slack + ((tbf->flags & SB_TBF_FORGOTTEN) ? half_unit : 0);
+}
+
+/* -------------------------------------------------------------------- header */
+
+/*
+ *   offset size
+ *   40      4   blocks
+ *   44      2   cells of a block
+ *   46      1   hashes
+ *   47      1   layout: 0 flat
+ *   48      1   bits of a cell (flat: 8, 16, 32, 64)
+ *   49      1   unit bits: 0 or 4
+ *   50      1   widened
+ *   51      5   zero
+ *   56      8   half-life, microseconds
+ *   64      8   epoch, microseconds
+ *   72      8   base, half-lives since 2000-01-01 UTC
+ *   80      8   newest, microseconds since 2000-01-01 UTC
+ *   88      8   slack, 2^-12 hits at the base
+ *   96      8   total, 2^-12 hits at the base
+ *  104      8   expected_items
+ *  112      8   fpr, IEEE 754
+ *  120      8   zero
+ *  128          cells
+ */
+void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(out);
+	encode_common(bytes, value_type::tbf, tbf->flags, tbf->kind);
+	store_le(bytes + 40, tbf->blocks);
+	store_le(bytes + 44, tbf->block_cells);
+	bytes[46] = tbf->hashes;
+	bytes[47] = tbf->layout;
+	bytes[48] = tbf->cell_bits;
+	bytes[49] = tbf->unit_bits;
+	bytes[50] = tbf->widened;
+	bytes[51] = 0;
+	store_le(bytes + 52, uint32_t{0});
+	store_le(bytes + 56, static_cast<uint64_t>(tbf->half_life));
+	store_le(bytes + 64, static_cast<uint64_t>(tbf->epoch));
+	store_le(bytes + 72, static_cast<uint64_t>(tbf->base));
+	store_le(bytes + 80, static_cast<uint64_t>(tbf->newest));
+	store_le(bytes + 88, tbf->slack);
+	store_le(bytes + 96, tbf->total);
+	store_le(bytes + 104, tbf->expected_items);
+	store_le(bytes + 112, std::bit_cast<uint64_t>(tbf->fpr));
+	store_le(bytes + 120, uint64_t{0});
+}
+
+/* Times and scale agree with each other: nobody can overflow 64 bits by believing them. */
+static bool clock_is_valid(const sb_tbf *tbf)
+{
+	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* an epoch may begin that long before its hit */
+
+	if (tbf->half_life < 0 || tbf->half_life > SB_TBF_MAX_TIME)
+		return false;
+	if (tbf->half_life == 0)
+		return tbf->epoch == 0 && tbf->base == 0 && tbf->newest == 0 && tbf->slack == 0 &&
+			   (tbf->flags & SB_TBF_FORGOTTEN) == 0;
+	if (tbf->epoch < 1 || tbf->epoch > SB_TBF_MAX_TIME || tbf->newest <= -furthest || tbf->newest >= furthest ||
+		tbf->base <= -furthest / tbf->half_life - 2 || tbf->base >= furthest / tbf->half_life + 2)
+		return false;
+	if ((tbf->flags & SB_TBF_HAS_HITS) == 0)
+		return tbf->base == 0 && tbf->newest == 0;
+	return tbf->newest % tbf->epoch == 0;
+}
+
+static bool shape_is_valid(const sb_tbf *tbf)
+{
+	if (tbf->blocks == 0 || tbf->blocks > SB_TBF_MAX_CELLS / SB_TBF_BLOCK || tbf->block_cells < SB_TBF_MIN_BLOCK ||
+		tbf->block_cells > SB_TBF_BLOCK || !std::has_single_bit(tbf->block_cells) ||
+		(tbf->blocks > 1 && tbf->block_cells != SB_TBF_BLOCK))
+		return false;
+	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
+}
+
+sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(data);
+	uint16_t flags;
+
+	*out = {};
+	if (sb_status status = decode_common(data, have, SB_TBF_HEADER, value_type::tbf,
+										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN, &flags, &out->kind);
+		status != SB_OK)
+		return status;
+	out->flags = flags;
+	out->blocks = load_le<uint32_t>(bytes + 40);
+	out->block_cells = load_le<uint16_t>(bytes + 44);
+	out->hashes = bytes[46];
+	out->layout = bytes[47];
+	out->cell_bits = bytes[48];
+	out->unit_bits = bytes[49];
+	out->widened = bytes[50];
+	out->half_life = static_cast<int64_t>(load_le<uint64_t>(bytes + 56));
+	out->epoch = static_cast<int64_t>(load_le<uint64_t>(bytes + 64));
+	out->base = static_cast<int64_t>(load_le<uint64_t>(bytes + 72));
+	out->newest = static_cast<int64_t>(load_le<uint64_t>(bytes + 80));
+	out->slack = load_le<uint64_t>(bytes + 88);
+	out->total = load_le<uint64_t>(bytes + 96);
+	out->expected_items = load_le<uint64_t>(bytes + 104);
+	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 112));
+
+	bool hits = (flags & SB_TBF_HAS_HITS) != 0;
+	if (!shape_is_valid(out) || !clock_is_valid(out) || out->hashes == 0 || out->hashes > SB_TBF_MAX_HASHES ||
+		out->layout != 0 || (out->unit_bits != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
+		(out->half_life != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
+		(out->cell_bits != 8 && out->cell_bits != 16 && out->cell_bits != 32 && out->cell_bits != 64) ||
+		bytes[51] != 0 || load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 120) != 0 ||
+		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->slack >= SB_TBF_MAX_CELL ||
+		out->total >> 63 || (!hits && (out->slack || out->total || (flags & SB_TBF_FORGOTTEN))) ||
+		(hits && out->kind.code == SB_KIND_NONE))
+		return SB_BAD_HEADER;
+	return total == sb_tbf_size(out) ? SB_OK : SB_BAD_LENGTH;
+}
+
+/* --------------------------------------------------------------------- cells */
+
+static uint64_t load_cell(const unsigned char *cells, int bits, uint64_t index)
+{
+	switch (bits)
+	{
+		case 8:
+			return cells[index];
+		case 16:
+			return load_le<uint16_t>(cells + index * 2);
+		case 32:
+			return load_le<uint32_t>(cells + index * 4);
+		default:
+			return load_le<uint64_t>(cells + index * 8);
+	}
+}
+
+static void store_cell(unsigned char *cells, int bits, uint64_t index, uint64_t value)
+{
+	switch (bits)
+	{
+		case 8:
+			cells[index] = static_cast<unsigned char>(value);
+			break;
+		case 16:
+			store_le(cells + index * 2, static_cast<uint16_t>(value));
+			break;
+		case 32:
+			store_le(cells + index * 4, static_cast<uint32_t>(value));
+			break;
+		default:
+			store_le(cells + index * 8, value);
+	}
+}
+
+static uint8_t narrowest(uint64_t largest)
+{
+	return largest >> 32 ? 64 : largest >> 16 ? 32 : largest >> 8 ? 16 : 8;
+}
+
+uint64_t sb_tbf_cell(const sb_tbf *tbf, const void *cells, uint64_t index) noexcept
+{
+	return load_cell(static_cast<const unsigned char *>(cells), tbf->cell_bits, index);
+}
+
+sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
+{
+	uint64_t largest = 0;
+	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
+		largest = std::max(largest, sb_tbf_cell(tbf, cells, i));
+
+	/* The narrowest width is part of the format: equal filters have equal bytes. */
+	if (largest >= SB_TBF_MAX_CELL || narrowest(largest) != tbf->cell_bits ||
+		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
+		return SB_BAD_CELLS;
+	return SB_OK;
+}
+
+/* ----------------------------------------------------------- an item's place */
+
+uint32_t sb_tbf_block(const sb_tbf *tbf, uint64_t hash) noexcept
+{
+	return static_cast<uint32_t>(multiply_high(hash, tbf->blocks));
+}
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of the hash reaches every position. */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+void sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TBF_MAX_HASHES]) noexcept
+{
+	uint64_t pieces = 0;
+	for (int i = 0; i < tbf->hashes; i++)
+	{
+		if (i % 4 == 0)
+			pieces = mix(hash + static_cast<uint64_t>(i / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15));
+		positions[i] = static_cast<uint16_t>((pieces & 0xffff) * tbf->block_cells >> 16);
+		pieces >>= 16;
+	}
+}
+
+void sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) noexcept
+{
+	*size = static_cast<size_t>(tbf->block_cells) * (tbf->cell_bits / 8u);
+	*offset = SB_TBF_HEADER + *size * block;
+}
+
+uint64_t sb_tbf_block_min(const sb_tbf *tbf, const void *block, uint64_t hash) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t least = UINT64_MAX;
+
+	sb_tbf_positions(tbf, hash, positions);
+	for (int i = 0; i < tbf->hashes; i++)
+		least = std::min(least, sb_tbf_cell(tbf, block, positions[i]));
+	return least;
+}
+
+/* ------------------------------------------------------------------- joining */
+
+sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) noexcept
+{
+	struct
+	{
+		const char *name;
+		int64_t left, right;
+	} must_agree[] = {
+		{"hashes", a->hashes, b->hashes},
+		{"half_life", a->half_life, b->half_life},
+		{"epoch", a->epoch, b->epoch},
+	};
+	for (const auto &field : must_agree)
+		if (field.left != field.right)
+		{
+			*difference = {field.name, static_cast<double>(field.left), static_cast<double>(field.right)};
+			return SB_DIFFERENT;
+		}
+
+	const sb_tbf *small = sb_tbf_cells(a) <= sb_tbf_cells(b) ? a : b;
+	const sb_tbf *large = small == a ? b : a;
+	int halvings = doublings(sb_tbf_cells(small), sb_tbf_cells(large));
+	if (halvings < 0)
+	{
+		*difference = {"cells", static_cast<double>(sb_tbf_cells(a)), static_cast<double>(sb_tbf_cells(b))};
+		return SB_DIFFERENT;
+	}
+	*out = *large;
+	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
+	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
+	out->expected_items = std::max(a->expected_items, b->expected_items);
+	out->fpr = std::fmax(a->fpr, b->fpr);
+	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));
+	return SB_OK;
+}
+
+/* --------------------------------------------------------------------- decay */
+
+/* j half-lives: at most half a unit is forgotten, everything else is rounded up. Composes exactly. */
+static uint64_t decayed(uint64_t units, uint64_t half_lives)
+{
+	if (half_lives == 0)
+		return units;
+	if (half_lives > 63 || units <= UINT64_C(1) << (half_lives - 1))
+		return 0;
+	return shift_right_up(units, half_lives);
+}
+
+static uint64_t steps(const sb_tbf *from, const sb_tbf *to)
+{
+	return static_cast<uint64_t>(to->base - from->base);
+}
+
+void sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) noexcept
+{
+	*out = *tbf;
+	if (tbf->half_life == 0 || (tbf->flags & SB_TBF_HAS_HITS) == 0)
+		return;
+	sb_moment moment;
+	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
+	if (moment.half_lives <= tbf->base)
+		return;
+
+	out->base = moment.half_lives;
+	uint64_t j = steps(tbf, out);
+	uint64_t largest = 0;
+	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
+	{
+		uint64_t before = sb_tbf_cell(tbf, cells, i);
+		uint64_t after = decayed(before, j);
+		largest = std::max(largest, after);
+		if (before != 0 && after == 0)
+			out->flags |= SB_TBF_FORGOTTEN;
+	}
+
+	/*
+	 * Counters that go to zero now lose at most half a unit, and what was forgotten of them before has decayed too; the
+	 * flag stands for half a unit at whatever base, which only gets more generous. So the pair (slack, flag) composes
+	 * exactly as the counters do.
+	 */
+	out->slack = shift_right_up(tbf->slack, j);
+	out->total = shift_right_up(tbf->total, j);
+	out->cell_bits = narrowest(largest);
+}
+
+void sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *to, void *out) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(out);
+	uint64_t j = steps(tbf, to);
+	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
+		store_cell(bytes, to->cell_bits, i, decayed(sb_tbf_cell(tbf, cells, i), j));
+}

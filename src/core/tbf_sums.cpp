@@ -1,0 +1,367 @@
+/*
+ * tbf_sums.cpp: exact sums of hits before they are rounded and stored.
+ *
+ * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as
+ * v * 2^(floor(x) mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order
+ * of its terms. The newest four planes are kept: what is at least 48 half-lives older than the newest hit is dropped
+ * and makes less than 2^-12 hit of slack. Only when the value is stored is anything rounded: once, and up.
+ */
+#include "bits.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+static int64_t plane_of(int64_t half_lives)
+{
+	return floor_divide(half_lives, SB_TBF_PLANE);
+}
+
+static int place_in_plane(int64_t half_lives)
+{
+	return static_cast<int>(half_lives - plane_of(half_lives) * SB_TBF_PLANE);
+}
+
+/* The cell of `to` that stands for a cell of `from`, or the other way round: sizes differ by powers of two. */
+struct mapping
+{
+	int block_halvings, cell_halvings;
+	uint64_t large_cells, small_cells;
+
+	mapping(const sb_tbf *large, const sb_tbf *small)
+		: block_halvings(doublings(small->blocks, large->blocks)),
+		  cell_halvings(doublings(small->block_cells, large->block_cells)), large_cells(large->block_cells),
+		  small_cells(small->block_cells)
+	{
+	}
+
+	uint64_t operator()(uint64_t index) const
+	{
+		uint64_t block = index / large_cells;
+		return (block >> block_halvings) * small_cells + (index % large_cells >> cell_halvings);
+	}
+};
+
+static void mark(sb_sums *sums, uint64_t word)
+{
+	sums->touched[word / 64] |= UINT64_C(1) << (word % 64);
+}
+
+/* ------------------------------------------------------------------- filling */
+
+int sb_sums_turn(sb_sums *sums, int64_t half_lives) noexcept
+{
+	int64_t wanted = plane_of(half_lives);
+	if (!sums->any)
+	{
+		sums->any = true;
+		sums->newest_plane = wanted;
+		sums->newest_half_life = half_lives;
+		sums->newest = INT64_MIN;
+		return 0;
+	}
+	sums->newest_half_life = std::max(sums->newest_half_life, half_lives);
+
+	int64_t behind = sums->newest_plane - wanted;
+	if (behind >= SB_TBF_PLANES)
+	{
+		sums->dropped = true;
+		return -1;
+	}
+	if (behind >= 0)
+		return static_cast<int>(behind);
+
+	/* A new plane: those that fall out at the far end are cleared and serve again at the near one. */
+	for (int64_t turns = std::min<int64_t>(-behind, SB_TBF_PLANES); turns > 0; turns--)
+	{
+		constexpr int last = SB_TBF_PLANES - 1;
+		uint64_t *freed = sums->plane[last];
+		if (freed != nullptr)
+		{
+			if (sums->touched != nullptr)
+				for (uint64_t i = 0; i < sums->width; i++)
+					if (freed[i] != 0)
+						mark(sums, i);
+			std::memset(freed, 0, sums->width * sizeof *freed);
+		}
+		if (sums->total[last] != 0 || sums->slack[last] != 0)
+			sums->dropped = true;
+		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
+		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
+		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
+		sums->plane[0] = freed;
+		sums->total[0] = 0;
+		sums->slack[0] = 0;
+	}
+	sums->newest_plane = wanted;
+	return 0;
+}
+
+/* word += value, unless it would reach SB_TBF_MAX_CELL. */
+static sb_status add(uint64_t *word, uint64_t value)
+{
+	if (value >= SB_TBF_MAX_CELL - *word)
+		return SB_OVERFLOW;
+	*word += value;
+	return SB_OK;
+}
+
+static sb_status shifted(uint64_t value, int shift, uint64_t *out)
+{
+	if (value >= SB_TBF_MAX_CELL >> shift)
+		return SB_OVERFLOW;
+	*out = value << shift;
+	return SB_OK;
+}
+
+sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value) noexcept
+{
+	uint64_t amount;
+	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
+		return status;
+	return add(&sums->plane[index][word], amount);
+}
+
+sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+						   uint64_t value) noexcept
+{
+	uint64_t amount;
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+
+	sb_tbf_positions(tbf, hash, positions);
+	if (index < 0)
+	{
+		if (sums->touched != nullptr)
+			for (int i = 0; i < tbf->hashes; i++)
+				mark(sums, first + positions[i]);
+		return SB_OK;
+	}
+	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
+		return status;
+	uint64_t *block = sums->plane[index] + first;
+	for (int i = 0; i < tbf->hashes; i++)
+		if (sb_status status = add(&block[positions[i]], amount); status != SB_OK)
+			return status;
+	return SB_OK;
+}
+
+void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) noexcept
+{
+	sums->newest = std::max(sums->newest, moment->epoch_start);
+	if (index >= 0)
+		sums->total[index] += static_cast<u128>(value) << place_in_plane(moment->half_lives);
+	if ((value & ((UINT64_C(1) << SB_TBF_HIT_BITS) - 1)) != 0)
+		sums->fractions = true;
+}
+
+sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
+							 const void *cells) noexcept
+{
+	if ((filter->flags & SB_TBF_HAS_HITS) == 0)
+		return SB_OK;
+
+	int place = place_in_plane(filter->base);
+	sums->newest = std::max(sums->newest, filter->newest);
+	sums->oldest_base = sums->merged ? std::min(sums->oldest_base, filter->base) : filter->base;
+	sums->merged = true;
+	if (filter->unit_bits != 0)
+		sums->fractions = true;
+	if (index < 0)
+		return SB_OK;
+	sums->total[index] += static_cast<u128>(filter->total) << place;
+	sums->slack[index] += static_cast<u128>(sb_tbf_slack(filter)) << place;
+
+	mapping small(tbf, filter);
+	uint64_t *plane = sums->plane[index];
+	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
+	{
+		uint64_t units = sb_tbf_cell(filter, cells, small(i));
+		uint64_t amount;
+		if (units == 0)
+			continue;
+		if (sb_status status = shifted(units, SB_TBF_HIT_BITS - filter->unit_bits + place, &amount); status != SB_OK)
+			return status;
+		if (sb_status status = add(&plane[i], amount); status != SB_OK)
+			return status;
+	}
+	return SB_OK;
+}
+
+/* ----------------------------------------------------------------- combining */
+
+void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
+{
+	if (!other->any)
+		return;
+	sb_sums_turn(sums, other->newest_half_life);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		int64_t index = sums->newest_plane - (other->newest_plane - i);
+		if (index < SB_TBF_PLANES)
+		{
+			sums->total[index] += other->total[i];
+			sums->slack[index] += other->slack[i];
+		}
+		else if (other->total[i] != 0 || other->slack[i] != 0)
+			sums->dropped = true;
+	}
+	sums->newest = std::max(sums->newest, other->newest);
+	if (other->merged)
+		sums->oldest_base = sums->merged ? std::min(sums->oldest_base, other->oldest_base) : other->oldest_base;
+	sums->merged |= other->merged;
+	sums->dropped |= other->dropped;
+	sums->fractions |= other->fractions;
+}
+
+int sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) noexcept
+{
+	int64_t index = sums->newest_plane - (other->newest_plane - i);
+	return index < SB_TBF_PLANES && other->plane[i] != nullptr ? static_cast<int>(index) : -1;
+}
+
+sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) noexcept
+{
+	for (uint64_t i = 0; i < sums->width; i++)
+		if (sb_status status = add(&sums->plane[index][i], words[i]); status != SB_OK)
+			return status;
+	return SB_OK;
+}
+
+uint64_t sb_sums_touched(const sb_sums *sums) noexcept
+{
+	uint64_t count = 0;
+	for (uint64_t i = 0; i < sums->width; i++)
+	{
+		bool touched = sums->touched != nullptr && (sums->touched[i / 64] >> (i % 64) & 1);
+		for (const uint64_t *plane : sums->plane)
+			touched |= plane != nullptr && plane[i] != 0;
+		count += touched;
+	}
+	return count;
+}
+
+/* ------------------------------------------------------------- other sizes */
+
+void sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) noexcept
+{
+	mapping small(to, from);
+	for (uint64_t i = 0, n = sb_tbf_cells(to); i < n; i++)
+		out[i] = cells[small(i)];
+}
+
+sb_status sb_tbf_fold_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) noexcept
+{
+	mapping small(from, to);
+	for (uint64_t i = 0, n = sb_tbf_cells(from); i < n; i++)
+		if (sb_status status = add(&out[small(i)], cells[i]); status != SB_OK)
+			return status;
+	return SB_OK;
+}
+
+/* ------------------------------------------------------------------- storing */
+
+/* All planes of a word as one number, in 2^-12 hits at the first half-life of the oldest plane kept. */
+static u128 aligned(const sb_sums *sums, uint64_t word)
+{
+	u128 sum = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (sums->plane[i] != nullptr)
+			sum += static_cast<u128>(sums->plane[i][word]) << (SB_TBF_PLANE * (SB_TBF_PLANES - 1 - i));
+	return sum;
+}
+
+/* The same for totals; false if it would not fit the header at any base. */
+static bool aligned(const sb_u128 *totals, u128 *out)
+{
+	*out = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		int shift = SB_TBF_PLANE * (SB_TBF_PLANES - 1 - i);
+		if (totals[i] >> (126 - shift) != 0)
+			return false;
+		*out += totals[i] << shift;
+	}
+	return true;
+}
+
+static uint64_t half_lives_above_oldest(const sb_sums *sums, int64_t base)
+{
+	return static_cast<uint64_t>(base - (sums->newest_plane - (SB_TBF_PLANES - 1)) * SB_TBF_PLANE);
+}
+
+sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noexcept
+{
+	*out = *tbf;
+	out->flags = 0;
+	out->base = out->newest = 0;
+	out->slack = out->total = 0;
+	out->layout = 0;
+	out->cell_bits = 8;
+	out->unit_bits = (tbf->half_life != 0 || sums->fractions) ? SB_TBF_UNIT_BITS : 0;
+	if (!sums->any)
+		return SB_OK;
+
+	u128 largest = 0;
+	u128 total;
+	u128 slack;
+	for (uint64_t i = 0; i < sums->width; i++)
+		largest = std::max(largest, aligned(sums, i));
+	if (!aligned(sums->total, &total) || !aligned(sums->slack, &slack))
+		return SB_OVERFLOW;
+
+	/*
+	 * Hits alone are stored at the newest hit's half-life. Merged filters keep the oldest base, where nothing has to be
+	 * rounded, unless that is too far behind or a counter would not fit: then the lowest base that will do.
+	 */
+	int64_t newest = sums->newest_half_life;
+	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
+	uint64_t coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
+	for (;; base++)
+	{
+		uint64_t shift = half_lives_above_oldest(sums, base);
+		if (shift_right_up(largest, shift + coarser) < SB_TBF_MAX_CELL &&
+			shift_right_up(total, shift) + 1 < (u128{1} << 63) && shift_right_up(slack, shift) + 1 < SB_TBF_MAX_CELL)
+			break;
+		if (base >= newest)
+			return SB_OVERFLOW;
+	}
+
+	uint64_t shift = half_lives_above_oldest(sums, base);
+	out->flags = SB_TBF_HAS_HITS;
+	out->base = base;
+	out->newest = sums->newest;
+	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift)) + sums->dropped;
+	out->total = static_cast<uint64_t>(shift_right_up(total, shift)) + sums->dropped;
+	auto widest = static_cast<uint64_t>(shift_right_up(largest, shift + coarser));
+	out->cell_bits = widest >> 32 ? 64 : widest >> 16 ? 32 : widest >> 8 ? 16 : 8;
+	return SB_OK;
+}
+
+template <typename Cell>
+static void write_cells(const sb_sums *sums, uint64_t shift, void *cells)
+{
+	auto *bytes = static_cast<unsigned char *>(cells);
+	for (uint64_t i = 0; i < sums->width; i++)
+		store_le(bytes + i * sizeof(Cell), static_cast<Cell>(shift_right_up(aligned(sums, i), shift)));
+}
+
+void sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) noexcept
+{
+	uint64_t shift = 0;
+	if (sums->any)
+		shift = half_lives_above_oldest(sums, planned->base) +
+				static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits);
+	switch (planned->cell_bits)
+	{
+		case 8:
+			return write_cells<uint8_t>(sums, shift, cells);
+		case 16:
+			return write_cells<uint16_t>(sums, shift, cells);
+		case 32:
+			return write_cells<uint32_t>(sums, shift, cells);
+		default:
+			return write_cells<uint64_t>(sums, shift, cells);
+	}
+}

@@ -1,0 +1,481 @@
+/*
+ * bf.c: the functions and operators of type bf, but for its aggregates (bf_agg.c).
+ */
+#include "bf.h"
+
+#include "access/detoast.h"
+#include "access/toast_internals.h"
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "item.h"
+#include "value.h"
+
+/* ------------------------------------------------------------------ helpers */
+
+void
+bf_open(Datum value, BfValue *bf)
+{
+	size_t		size;
+	const unsigned char *data = value_open(value, &size);
+	sb_status	status = sb_bf_decode_header(data, size, size, &bf->header);
+
+	if (status != SB_OK)
+		value_refuse("bf", status);
+	bf->lines = data + SB_BF_HEADER;
+}
+
+Datum
+bf_make(const sb_bf *header, unsigned char **lines)
+{
+	void	   *data;
+	struct varlena *value = value_make(sb_bf_size(header), &data);
+
+	sb_bf_encode_header(header, data);
+	*lines = (unsigned char *) data + SB_BF_HEADER;
+	return PointerGetDatum(value);
+}
+
+void
+bf_check_fpr(double fpr)
+{
+	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		refuse_fpr(fpr);
+}
+
+void
+bf_plan(int64 items, double fpr, bool power, sb_bf *out)
+{
+	static double known_fpr = 0;	/* the rate that was asked last in this session */
+	static double known_load;
+	static uint8_t known_hashes;
+
+	if (items < 1)
+		refuse_expected_items(items);
+	bf_check_fpr(fpr);
+	if (fpr != known_fpr)
+	{
+		known_load = sb_bf_best_load(fpr, &known_hashes);
+		known_fpr = fpr;
+	}
+	if (sb_bf_plan_for_load(items, fpr, known_hashes, known_load, power, out) != SB_OK)
+		refuse_size("bf", items, fpr);
+}
+
+void
+bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
+{
+	sb_difference difference;
+
+	item_kinds_must_agree(&a->kind, &b->kind, action);
+	if (sb_bf_join(a, b, out, &difference) != SB_OK)
+		refuse_difference("bf", action, &difference);
+}
+
+/* A copy of a filter that may be changed. */
+static Datum
+bf_copy(const BfValue *bf, unsigned char **lines)
+{
+	Datum		copy = bf_make(&bf->header, lines);
+
+	memcpy(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
+	return copy;
+}
+
+/* Writes the header again, whose kind became known. */
+static void
+set_kind(Datum value, sb_bf *header, const sb_kind *kind)
+{
+	header->kind = *kind;
+	sb_bf_encode_header(header, VARDATA(DatumGetPointer(value)));
+}
+
+/* --------------------------------------------------------------- in and out */
+
+static sb_status
+check_bf(const void *data, size_t size)
+{
+	sb_bf		header;
+
+	return sb_bf_decode_header(data, size, size, &header);
+}
+
+SB_FUNCTION(bf_in);
+Datum
+bf_in(PG_FUNCTION_ARGS)
+{
+	return value_from_text(fcinfo, "bf", check_bf);
+}
+
+SB_FUNCTION(bf_out);
+Datum
+bf_out(PG_FUNCTION_ARGS)
+{
+	return value_to_text(fcinfo);
+}
+
+SB_FUNCTION(bf_recv);
+Datum
+bf_recv(PG_FUNCTION_ARGS)
+{
+	return value_from_binary(fcinfo, "bf", check_bf);
+}
+
+SB_FUNCTION(bf_send);
+Datum
+bf_send(PG_FUNCTION_ARGS)
+{
+	return value_to_binary(fcinfo);
+}
+
+SB_FUNCTION(bf_from_bytea);
+Datum
+bf_from_bytea(PG_FUNCTION_ARGS)
+{
+	return value_from_bytea(fcinfo, "bf", check_bf);
+}
+
+SB_FUNCTION(bf_to_bytea);
+Datum
+bf_to_bytea(PG_FUNCTION_ARGS)
+{
+	return value_to_binary(fcinfo);
+}
+
+SB_FUNCTION(bf_eq);
+Datum
+bf_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(value_equal(fcinfo));
+}
+
+SB_FUNCTION(bf_ne);
+Datum
+bf_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!value_equal(fcinfo));
+}
+
+/* ------------------------------------------------------------ making, adding */
+
+SB_FUNCTION(bf_empty);
+Datum
+bf_empty(PG_FUNCTION_ARGS)
+{
+	sb_bf		header;
+	unsigned char *lines;
+
+	bf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false, &header);
+	return bf_make(&header, &lines);
+}
+
+/* bf_add(bf, "any"); also the operator for text, see item_hasher_for_argument(). */
+SB_FUNCTION(bf_add);
+Datum
+bf_add(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	BfValue		bf;
+	unsigned char *lines;
+	uint64_t	hash;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &bf.header.kind);
+	result = bf_copy(&bf, &lines);
+	if (bf.header.kind.code == SB_KIND_NONE)
+		set_kind(result, &bf.header, item_kind(hasher));
+	sb_bf_add(&bf.header, lines, hash);
+	return result;
+}
+
+/* The elements of array argument 1 that are not NULL. */
+static int
+elements_of(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bool **nulls)
+{
+	Oid			type;
+	int16		length;
+	bool		by_value;
+	char		align;
+	int			count;
+
+	item_element_storage(hasher, &type, &length, &by_value, &align);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), type, length, by_value, align, items, nulls, &count);
+	return count;
+}
+
+SB_FUNCTION(bf_add_all);
+Datum
+bf_add_all(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	BfValue		bf;
+	unsigned char *lines;
+	Datum	   *items;
+	bool	   *nulls;
+	int			count = elements_of(fcinfo, hasher, &items, &nulls);
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	result = bf_copy(&bf, &lines);
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+		{
+			uint64_t	hash = item_hash_for(hasher, items[i], &bf.header.kind);
+
+			if (bf.header.kind.code == SB_KIND_NONE)
+				set_kind(result, &bf.header, item_kind(hasher));
+			sb_bf_add(&bf.header, lines, hash);
+		}
+	return result;
+}
+
+/* -------------------------------------------------------------------- asking */
+
+/* Reads the header and one line, and of a stored filter nothing else. */
+static bool
+contains(Datum value, ItemHasher *hasher, Datum item)
+{
+	sb_bf		header;
+	size_t		size = value_size(value);
+	const void *head = value_slice(value, 0, Min(size, SB_BF_HEADER));
+	sb_status	status = sb_bf_decode_header(head, Min(size, SB_BF_HEADER), size, &header);
+	uint64_t	hash;
+
+	if (status != SB_OK)
+		value_refuse("bf", status);
+	hash = item_hash_for(hasher, item, &header.kind);
+	if (header.kind.code == SB_KIND_NONE)
+		return false;
+	return sb_bf_line_contains(value_slice(value, sb_bf_line_offset(&header, hash), SB_BF_LINE), header.hashes, hash);
+}
+
+SB_FUNCTION(bf_contains);
+Datum
+bf_contains(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
+}
+
+/* bf_contained("any", bf) */
+SB_FUNCTION(bf_contained);
+Datum
+bf_contained(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
+}
+
+/* Stops at the first element that answers `answer`; NULL elements are skipped. */
+static bool
+search_elements(FunctionCallInfo fcinfo, bool answer)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	BfValue		bf;
+	Datum	   *items;
+	bool	   *nulls;
+	int			count = elements_of(fcinfo, hasher, &items, &nulls);
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+		{
+			uint64_t	hash = item_hash_for(hasher, items[i], &bf.header.kind);
+			bool		found = bf.header.kind.code != SB_KIND_NONE && sb_bf_contains(&bf.header, bf.lines, hash);
+
+			if (found == answer)
+				return true;
+		}
+	return false;
+}
+
+SB_FUNCTION(bf_contains_any);
+Datum
+bf_contains_any(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(search_elements(fcinfo, true));
+}
+
+SB_FUNCTION(bf_contains_all);
+Datum
+bf_contains_all(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!search_elements(fcinfo, false));
+}
+
+/* ------------------------------------------------------------------ combining */
+
+SB_FUNCTION(bf_union);
+Datum
+bf_union(PG_FUNCTION_ARGS)
+{
+	BfValue		left;
+	BfValue		right;
+	sb_bf		joined;
+	unsigned char *lines;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &left);
+	bf_open(PG_GETARG_DATUM(1), &right);
+	bf_join(&left.header, &right.header, "unite", &joined);
+	result = bf_make(&joined, &lines);
+	sb_bf_or(&joined, lines, &left.header, left.lines);
+	sb_bf_or(&joined, lines, &right.header, right.lines);
+	return result;
+}
+
+SB_FUNCTION(bf_intersection);
+Datum
+bf_intersection(PG_FUNCTION_ARGS)
+{
+	BfValue		left;
+	BfValue		right;
+	sb_bf		joined;
+	unsigned char *lines;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &left);
+	bf_open(PG_GETARG_DATUM(1), &right);
+	bf_join(&left.header, &right.header, "intersect", &joined);
+	result = bf_make(&joined, &lines);
+	sb_bf_or(&joined, lines, &left.header, left.lines);
+	sb_bf_and(&joined, lines, &right.header, right.lines);
+	return result;
+}
+
+/* Folds while a rate would still hold for the estimated number of items. */
+SB_FUNCTION(bf_fold);
+Datum
+bf_fold(PG_FUNCTION_ARGS)
+{
+	BfValue		bf;
+	sb_bf_stats stats;
+	sb_bf		folded;
+	unsigned char *lines;
+	unsigned char *copy;
+	double		fpr;
+	size_t		bytes;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	fpr = PG_ARGISNULL(1) ? bf.header.fpr : PG_GETARG_FLOAT8(1);
+	bf_check_fpr(fpr);
+
+	folded = bf.header;
+	bytes = (size_t) bf.header.lines * SB_BF_LINE;
+	copy = palloc(bytes);
+	memcpy(copy, bf.lines, bytes);
+	sb_bf_measure(&folded, copy, &stats);
+	while (folded.lines % 2 == 0 &&
+		   sb_blocked_fpr(SB_BF_LINE * 8, folded.hashes, stats.items / (folded.lines / 2)) <= fpr)
+		if (sb_bf_fold(&folded, copy, 1) != SB_OK)
+			elog(ERROR, "could not fold a bf of %u lines", folded.lines);
+	folded.expected_items = 0;
+	result = bf_make(&folded, &lines);
+	memcpy(lines, copy, (size_t) folded.lines * SB_BF_LINE);
+	return result;
+}
+
+/* --------------------------------------------------------------- looking inside */
+
+SB_FUNCTION(bf_cardinality);
+Datum
+bf_cardinality(PG_FUNCTION_ARGS)
+{
+	BfValue		bf;
+	sb_bf_stats stats;
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	sb_bf_measure(&bf.header, bf.lines, &stats);
+	PG_RETURN_FLOAT8(stats.items);
+}
+
+SB_FUNCTION(bf_info);
+Datum
+bf_info(PG_FUNCTION_ARGS)
+{
+	BfValue		bf;
+	sb_bf_stats stats;
+	TupleDesc	columns;
+	Datum		values[9];
+	bool		nulls[9] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	sb_bf_measure(&bf.header, bf.lines, &stats);
+
+	values[0] = CStringGetTextDatum(item_kind_text(&bf.header.kind));
+	values[1] = Int64GetDatum(bf.header.expected_items);
+	nulls[1] = bf.header.expected_items == 0;
+	values[2] = Float8GetDatum(bf.header.fpr);
+	values[3] = Int32GetDatum(bf.header.hashes);
+	values[4] = Int64GetDatum(stats.bits);
+	values[5] = Int64GetDatum(sb_bf_size(&bf.header));
+	values[6] = Float8GetDatum((double) stats.bits_set / stats.bits);
+	values[7] = Float8GetDatum(stats.fpr);
+	values[8] = Float8GetDatum(stats.items);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+
+#define HISTOGRAM_BUCKETS 16
+
+/* How many lines have 0..32, 33..64, ... 481..512 bits set. */
+static void
+line_histogram(const BfValue *bf, int64 lines[HISTOGRAM_BUCKETS])
+{
+	const int	width = SB_BF_LINE * 8 / HISTOGRAM_BUCKETS;
+
+	memset(lines, 0, HISTOGRAM_BUCKETS * sizeof *lines);
+	for (uint32 i = 0; i < bf->header.lines; i++)
+	{
+		int			bits = sb_bf_line_bits(bf->lines + (size_t) i * SB_BF_LINE);
+
+		lines[bits == 0 ? 0 : (bits - 1) / width]++;
+	}
+}
+
+SB_FUNCTION(bf_histogram);
+Datum
+bf_histogram(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+	const int	width = SB_BF_LINE * 8 / HISTOGRAM_BUCKETS;
+	int64		lines[HISTOGRAM_BUCKETS];
+	BfValue		bf;
+
+	InitMaterializedSRF(fcinfo, 0);
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	line_histogram(&bf, lines);
+	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+	{
+		Datum		values[3];
+		bool		nulls[3] = {false};
+
+		values[0] = Int32GetDatum(i == 0 ? 0 : i * width + 1);
+		values[1] = Int32GetDatum((i + 1) * width);
+		values[2] = Int64GetDatum(lines[i]);
+		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+SB_FUNCTION(bf_sketch);
+Datum
+bf_sketch(PG_FUNCTION_ARGS)
+{
+	BfValue		bf;
+	sb_bf_stats stats;
+	int64		lines[HISTOGRAM_BUCKETS];
+	double		heights[HISTOGRAM_BUCKETS];
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	sb_bf_measure(&bf.header, bf.lines, &stats);
+	line_histogram(&bf, lines);
+	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+		heights[i] = (double) lines[i];
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("bf of %s: %.0f items, %.1f%% full, fpr %.2g |%s|",
+											  item_kind_text(&bf.header.kind), stats.items,
+											  100.0 * stats.bits_set / stats.bits, stats.fpr,
+											  sketch_bars(heights, HISTOGRAM_BUCKETS))));
+}

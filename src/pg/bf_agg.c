@@ -1,0 +1,427 @@
+/*
+ * bf_agg.c: the aggregates bf_agg, bf_union_agg and bf_intersection_agg.
+ *
+ * The state of bf_agg begins as a set of hashes, which is small where groups are many and knows the number of distinct
+ * items exactly, and becomes lines of bits when the set would no longer be the smaller one. Which of the two it is in
+ * the end, and every byte of the result, depend on the set of items alone: not on their order, nor on the number
+ * of parallel workers. A filter that sizes itself is only sized in the final function.
+ */
+#include "bf.h"
+
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "utils/memutils.h"
+
+#include "item.h"
+#include "value.h"
+
+/*
+ * Where a filter that sizes itself goes over from a set of hashes to bits: at 5/8 of SELF_SIZED_SET hashes (16 MB);
+ * the bits begin with SELF_SIZED_LINES lines (32 MB: 27 million items at 1 %) and are folded in the end.
+ */
+#define SELF_SIZED_SET (UINT64CONST(1) << 21)
+#define SELF_SIZED_LINES (UINT32_C(1) << 19)
+#define SMALLEST_SET 8
+
+typedef struct BfState
+{
+	sb_bf		plan;			/* the filter that is built; lines: those of `lines` when it is there */
+	bool		self_sized;
+	sb_hash_set set;			/* until lines is there */
+	unsigned char *lines;
+	MemoryContext context;
+} BfState;
+
+/* ------------------------------------------------------------------- the state */
+
+static size_t
+line_bytes(const BfState *state)
+{
+	return (size_t) state->plan.lines * SB_BF_LINE;
+}
+
+static void
+make_set(BfState *state, uint64_t capacity)
+{
+	state->set.capacity = capacity;
+	state->set.count = 0;
+	state->set.slots = MemoryContextAllocExtended(state->context, sb_hash_set_bytes(capacity),
+												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+static BfState *
+make_state(MemoryContext context, bool self_sized, int64 items, double fpr)
+{
+	BfState    *state = MemoryContextAllocZero(context, sizeof(BfState));
+
+	bf_plan(self_sized ? 1 : items, fpr, self_sized, &state->plan);
+	if (self_sized)
+		state->plan.lines = SELF_SIZED_LINES;
+	state->self_sized = self_sized;
+	state->context = context;
+	make_set(state, SMALLEST_SET);
+	return state;
+}
+
+static void
+set_to_lines(BfState *state)
+{
+	uint64_t	hash;
+
+	state->lines = MemoryContextAllocExtended(state->context, line_bytes(state), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
+		sb_bf_add(&state->plan, state->lines, hash);
+	pfree(state->set.slots);
+	state->set.slots = NULL;
+}
+
+/* A set as large as the filter has no more use. */
+static bool
+set_may_grow_to(const BfState *state, uint64_t capacity)
+{
+	return state->self_sized ? capacity <= SELF_SIZED_SET : sb_hash_set_bytes(capacity) <= line_bytes(state);
+}
+
+static void
+grow_set(BfState *state, uint64_t capacity)
+{
+	sb_hash_set old = state->set;
+	uint64_t	hash;
+
+	if (!set_may_grow_to(state, capacity))
+	{
+		set_to_lines(state);
+		return;
+	}
+	make_set(state, capacity);
+	for (uint64_t slot = 0; (slot = sb_hash_set_next(&old, slot, &hash)) != UINT64_MAX; slot++)
+		sb_hash_set_insert(&state->set, hash);
+	pfree(old.slots);
+}
+
+static void
+state_add(BfState *state, uint64_t hash)
+{
+	if (state->lines != NULL)
+	{
+		sb_bf_add(&state->plan, state->lines, hash);
+		return;
+	}
+	sb_hash_set_insert(&state->set, hash);
+
+	/* at once, not at the next insertion: so the form depends on the number of distinct hashes alone */
+	if (!sb_hash_set_has_room(&state->set))
+		grow_set(state, state->set.capacity * 2);
+}
+
+static MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	return context;
+}
+
+/* -------------------------------------------------------------------- bf_agg */
+
+/* bf_agg_add(internal, "any" [, expected_items bigint [, fpr float8]]) */
+SB_FUNCTION(bf_agg_add);
+Datum
+bf_agg_add(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	BfState    *state = PG_ARGISNULL(0) ? NULL : (BfState *) PG_GETARG_POINTER(0);
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	uint64_t	hash;
+
+	if (state == NULL)
+	{
+		/* parameters are those of a group's first row; they are checked even if its item is NULL */
+		bool		self_sized = PG_NARGS() < 3 || PG_ARGISNULL(2);
+		double		fpr = PG_NARGS() < 4 || PG_ARGISNULL(3) ? BF_DEFAULT_FPR : PG_GETARG_FLOAT8(3);
+
+		if (PG_ARGISNULL(1))
+		{
+			bf_check_fpr(fpr);
+			if (!self_sized && PG_GETARG_INT64(2) < 1)
+				refuse_expected_items(PG_GETARG_INT64(2));
+			PG_RETURN_NULL();
+		}
+		state = make_state(context, self_sized, self_sized ? 0 : PG_GETARG_INT64(2), fpr);
+	}
+	else if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(state);
+
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &state->plan.kind);
+	if (state->plan.kind.code == SB_KIND_NONE)
+		state->plan.kind = *item_kind(hasher);
+	state_add(state, hash);
+	PG_RETURN_POINTER(state);
+}
+
+static Datum
+final_from_set(const BfState *state)
+{
+	sb_bf		header = state->plan;
+	unsigned char *lines;
+	uint64_t	hash;
+	Datum		result;
+
+	if (state->self_sized)
+	{
+		bf_plan(Max(state->set.count, 1), state->plan.fpr, true, &header);
+		header.kind = state->plan.kind;
+	}
+	result = bf_make(&header, &lines);
+	for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
+		sb_bf_add(&header, lines, hash);
+	return result;
+}
+
+/* Folds to the size that the estimated number of items needs, if that is smaller. */
+static Datum
+final_from_lines(const BfState *state)
+{
+	sb_bf		header = state->plan;
+	sb_bf		wanted = header;
+	unsigned char *lines;
+	unsigned char *copy;
+	Datum		result;
+
+	if (state->self_sized)
+	{
+		sb_bf_stats stats;
+		double		most = sb_blocked_load(SB_BF_LINE * 8, header.hashes, header.fpr) * header.lines;
+
+		sb_bf_measure(&header, state->lines, &stats);
+		if (stats.items < most)
+			bf_plan((int64) stats.items + 1, header.fpr, true, &wanted);
+	}
+	if (wanted.lines >= header.lines)
+	{
+		result = bf_make(&header, &lines);
+		memcpy(lines, state->lines, line_bytes(state));
+		return result;
+	}
+	copy = MemoryContextAllocExtended(CurrentMemoryContext, line_bytes(state), MCXT_ALLOC_HUGE);
+	memcpy(copy, state->lines, line_bytes(state));
+	while (header.lines > wanted.lines)
+		if (sb_bf_fold(&header, copy, 1) != SB_OK)
+			elog(ERROR, "could not fold a bf of %u lines", header.lines);
+	result = bf_make(&header, &lines);
+	memcpy(lines, copy, (size_t) header.lines * SB_BF_LINE);
+	pfree(copy);
+	return result;
+}
+
+/* Leaves the state as it is, so that it can go on as a moving window does. */
+SB_FUNCTION(bf_agg_final);
+Datum
+bf_agg_final(PG_FUNCTION_ARGS)
+{
+	const BfState *state;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = (const BfState *) PG_GETARG_POINTER(0);
+	return state->lines == NULL ? final_from_set(state) : final_from_lines(state);
+}
+
+/* ------------------------------------------------------------ parallel workers */
+
+static void
+state_unite(BfState *state, const BfState *other)
+{
+	uint64_t	hash;
+
+	item_kinds_must_agree(&state->plan.kind, &other->plan.kind, "unite");
+	if (state->plan.kind.code == SB_KIND_NONE)
+		state->plan.kind = other->plan.kind;
+	if (other->lines == NULL)
+	{
+		/* room first: to insert one set into another in slot order would pile up in a set that grows as it goes */
+		uint64_t	capacity = sb_hash_set_capacity_for(state->set.count + other->set.count + 1);
+
+		while (!set_may_grow_to(state, capacity))
+			capacity /= 2;
+		if (state->lines == NULL && capacity > state->set.capacity)
+			grow_set(state, capacity);
+		for (uint64_t slot = 0; (slot = sb_hash_set_next(&other->set, slot, &hash)) != UINT64_MAX; slot++)
+			state_add(state, hash);
+		return;
+	}
+	if (state->lines == NULL)
+		set_to_lines(state);
+	sb_bf_or(&state->plan, state->lines, &other->plan, other->lines);
+}
+
+static BfState *
+copy_state(MemoryContext context, const BfState *other)
+{
+	BfState    *state = MemoryContextAllocZero(context, sizeof(BfState));
+
+	*state = *other;
+	state->context = context;
+	state->lines = NULL;
+	make_set(state, SMALLEST_SET);
+	state_unite(state, other);
+	return state;
+}
+
+SB_FUNCTION(bf_agg_combine);
+Datum
+bf_agg_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	BfState    *state = PG_ARGISNULL(0) ? NULL : (BfState *) PG_GETARG_POINTER(0);
+	const BfState *other = PG_ARGISNULL(1) ? NULL : (const BfState *) PG_GETARG_POINTER(1);
+
+	if (other == NULL)
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(state);
+	}
+	if (state == NULL)
+		PG_RETURN_POINTER(copy_state(context, other));
+	if (state->self_sized != other->self_sized || state->plan.lines != other->plan.lines ||
+		state->plan.hashes != other->plan.hashes)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the parameters of bf_agg() must be the same for all rows of a group")));
+	state_unite(state, other);
+	PG_RETURN_POINTER(state);
+}
+
+/* header (64 bytes), self_sized (1), form (1: lines, 0: hashes), then the lines, or a count and the hashes */
+SB_FUNCTION(bf_agg_serialize);
+Datum
+bf_agg_serialize(PG_FUNCTION_ARGS)
+{
+	const BfState *state = (const BfState *) PG_GETARG_POINTER(0);
+	StringInfoData out;
+	unsigned char header[SB_BF_HEADER];
+
+	aggregate_context(fcinfo);
+	pq_begintypsend(&out);
+	sb_bf_encode_header(&state->plan, header);
+	pq_sendbytes(&out, (char *) header, sizeof header);
+	pq_sendbyte(&out, state->self_sized);
+	pq_sendbyte(&out, state->lines != NULL);
+	if (state->lines != NULL)
+		pq_sendbytes(&out, (char *) state->lines, (int) line_bytes(state));
+	else
+	{
+		uint64_t	hash;
+
+		pq_sendint64(&out, state->set.count);
+		for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
+			pq_sendint64(&out, hash);
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&out));
+}
+
+/* Trusts nothing either: bytes may come from another machine. */
+SB_FUNCTION(bf_agg_deserialize);
+Datum
+bf_agg_deserialize(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	const unsigned char *data = (const unsigned char *) VARDATA_ANY(bytes);
+	size_t		size = VARSIZE_ANY_EXHDR(bytes);
+	const size_t fixed = SB_BF_HEADER + 2;
+	BfState    *state = MemoryContextAllocZero(context, sizeof(BfState));
+	sb_status	status;
+	StringInfoData in;
+
+	if (size < fixed)
+		value_refuse("bf_agg", SB_TRUNCATED);
+	{
+		/* the header says how long the filter is; the state may hold hashes instead of it */
+		uint32		lines = data[40] | data[41] << 8 | data[42] << 16 | (uint32) data[43] << 24;
+
+		status = sb_bf_decode_header(data, SB_BF_HEADER, SB_BF_HEADER + (size_t) lines * SB_BF_LINE, &state->plan);
+	}
+	if (status != SB_OK)
+		value_refuse("bf_agg", status);
+	state->context = context;
+	state->self_sized = data[SB_BF_HEADER] != 0;
+	if (data[SB_BF_HEADER] > 1 || data[SB_BF_HEADER + 1] > 1 ||
+		(state->self_sized && state->plan.lines != SELF_SIZED_LINES))
+		value_refuse("bf_agg", SB_BAD_HEADER);
+
+	if (data[SB_BF_HEADER + 1] == 1)
+	{
+		if (size - fixed != line_bytes(state))
+			value_refuse("bf_agg", SB_BAD_LENGTH);
+		state->lines = MemoryContextAllocExtended(context, line_bytes(state), MCXT_ALLOC_HUGE);
+		memcpy(state->lines, data + fixed, line_bytes(state));
+	}
+	else
+	{
+		uint64_t	count;
+
+		in.data = (char *) data;
+		in.len = in.maxlen = (int) size;
+		in.cursor = (int) fixed;
+		count = pq_getmsgint64(&in);
+		if (count != (size - in.cursor) / 8 || (size - in.cursor) % 8 != 0)
+			value_refuse("bf_agg", SB_BAD_LENGTH);
+		make_set(state, Max(sb_hash_set_capacity_for(count + 1), SMALLEST_SET));
+		while (count-- > 0)
+			sb_hash_set_insert(&state->set, pq_getmsgint64(&in));
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* ---------------------------------------------- bf_union_agg, bf_intersection_agg */
+
+/* The state is a bf value in the aggregate's context, so that it travels between workers as it is. */
+typedef void (*Combine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
+
+/* left op right, in place where nobody else can see the left one and the size stays. */
+static Datum
+combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, Combine combine)
+{
+	BfValue		left;
+	BfValue		right;
+	sb_bf		joined;
+	unsigned char *lines;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &left);
+	bf_open(PG_GETARG_DATUM(1), &right);
+	bf_join(&left.header, &right.header, action, &joined);
+	if (AggCheckCallContext(fcinfo, NULL) && joined.lines == left.header.lines &&
+		left.lines == (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_BF_HEADER)
+	{
+		result = PG_GETARG_DATUM(0);
+		lines = (unsigned char *) left.lines;
+		sb_bf_encode_header(&joined, VARDATA(DatumGetPointer(result)));
+	}
+	else
+	{
+		result = bf_make(&joined, &lines);
+		sb_bf_or(&joined, lines, &left.header, left.lines);
+	}
+	combine(&joined, lines, &right.header, right.lines);
+	return result;
+}
+
+SB_FUNCTION(bf_union_agg_add);
+Datum
+bf_union_agg_add(PG_FUNCTION_ARGS)
+{
+	return combine_in_aggregate(fcinfo, "unite", sb_bf_or);
+}
+
+SB_FUNCTION(bf_intersection_agg_add);
+Datum
+bf_intersection_agg_add(PG_FUNCTION_ARGS)
+{
+	return combine_in_aggregate(fcinfo, "intersect", sb_bf_and);
+}

@@ -1,0 +1,660 @@
+/*
+ * tbf.c: the functions and operators of type tbf, but for its aggregates (tbf_agg.c).
+ */
+#include "tbf.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "item.h"
+#include "value.h"
+
+/* ------------------------------------------------------------------ helpers */
+
+void
+tbf_open(Datum value, TbfValue *tbf)
+{
+	size_t		size;
+	const unsigned char *data = value_open(value, &size);
+	sb_status	status = sb_tbf_decode_header(data, size, size, &tbf->header);
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+	tbf->cells = data + SB_TBF_HEADER;
+}
+
+Datum
+tbf_make(const sb_tbf *header, unsigned char **cells)
+{
+	void	   *data;
+	struct varlena *value;
+
+	if (sb_tbf_size(header) > SB_MAX_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a tbf of " UINT64_FORMAT " counters of %d bits would be too large",
+						sb_tbf_cells(header), header->cell_bits),
+				 errdetail("A filter has at most %u bytes.", SB_MAX_BYTES),
+				 errhint("Expect fewer items, allow a higher rate, or build one filter for each part of the data.")));
+	value = value_make(sb_tbf_size(header), &data);
+	sb_tbf_encode_header(header, data);
+	*cells = (unsigned char *) data + SB_TBF_HEADER;
+	return PointerGetDatum(value);
+}
+
+void
+tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
+{
+	static double known_fpr = 0;	/* the rate that was asked last in this session */
+	static double known_load;
+	static uint8_t known_hashes;
+
+	if (items < 1)
+		refuse_expected_items(items);
+	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		refuse_fpr(fpr);
+	if (fpr != known_fpr)
+	{
+		known_load = sb_tbf_best_load(fpr, &known_hashes);
+		known_fpr = fpr;
+	}
+	if (sb_tbf_plan_for_load(items, fpr, known_hashes, known_load, half_life, epoch, power, out) != SB_OK)
+		refuse_size("tbf", items, fpr);
+}
+
+/* name: "half-life" or "epoch" */
+static int64
+interval_microseconds(const Interval *interval, const char *name)
+{
+	int64		days;
+	int64		sum;
+
+	if (interval->month != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a %s cannot be given in months or years", name),
+				 errdetail("They do not always have the same length."),
+				 errhint("Give it in days, hours or seconds, for example interval '30 days'.")));
+	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
+		pg_add_s64_overflow(days, interval->time, &sum) || sum < 1 || sum > SB_TBF_MAX_TIME)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s \"%s\" is out of range", name,
+						DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)))),
+				 errdetail("It must be at least one microsecond and at most 36,500 years."),
+				 errhint("For a filter that does not decay give NULL as half-life.")));
+	return sum;
+}
+
+int64
+tbf_half_life(const Interval *interval)
+{
+	return interval == NULL ? 0 : interval_microseconds(interval, "half-life");
+}
+
+int64
+tbf_epoch(const Interval *interval, int64 half_life)
+{
+	if (half_life == 0)
+	{
+		if (interval != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("an epoch needs a half-life"),
+					 errhint("A filter without a half-life does not decay, so it has no epochs.")));
+		return 0;
+	}
+	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "epoch");
+}
+
+void
+tbf_check_time(TimestampTz at)
+{
+	if (at < -SB_TBF_MAX_TIME || at > SB_TBF_MAX_TIME)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("time \"%s\" is out of range", timestamptz_to_str(at)),
+				 errdetail("Times of a tbf are finite and lie within 36,500 years of 2000-01-01.")));
+}
+
+TimestampTz
+tbf_default_not_after(void)
+{
+	return GetCurrentTransactionStartTimestamp() + USECS_PER_DAY;
+}
+
+void
+tbf_check_not_after(TimestampTz at, TimestampTz not_after)
+{
+	if (at > not_after)
+	{
+		char	   *limit = pstrdup(timestamptz_to_str(not_after));
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("the hit's time \"%s\" lies after the latest time allowed, \"%s\"", timestamptz_to_str(at), limit),
+				 errdetail("A hit in the far future would make all others fade."),
+				 errhint("Leave such rows out, or give a later time as not_after (by default a day after the transaction began).")));
+	}
+}
+
+uint64_t
+tbf_hit(const sb_moment *moment, double weight)
+{
+	uint64_t	hit;
+
+	switch (sb_tbf_hit(moment, weight, &hit))
+	{
+		case SB_OK:
+			return hit;
+		case SB_OVERFLOW:
+			tbf_refuse_overflow();
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("weight %g is out of range", weight),
+					 errdetail("A weight is finite and not negative.")));
+	}
+	pg_unreachable();
+}
+
+void
+tbf_refuse_overflow(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("a counter of a tbf would overflow"),
+			 errdetail("A single hit weighs less than 2^33, and all hits of an item on one day's scale some 2^34."),
+			 errhint("Count in a larger unit, for example in megabytes instead of bytes.")));
+	pg_unreachable();
+}
+
+void
+tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
+{
+	sb_difference difference;
+
+	item_kinds_must_agree(&a->kind, &b->kind, "merge");
+	if (sb_tbf_join(a, b, out, &difference) != SB_OK)
+		refuse_difference("tbf", "merge", &difference);
+}
+
+static const Interval *
+interval_argument(FunctionCallInfo fcinfo, int argno)
+{
+	return PG_ARGISNULL(argno) ? NULL : PG_GETARG_INTERVAL_P(argno);
+}
+
+/* --------------------------------------------------------------- in and out */
+
+static sb_status
+check_tbf(const void *data, size_t size)
+{
+	sb_tbf		header;
+	sb_status	status = sb_tbf_decode_header(data, size, size, &header);
+
+	return status != SB_OK ? status : sb_tbf_check_cells(&header, (const char *) data + SB_TBF_HEADER);
+}
+
+SB_FUNCTION(tbf_in);
+Datum
+tbf_in(PG_FUNCTION_ARGS)
+{
+	return value_from_text(fcinfo, "tbf", check_tbf);
+}
+
+SB_FUNCTION(tbf_out);
+Datum
+tbf_out(PG_FUNCTION_ARGS)
+{
+	return value_to_text(fcinfo);
+}
+
+SB_FUNCTION(tbf_recv);
+Datum
+tbf_recv(PG_FUNCTION_ARGS)
+{
+	return value_from_binary(fcinfo, "tbf", check_tbf);
+}
+
+SB_FUNCTION(tbf_send);
+Datum
+tbf_send(PG_FUNCTION_ARGS)
+{
+	return value_to_binary(fcinfo);
+}
+
+SB_FUNCTION(tbf_from_bytea);
+Datum
+tbf_from_bytea(PG_FUNCTION_ARGS)
+{
+	return value_from_bytea(fcinfo, "tbf", check_tbf);
+}
+
+SB_FUNCTION(tbf_to_bytea);
+Datum
+tbf_to_bytea(PG_FUNCTION_ARGS)
+{
+	return value_to_binary(fcinfo);
+}
+
+SB_FUNCTION(tbf_eq);
+Datum
+tbf_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(value_equal(fcinfo));
+}
+
+SB_FUNCTION(tbf_ne);
+Datum
+tbf_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!value_equal(fcinfo));
+}
+
+/* ------------------------------------------------------------ making, adding */
+
+/* tbf_empty(expected_items, fpr, half_life, epoch) */
+SB_FUNCTION(tbf_empty);
+Datum
+tbf_empty(PG_FUNCTION_ARGS)
+{
+	sb_tbf		header;
+	unsigned char *cells;
+	int64		half_life;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	half_life = tbf_half_life(interval_argument(fcinfo, 2));
+	tbf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life, tbf_epoch(interval_argument(fcinfo, 3), half_life),
+			 false, &header);
+	return tbf_make(&header, &cells);
+}
+
+/* The time of a hit at argument argno, checked against the limit at argument argno + 2 (NULL: the default). */
+static void
+moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(argno);
+
+	if (tbf->half_life != 0)
+	{
+		tbf_check_time(at);
+		tbf_check_not_after(at, PG_ARGISNULL(argno + 2) ? tbf_default_not_after() : PG_GETARG_TIMESTAMPTZ(argno + 2));
+	}
+	sb_tbf_moment(tbf->half_life, tbf->epoch, at, moment);
+}
+
+/* Sums that begin with what a stored filter holds. */
+static TbfSums *
+sums_of(const TbfValue *tbf)
+{
+	TbfSums    *sums = tbf_sums_over_cells(CurrentMemoryContext, &tbf->header);
+
+	tbf_sums_add_filter(sums, tbf);
+	return sums;
+}
+
+static bool
+any_argument_is_null(FunctionCallInfo fcinfo, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (PG_ARGISNULL(i))
+			return true;
+	return false;
+}
+
+/* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
+SB_FUNCTION(tbf_add);
+Datum
+tbf_add(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher;
+	TbfValue	tbf;
+	TbfSums    *sums;
+	sb_moment	moment;
+	uint64_t	hash;
+
+	if (any_argument_is_null(fcinfo, 4))
+		PG_RETURN_NULL();
+	hasher = item_hasher_for_argument(fcinfo, 1);
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
+	sums = sums_of(&tbf);
+	sums->plan.kind = *item_kind(hasher);
+	tbf_sums_add_hit(sums, hash, &moment, tbf_hit(&moment, PG_GETARG_FLOAT8(3)));
+	return tbf_sums_store(sums);
+}
+
+/* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
+SB_FUNCTION(tbf_add_all);
+Datum
+tbf_add_all(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher;
+	TbfValue	tbf;
+	TbfSums    *sums;
+	sb_moment	moment;
+	uint64_t	hit;
+	Oid			type;
+	int16		length;
+	bool		by_value;
+	char		align;
+	Datum	   *items;
+	bool	   *nulls;
+	int			count;
+
+	if (any_argument_is_null(fcinfo, 4))
+		PG_RETURN_NULL();
+	hasher = item_hasher_for_elements(fcinfo, 1);
+	item_element_storage(hasher, &type, &length, &by_value, &align);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), type, length, by_value, align, &items, &nulls, &count);
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
+	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
+
+	/* one sum and one rounding for them all, even where items are repeated */
+	sums = sums_of(&tbf);
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+		{
+			uint64_t	hash = item_hash_for(hasher, items[i], &sums->plan.kind);
+
+			sums->plan.kind = *item_kind(hasher);
+			tbf_sums_add_hit(sums, hash, &moment, hit);
+		}
+	return tbf_sums_store(sums);
+}
+
+/* -------------------------------------------------------------------- asking */
+
+/*
+ * The smallest counter of an item, in units. Reads the header and one block, and of a stored filter nothing else. An
+ * item that the empty filter cannot have has 0.
+ */
+static uint64_t
+item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
+{
+	size_t		size = value_size(value);
+	const void *head = value_slice(value, 0, Min(size, SB_TBF_HEADER));
+	sb_status	status = sb_tbf_decode_header(head, Min(size, SB_TBF_HEADER), size, header);
+	uint64_t	hash;
+	size_t		offset;
+	size_t		block_size;
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+	hash = item_hash_for(hasher, item, &header->kind);
+	if (header->kind.code == SB_KIND_NONE)
+		return 0;
+	sb_tbf_block_range(header, sb_tbf_block(header, hash), &offset, &block_size);
+	return sb_tbf_block_min(header, value_slice(value, offset, block_size), hash);
+}
+
+static double
+count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *header)
+{
+	uint64_t	units = item_units(value, hasher, item, header);
+	double		count;
+
+	if (header->half_life != 0)
+		tbf_check_time(at);
+	count = sb_tbf_count(header, units, at);
+	if (isinf(count))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("count at \"%s\" is out of range", timestamptz_to_str(at)),
+				 errdetail("The time lies more than a thousand half-lives before the filter's hits."),
+				 errhint("Ask for a time at or after the hits, for example now().")));
+	return count;
+}
+
+/* tbf_count(tbf, "any", at) */
+SB_FUNCTION(tbf_count);
+Datum
+tbf_count(PG_FUNCTION_ARGS)
+{
+	sb_tbf		header;
+
+	PG_RETURN_FLOAT8(count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
+							  PG_GETARG_TIMESTAMPTZ(2), &header));
+}
+
+/* tbf -> item */
+SB_FUNCTION(tbf_count_now);
+Datum
+tbf_count_now(PG_FUNCTION_ARGS)
+{
+	sb_tbf		header;
+
+	PG_RETURN_FLOAT8(count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
+							  GetCurrentTransactionStartTimestamp(), &header));
+}
+
+/* tbf_rate(tbf, "any", at): (1 - lambda) times the count, hits an epoch (Cheng et al., eq. 4) */
+SB_FUNCTION(tbf_rate);
+Datum
+tbf_rate(PG_FUNCTION_ARGS)
+{
+	sb_tbf		header;
+	double		count = count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
+								 PG_GETARG_TIMESTAMPTZ(2), &header);
+
+	if (header.half_life == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a tbf without a half-life has no rate"),
+				 errhint("Divide tbf_count() by the time that the filter covers.")));
+	PG_RETURN_FLOAT8((1 - sb_tbf_decay_factor(&header)) * count);
+}
+
+SB_FUNCTION(tbf_contains);
+Datum
+tbf_contains(PG_FUNCTION_ARGS)
+{
+	sb_tbf		header;
+
+	PG_RETURN_BOOL(item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
+							  &header) > 0);
+}
+
+/* tbf_contained("any", tbf) */
+SB_FUNCTION(tbf_contained);
+Datum
+tbf_contained(PG_FUNCTION_ARGS)
+{
+	sb_tbf		header;
+
+	PG_RETURN_BOOL(item_units(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0),
+							  &header) > 0);
+}
+
+/* ------------------------------------------------------- decaying, combining */
+
+SB_FUNCTION(tbf_decay);
+Datum
+tbf_decay(PG_FUNCTION_ARGS)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
+	TbfValue	tbf;
+	sb_tbf		decayed;
+	unsigned char *cells;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	if (tbf.header.half_life != 0)
+		tbf_check_time(at);
+	sb_tbf_decay_plan(&tbf.header, tbf.cells, at, &decayed);
+	if (decayed.base == tbf.header.base)
+		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
+	result = tbf_make(&decayed, &cells);
+	sb_tbf_decay_write(&tbf.header, tbf.cells, &decayed, cells);
+	return result;
+}
+
+SB_FUNCTION(tbf_merge);
+Datum
+tbf_merge(PG_FUNCTION_ARGS)
+{
+	TbfValue	left;
+	TbfValue	right;
+	TbfSums    *sums;
+
+	tbf_open(PG_GETARG_DATUM(0), &left);
+	tbf_open(PG_GETARG_DATUM(1), &right);
+	sums = sums_of(&left);
+	tbf_sums_add_filter(sums, &right);
+	return tbf_sums_store(sums);
+}
+
+/* --------------------------------------------------------------- looking inside */
+
+/* How many hits a stored counter of 1 means, at the base. */
+static double
+unit_of(const sb_tbf *tbf)
+{
+	return ldexp(1, -tbf->unit_bits);
+}
+
+static Datum
+interval_datum(int64 microseconds)
+{
+	Interval   *interval = palloc0(sizeof(Interval));
+
+	interval->day = (int32) (microseconds / USECS_PER_DAY);
+	interval->time = microseconds % USECS_PER_DAY;
+	return IntervalPGetDatum(interval);
+}
+
+static uint64_t
+nonzero_cells(const TbfValue *tbf)
+{
+	uint64_t	count = 0;
+
+	for (uint64_t i = 0; i < sb_tbf_cells(&tbf->header); i++)
+		count += sb_tbf_cell(&tbf->header, tbf->cells, i) != 0;
+	return count;
+}
+
+SB_FUNCTION(tbf_info);
+Datum
+tbf_info(PG_FUNCTION_ARGS)
+{
+	enum {item_kind_, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit,
+		  bytes, base, newest, slack, total, fill, current_rate, cardinality, columns_};
+	TbfValue	tbf;
+	TupleDesc	columns;
+	Datum		values[columns_];
+	bool		nulls[columns_] = {false};
+	bool		hits;
+	double		filled;
+	TimestampTz base_time;
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
+	filled = (double) nonzero_cells(&tbf) / sb_tbf_cells(&tbf.header);
+	base_time = tbf.header.base * tbf.header.half_life;
+
+	values[item_kind_] = CStringGetTextDatum(item_kind_text(&tbf.header.kind));
+	values[half_life] = interval_datum(tbf.header.half_life);
+	nulls[half_life] = tbf.header.half_life == 0;
+	values[epoch] = interval_datum(tbf.header.epoch);
+	nulls[epoch] = tbf.header.half_life == 0;
+	values[expected_items] = Int64GetDatum(tbf.header.expected_items);
+	nulls[expected_items] = tbf.header.expected_items == 0;
+	values[false_positive_rate] = Float8GetDatum(tbf.header.fpr);
+	values[hashes] = Int32GetDatum(tbf.header.hashes);
+	values[cells] = Int64GetDatum(sb_tbf_cells(&tbf.header));
+	values[layout] = CStringGetTextDatum("flat");
+	values[cell_bits] = Int32GetDatum(tbf.header.cell_bits);
+	values[unit] = Float8GetDatum(unit_of(&tbf.header));
+	values[bytes] = Int64GetDatum(sb_tbf_size(&tbf.header));
+	values[base] = TimestampTzGetDatum(base_time);
+	nulls[base] = !hits || !IS_VALID_TIMESTAMP(base_time);
+	values[newest] = TimestampTzGetDatum(tbf.header.newest);
+	nulls[newest] = !hits || !IS_VALID_TIMESTAMP(tbf.header.newest);
+	values[slack] = Float8GetDatum(ldexp((double) sb_tbf_slack(&tbf.header), -SB_TBF_HIT_BITS));
+	values[total] = Float8GetDatum(ldexp((double) tbf.header.total, -SB_TBF_HIT_BITS));
+	values[fill] = Float8GetDatum(filled);
+	values[current_rate] = Float8GetDatum(pow(filled, tbf.header.hashes));
+	values[cardinality] = Float8GetDatum(sb_tbf_estimate_items(&tbf.header, nonzero_cells(&tbf)));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+
+/* Counters by the number of binary digits of their units: [0] zero, [b] 2^(b-1) .. 2^b - 1. */
+#define HISTOGRAM_BUCKETS 64
+
+static int
+cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
+{
+	int			used = 1;
+
+	memset(cells, 0, HISTOGRAM_BUCKETS * sizeof *cells);
+	for (uint64_t i = 0; i < sb_tbf_cells(&tbf->header); i++)
+	{
+		uint64_t	units = sb_tbf_cell(&tbf->header, tbf->cells, i);
+		int			digits = units == 0 ? 0 : pg_leftmost_one_pos64(units) + 1;
+
+		cells[digits]++;
+		used = Max(used, digits + 1);
+	}
+	return used;
+}
+
+/* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells */
+SB_FUNCTION(tbf_histogram);
+Datum
+tbf_histogram(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+	int64		cells[HISTOGRAM_BUCKETS];
+	TbfValue	tbf;
+	int			used;
+
+	InitMaterializedSRF(fcinfo, 0);
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	used = cell_histogram(&tbf, cells);
+	for (int digits = 0; digits < used; digits++)
+	{
+		Datum		values[3];
+		bool		nulls[3] = {false};
+
+		values[0] = Float8GetDatum(digits == 0 ? 0 : ldexp(unit_of(&tbf.header), digits - 1));
+		values[1] = Float8GetDatum(digits == 0 ? 0 : (ldexp(1, digits) - 1) * unit_of(&tbf.header));
+		values[2] = Int64GetDatum(cells[digits]);
+		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+SB_FUNCTION(tbf_sketch);
+Datum
+tbf_sketch(PG_FUNCTION_ARGS)
+{
+	TbfValue	tbf;
+	int64		cells[HISTOGRAM_BUCKETS];
+	double		heights[HISTOGRAM_BUCKETS];
+	int			used;
+	char	   *largest;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	used = cell_histogram(&tbf, cells);
+
+	/* zeros are told by the fill; the others span orders of magnitude, so their logarithms are drawn */
+	for (int digits = 1; digits < used; digits++)
+		heights[digits - 1] = log2(1 + (double) cells[digits]);
+	largest = psprintf("%g", ldexp(unit_of(&tbf.header), used - 1));
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("tbf of %s: %.0f items, %.1f%% full, counters below %s hits |%s|",
+											  item_kind_text(&tbf.header.kind),
+											  sb_tbf_estimate_items(&tbf.header, nonzero_cells(&tbf)),
+											  100.0 * nonzero_cells(&tbf) / sb_tbf_cells(&tbf.header), largest,
+											  sketch_bars(heights, used - 1))));
+}

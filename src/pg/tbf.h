@@ -1,0 +1,82 @@
+/*
+ * tbf.h: what the files that deal with tbf values share.
+ */
+#ifndef STREAMBLOOM_PG_TBF_H
+#define STREAMBLOOM_PG_TBF_H
+
+#include "compat.h"
+
+#include "datatype/timestamp.h"
+
+#define TBF_DEFAULT_ITEMS 10000
+#define TBF_DEFAULT_FPR 0.01
+#define TBF_DEFAULT_HALF_LIFE (7 * USECS_PER_DAY)
+#define TBF_EPOCHS_PER_HALF_LIFE 96	/* of the default epoch: a step of 0.7 % */
+
+/* A tbf at hand: its header decoded, its cells (inside the detoasted value: not to be written). */
+typedef struct TbfValue
+{
+	sb_tbf		header;
+	const unsigned char *cells;
+} TbfValue;
+
+extern void tbf_open(Datum value, TbfValue *tbf);
+
+/* A new tbf of these parameters, all counters zero; *cells is where to set them. Errors if it would be too large. */
+extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
+
+/* Parameters, as bf_plan(). half_life and epoch come from tbf_half_life() and tbf_epoch(). */
+extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out);
+
+/* An interval as microseconds, checked. NULL: no half-life, the default epoch. */
+extern int64 tbf_half_life(const Interval *interval);
+extern int64 tbf_epoch(const Interval *interval, int64 half_life);
+
+/* Raises an error unless the time is finite and in range. */
+extern void tbf_check_time(TimestampTz at);
+
+/* The latest time that a hit may have: what the user gave, or a day after the transaction began. */
+extern TimestampTz tbf_default_not_after(void);
+extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
+
+/* The hit's value in 2^-12 hits, or an error for a weight that is out of range. */
+extern uint64_t tbf_hit(const sb_moment *moment, double weight);
+
+/* Raises the error of a counter that does not fit. */
+extern void tbf_refuse_overflow(void) pg_attribute_noreturn();
+
+/* The parameters of a and b added, or an error that says what differs. */
+extern void tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
+
+/* ------------------------------------------- exact sums in PostgreSQL's memory (tbf_sums.c) */
+
+/* Sums over the cells of a filter; or (self-sized, small) over the items of a set of hashes. */
+typedef struct TbfSums
+{
+	sb_tbf		plan;			/* the filter that is built */
+	bool		self_sized;
+	sb_hash_set set;			/* while slots is not NULL: sums has a word for each slot */
+	sb_sums		sums;
+	MemoryContext context;
+} TbfSums;
+
+/* Sums over the cells of `plan`. */
+extern TbfSums *tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan);
+
+/* Sums over items at first; self_sized: plan's size does not matter. */
+extern TbfSums *tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized);
+
+/* Empty ones of the same parameters and form. */
+extern TbfSums *tbf_sums_like(MemoryContext context, const TbfSums *other);
+
+extern void tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value);
+extern void tbf_sums_add_filter(TbfSums *state, const TbfValue *filter);
+extern void tbf_sums_unite(TbfSums *state, const TbfSums *other);
+
+/* Rounds and stores; leaves the state as it is. */
+extern Datum tbf_sums_store(const TbfSums *state);
+
+extern bytea *tbf_sums_serialize(const TbfSums *state);
+extern TbfSums *tbf_sums_deserialize(MemoryContext context, bytea *bytes);
+
+#endif

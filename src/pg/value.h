@@ -1,0 +1,56 @@
+/*
+ * value.h: what the four types have in common as PostgreSQL values: text, binary and bytea in and out, errors for
+ * values and parameters that the core refuses.
+ *
+ * A value is a varlena whose data is the core's stored form (docs/format.md). Its text form is that in hexadecimal,
+ * as of bytea: \x5342...
+ */
+#ifndef STREAMBLOOM_PG_VALUE_H
+#define STREAMBLOOM_PG_VALUE_H
+
+#include "compat.h"
+
+/* A type's complete check of a stored form. */
+typedef sb_status (*ValueCheck) (const void *data, size_t size);
+
+/* A new varlena for `size` bytes of stored form, zeroed; *data is where they go. */
+extern struct varlena *value_make(size_t size, void **data);
+
+/* The detoasted value's stored form, and its size. May be a copy. */
+extern const void *value_open(Datum value, size_t *size);
+
+/* Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read. */
+extern void value_refuse(const char *type, sb_status status) pg_attribute_noreturn();
+
+/* From and to text, binary, bytea. The check runs over everything that comes in. */
+extern Datum value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
+extern Datum value_to_text(FunctionCallInfo fcinfo);
+extern Datum value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
+extern Datum value_to_binary(FunctionCallInfo fcinfo);
+extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
+
+/* Are the stored forms the same bytes? Arguments 0 and 1 of the call. */
+extern bool value_equal(FunctionCallInfo fcinfo);
+
+/*
+ * Reads size bytes from offset of a stored form, from a TOAST slice where that saves reading the rest. The result is
+ * palloc'd or points into the value. The caller has checked the range.
+ */
+extern const void *value_slice(Datum value, size_t offset, size_t size);
+
+/* The size of the stored form, without reading it. */
+extern size_t value_size(Datum value);
+
+/* Errors for parameters: ERRCODE_INVALID_PARAMETER_VALUE with the value, the range and a hint. */
+extern void refuse_fpr(double fpr) pg_attribute_noreturn();
+extern void refuse_expected_items(int64 items) pg_attribute_noreturn();
+extern void refuse_size(const char *type, int64 items, double fpr) pg_attribute_noreturn();
+
+/* Raises the error of two filters that cannot be combined; `action` completes "cannot ... ". */
+extern void refuse_difference(const char *type, const char *action, const sb_difference *difference)
+			pg_attribute_noreturn();
+
+/* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
+extern char *sketch_bars(const double *values, int count);
+
+#endif
