@@ -24,6 +24,9 @@
 #define SB_FUNCTION(name) PG_FUNCTION_INFO_V1(name)
 #endif
 
+/* PostgreSQL 18 has no pg_attribute_noreturn() any more, 15 no pg_noreturn yet. */
+#define SB_NORETURN __attribute__((noreturn))
+
 #include "streambloom.h"
 
 #endif

@@ -19,7 +19,6 @@
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 #include "utils/rangetypes.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "access/xact.h"
+#include "common/int.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

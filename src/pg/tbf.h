@@ -43,7 +43,7 @@ extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 
 /* Raises the error of a counter that does not fit. */
-extern void tbf_refuse_overflow(void) pg_attribute_noreturn();
+extern SB_NORETURN void tbf_refuse_overflow(void);
 
 /* The parameters of a and b added, or an error that says what differs. */
 extern void tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);

@@ -20,7 +20,7 @@ extern struct varlena *value_make(size_t size, void **data);
 extern const void *value_open(Datum value, size_t *size);
 
 /* Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read. */
-extern void value_refuse(const char *type, sb_status status) pg_attribute_noreturn();
+extern SB_NORETURN void value_refuse(const char *type, sb_status status);
 
 /* From and to text, binary, bytea. The check runs over everything that comes in. */
 extern Datum value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
@@ -42,13 +42,12 @@ extern const void *value_slice(Datum value, size_t offset, size_t size);
 extern size_t value_size(Datum value);
 
 /* Errors for parameters: ERRCODE_INVALID_PARAMETER_VALUE with the value, the range and a hint. */
-extern void refuse_fpr(double fpr) pg_attribute_noreturn();
-extern void refuse_expected_items(int64 items) pg_attribute_noreturn();
-extern void refuse_size(const char *type, int64 items, double fpr) pg_attribute_noreturn();
+extern SB_NORETURN void refuse_fpr(double fpr);
+extern SB_NORETURN void refuse_expected_items(int64 items);
+extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 
 /* Raises the error of two filters that cannot be combined; `action` completes "cannot ... ". */
-extern void refuse_difference(const char *type, const char *action, const sb_difference *difference)
-			pg_attribute_noreturn();
+extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
 
 /* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
 extern char *sketch_bars(const double *values, int count);
