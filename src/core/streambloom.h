@@ -332,6 +332,9 @@ double		sb_tbf_capacity(const sb_tbf *tbf) SB_NOEXCEPT;
 /* The estimated number of items that `touched` non-zero cells speak of; infinity if all are. */
 double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
 
+/* Leaves the parameters and takes out what the header says of hits: the header of the empty filter. */
+void		sb_tbf_clear(sb_tbf *tbf) SB_NOEXCEPT;
+
 uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
 size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;
 void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
@@ -365,7 +368,7 @@ double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 /* slack with the half unit that SB_TBF_FORGOTTEN stands for; 2^-12 hits at the base. */
 uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 
-/* As sb_bf_join(): may they be added? half_life, epoch and hashes must agree, sizes up to a power of two. */
+/* As sb_bf_join(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up to a power of two. */
 SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
 
 /*

@@ -105,6 +105,16 @@ double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
 	return std::exp2(-static_cast<double>(tbf->epoch) / static_cast<double>(tbf->half_life));
 }
 
+void sb_tbf_clear(sb_tbf *tbf) noexcept
+{
+	tbf->flags = 0;
+	tbf->cell_bits = 8;
+	tbf->base = 0;
+	tbf->newest = 0;
+	tbf->slack = 0;
+	tbf->total = 0;
+}
+
 uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
 {
 	return static_cast<uint64_t>(tbf->blocks) * tbf->block_cells;
@@ -366,6 +376,7 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 		return SB_DIFFERENT;
 	}
 	*out = *large;
+	sb_tbf_clear(out);
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
 	out->expected_items = std::max(a->expected_items, b->expected_items);

@@ -294,11 +294,7 @@ static uint64_t half_lives_above_oldest(const sb_sums *sums, int64_t base)
 sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noexcept
 {
 	*out = *tbf;
-	out->flags = 0;
-	out->base = out->newest = 0;
-	out->slack = out->total = 0;
-	out->layout = 0;
-	out->cell_bits = 8;
+	sb_tbf_clear(out);
 	out->unit_bits = (tbf->half_life != 0 || sums->fractions) ? SB_TBF_UNIT_BITS : 0;
 	if (!sums->any)
 		return SB_OK;

@@ -18,6 +18,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rangetypes.h"
 #include "utils/syscache.h"
@@ -286,21 +287,25 @@ append_type_name(StringInfo name, Oid type)
 static void
 prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 {
-	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	TypeCacheEntry *entry;
 	StringInfoData name;
 
+	hasher->way = HASH_OPCLASS;
+	if (type == RECORDOID)
+	{
+		/* The type cache does not say that records can be hashed, since it cannot know. The function will say. */
+		hasher->record = true;
+		fmgr_info_cxt(F_HASH_RECORD_EXTENDED, &hasher->opclass_hash, context);
+		return;					/* its columns are looked at when a value is there */
+	}
+	entry = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 	if (!OidIsValid(entry->hash_extended_proc))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("items of type %s cannot be hashed", format_type_be(type)),
 				 errdetail("The type has no default hash operator class with an extended hash function."),
 				 errhint("Cast the item to a type that has one, for example to text.")));
-	hasher->way = HASH_OPCLASS;
 	fmgr_info_copy(&hasher->opclass_hash, &entry->hash_extended_proc_finfo, context);
-
-	hasher->record = type == RECORDOID;
-	if (hasher->record)
-		return;					/* its columns are looked at when a value is there */
 	refuse_unstable(type, type);
 	initStringInfo(&name);
 	append_type_name(&name, type);
@@ -347,7 +352,14 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 			break;
 	}
 	if (type_is_collatable(base))
+	{
+		if (!OidIsValid(collation))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDETERMINATE_COLLATION),
+					 errmsg("could not determine which collation to use for the item"),
+					 errhint("Use the COLLATE clause to set the collation explicitly.")));
 		refuse_nondeterministic(collation, type);
+	}
 	return hasher;
 }
 
@@ -357,7 +369,7 @@ argument_type(FunctionCallInfo fcinfo, int argno)
 {
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argno);
 
-	if (type == TEXTOID && IsA(fcinfo->flinfo->fn_expr, OpExpr))
+	if (type == TEXTOID && fcinfo->flinfo->fn_expr != NULL && IsA(fcinfo->flinfo->fn_expr, OpExpr))
 	{
 		Node	   *argument = list_nth(((OpExpr *) fcinfo->flinfo->fn_expr)->args, argno);
 

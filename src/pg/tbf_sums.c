@@ -68,6 +68,7 @@ tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan)
 
 	state->context = context;
 	state->plan = *plan;
+	sb_tbf_clear(&state->plan);
 	state->sums.width = sb_tbf_cells(plan);
 	return state;
 }
@@ -421,11 +422,9 @@ tbf_sums_serialize(const TbfSums *state)
 	const sb_sums *sums = &state->sums;
 	StringInfoData out;
 	unsigned char header[SB_TBF_HEADER];
-	sb_tbf		plan = state->plan;
 
-	plan.flags = 0;
 	pq_begintypsend(&out);
-	sb_tbf_encode_header(&plan, header);
+	sb_tbf_encode_header(&state->plan, header);
 	pq_sendbytes(&out, (char *) header, sizeof header);
 	pq_sendbyte(&out, state->self_sized);
 	pq_sendbyte(&out, over_items(state));
