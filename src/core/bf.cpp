@@ -148,6 +148,11 @@ bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexce
 	return true;
 }
 
+void sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
+{
+	__builtin_prefetch(static_cast<const unsigned char *>(lines) + line_of(bf, hash), 1);
+}
+
 void sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) noexcept
 {
 	auto *bytes = static_cast<unsigned char *>(lines) + line_of(bf, hash);

@@ -50,6 +50,11 @@ uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 	return slot;
 }
 
+void sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) noexcept
+{
+	__builtin_prefetch(&set->slots[hash & (set->capacity - 1)], 1);
+}
+
 uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) noexcept
 {
 	for (; slot < set->capacity; slot++)

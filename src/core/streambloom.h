@@ -161,6 +161,9 @@ uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
+/* Asks the processor for the memory that inserting this hash will touch. */
+void		sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
+
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
 
@@ -219,6 +222,9 @@ size_t		sb_bf_line_offset(const sb_bf *bf, uint64_t hash) SB_NOEXCEPT;
 
 /* Is the item in this line of 64 bytes? */
 bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
+
+/* Asks the processor for the line of a hash, some dozens of hashes before it is used. */
+void		sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
 /* On an array of lines (no header): add, ask. */
 void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
@@ -421,6 +427,10 @@ SB_NODISCARD sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word,
  */
 SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
 										int64_t half_lives, uint64_t value) SB_NOEXCEPT;
+
+/* Asks the processor for the words that adding an item's hit to this plane will touch. */
+void		sb_sums_prefetch_word(const sb_sums *sums, int index, uint64_t word) SB_NOEXCEPT;
+void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) SB_NOEXCEPT;
 
 /* Notes a hit in the totals (once a hit, beside the cells). */
 void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) SB_NOEXCEPT;

@@ -147,6 +147,21 @@ sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t
 	return SB_OK;
 }
 
+void sb_sums_prefetch_word(const sb_sums *sums, int index, uint64_t word) noexcept
+{
+	__builtin_prefetch(&sums->plane[index][word], 1);
+}
+
+void sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	const uint64_t *block = sums->plane[index] + static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+
+	sb_tbf_positions(tbf, hash, positions);
+	for (int i = 0; i < tbf->hashes; i++)
+		__builtin_prefetch(&block[positions[i]], 1);
+}
+
 void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) noexcept
 {
 	sums->newest = std::max(sums->newest, moment->epoch_start);

@@ -23,12 +23,21 @@
 #define SELF_SIZED_LINES (UINT32_C(1) << 19)
 #define SMALLEST_SET 8
 
+/*
+ * A state that no longer fits a processor's cache keeps the newest hashes pending while the memory they need is on its
+ * way. Hashes are sets: when they arrive makes no difference.
+ */
+#define PENDING 32
+#define PENDING_FROM_SET 4096
+
 typedef struct BfState
 {
 	sb_bf		plan;			/* the filter that is built; lines: those of `lines` when it is there */
 	bool		self_sized;
 	sb_hash_set set;			/* until lines is there */
 	unsigned char *lines;
+	uint64_t   *pending;		/* a ring; NULL while the state is small */
+	uint64_t	pending_count;	/* of all that ever went into the ring since it was empty */
 	MemoryContext context;
 } BfState;
 
@@ -100,7 +109,7 @@ grow_set(BfState *state, uint64_t capacity)
 }
 
 static void
-state_add(BfState *state, uint64_t hash)
+add_now(BfState *state, uint64_t hash)
 {
 	if (state->lines != NULL)
 	{
@@ -112,6 +121,41 @@ state_add(BfState *state, uint64_t hash)
 	/* at once, not at the next insertion: so the form depends on the number of distinct hashes alone */
 	if (!sb_hash_set_has_room(&state->set))
 		grow_set(state, state->set.capacity * 2);
+}
+
+static void
+state_add(BfState *state, uint64_t hash)
+{
+	uint64_t   *place;
+	uint64_t	oldest;
+
+	if (state->pending == NULL)
+	{
+		add_now(state, hash);
+		if (state->lines != NULL || state->set.capacity >= PENDING_FROM_SET)
+			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(uint64_t));
+		return;
+	}
+	if (state->lines != NULL)
+		sb_bf_prefetch(&state->plan, state->lines, hash);
+	else
+		sb_hash_set_prefetch(&state->set, hash);
+	place = &state->pending[state->pending_count % PENDING];
+	oldest = *place;
+	*place = hash;
+	if (state->pending_count++ >= PENDING)
+		add_now(state, oldest);
+}
+
+/* Lets the pending hashes in. To be called before anything but state_add() looks at a state. */
+static void
+settle(BfState *state)
+{
+	uint64_t	count = Min(state->pending_count, PENDING);
+
+	state->pending_count = 0;
+	for (uint64_t i = 0; i < count; i++)
+		add_now(state, state->pending[i]);
 }
 
 static MemoryContext
@@ -221,21 +265,25 @@ SB_FUNCTION(bf_agg_final);
 Datum
 bf_agg_final(PG_FUNCTION_ARGS)
 {
-	const BfState *state;
+	BfState    *state;
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state = (const BfState *) PG_GETARG_POINTER(0);
+	state = (BfState *) PG_GETARG_POINTER(0);
+	settle(state);
 	return state->lines == NULL ? final_from_set(state) : final_from_lines(state);
 }
 
 /* ------------------------------------------------------------ parallel workers */
 
 static void
-state_unite(BfState *state, const BfState *other)
+state_unite(BfState *state, BfState *other)
 {
 	uint64_t	hash;
+
+	settle(state);
+	settle(other);
 
 	item_kinds_must_agree(&state->plan.kind, &other->plan.kind, "unite");
 	if (state->plan.kind.code == SB_KIND_NONE)
@@ -251,6 +299,7 @@ state_unite(BfState *state, const BfState *other)
 			grow_set(state, capacity);
 		for (uint64_t slot = 0; (slot = sb_hash_set_next(&other->set, slot, &hash)) != UINT64_MAX; slot++)
 			state_add(state, hash);
+		settle(state);
 		return;
 	}
 	if (state->lines == NULL)
@@ -259,13 +308,15 @@ state_unite(BfState *state, const BfState *other)
 }
 
 static BfState *
-copy_state(MemoryContext context, const BfState *other)
+copy_state(MemoryContext context, BfState *other)
 {
 	BfState    *state = MemoryContextAllocZero(context, sizeof(BfState));
 
 	*state = *other;
 	state->context = context;
 	state->lines = NULL;
+	state->pending = NULL;
+	state->pending_count = 0;
 	make_set(state, SMALLEST_SET);
 	state_unite(state, other);
 	return state;
@@ -277,7 +328,7 @@ bf_agg_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	BfState    *state = PG_ARGISNULL(0) ? NULL : (BfState *) PG_GETARG_POINTER(0);
-	const BfState *other = PG_ARGISNULL(1) ? NULL : (const BfState *) PG_GETARG_POINTER(1);
+	BfState    *other = PG_ARGISNULL(1) ? NULL : (BfState *) PG_GETARG_POINTER(1);
 
 	if (other == NULL)
 	{
@@ -301,11 +352,12 @@ SB_FUNCTION(bf_agg_serialize);
 Datum
 bf_agg_serialize(PG_FUNCTION_ARGS)
 {
-	const BfState *state = (const BfState *) PG_GETARG_POINTER(0);
+	BfState    *state = (BfState *) PG_GETARG_POINTER(0);
 	StringInfoData out;
 	unsigned char header[SB_BF_HEADER];
 
 	aggregate_context(fcinfo);
+	settle(state);
 	pq_begintypsend(&out);
 	sb_bf_encode_header(&state->plan, header);
 	pq_sendbytes(&out, (char *) header, sizeof header);

@@ -57,6 +57,8 @@ typedef struct TbfSums
 	bool		self_sized;
 	sb_hash_set set;			/* while slots is not NULL: sums has a word for each slot */
 	sb_sums		sums;
+	struct TbfPendingHit *pending;	/* a ring of hits on their way into a large state, see tbf_sums.c */
+	uint64_t	pending_count;
 	MemoryContext context;
 } TbfSums;
 
@@ -71,12 +73,12 @@ extern TbfSums *tbf_sums_like(MemoryContext context, const TbfSums *other);
 
 extern void tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value);
 extern void tbf_sums_add_filter(TbfSums *state, const TbfValue *filter);
-extern void tbf_sums_unite(TbfSums *state, const TbfSums *other);
+extern void tbf_sums_unite(TbfSums *state, TbfSums *other);
 
-/* Rounds and stores; leaves the state as it is. */
-extern Datum tbf_sums_store(const TbfSums *state);
+/* Rounds and stores; the state can go on. */
+extern Datum tbf_sums_store(TbfSums *state);
 
-extern bytea *tbf_sums_serialize(const TbfSums *state);
+extern bytea *tbf_sums_serialize(TbfSums *state);
 extern TbfSums *tbf_sums_deserialize(MemoryContext context, bytea *bytes);
 
 #endif

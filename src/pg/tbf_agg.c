@@ -218,7 +218,7 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
-	const TbfSums *other;
+	TbfSums    *other;
 
 	if (PG_ARGISNULL(1))
 	{

@@ -23,6 +23,20 @@
 #define SELF_SIZED_CELLS (UINT64CONST(1) << 24)
 #define SMALLEST_SET 8
 
+/*
+ * A state that no longer fits a processor's cache keeps the newest hits pending while the memory they need is on its way.
+ * Sums do not depend on when a hit arrives.
+ */
+#define PENDING 32
+#define PENDING_FROM_WORDS 4096
+
+typedef struct TbfPendingHit
+{
+	uint64_t	hash;
+	uint64_t	value;
+	int64_t		half_lives;
+} TbfPendingHit;
+
 static void *
 allocate_zeroed(const TbfSums *state, size_t bytes)
 {
@@ -218,16 +232,61 @@ add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t 
 		must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
 }
 
+static void
+prefetch(const TbfSums *state, int index, uint64_t hash)
+{
+	if (over_items(state))
+	{
+		sb_hash_set_prefetch(&state->set, hash);
+		if (index >= 0)
+			sb_sums_prefetch_word(&state->sums, index, hash & (state->set.capacity - 1));
+	}
+	else if (index >= 0)
+		sb_sums_prefetch_item(&state->sums, &state->plan, index, hash);
+}
+
+static void
+add_pending(TbfSums *state, const TbfPendingHit *hit)
+{
+	/* its plane may have fallen out since, and its share of the totals with it */
+	add_item(state, turn(state, hit->half_lives), hit->hash, hit->half_lives, hit->value);
+}
+
 void
 tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value)
 {
 	int			index;
+	TbfPendingHit *place;
+	TbfPendingHit oldest;
 
 	if (value == 0)
 		return;					/* a hit of no weight leaves no trace */
 	index = turn(state, moment->half_lives);
 	sb_sums_note_hit(&state->sums, index, moment, value);
-	add_item(state, index, hash, moment->half_lives, value);
+	if (state->pending == NULL)
+	{
+		add_item(state, index, hash, moment->half_lives, value);
+		if (state->sums.width >= PENDING_FROM_WORDS)
+			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(TbfPendingHit));
+		return;
+	}
+	prefetch(state, index, hash);
+	place = &state->pending[state->pending_count % PENDING];
+	oldest = *place;
+	*place = (TbfPendingHit) {hash, value, moment->half_lives};
+	if (state->pending_count++ >= PENDING)
+		add_pending(state, &oldest);
+}
+
+/* Lets the pending hits in. To be called before anything but tbf_sums_add_hit() looks at a state. */
+static void
+settle(TbfSums *state)
+{
+	uint64_t	count = Min(state->pending_count, PENDING);
+
+	state->pending_count = 0;
+	for (uint64_t i = 0; i < count; i++)
+		add_pending(state, &state->pending[i]);
 }
 
 /* The same sums over the cells of a larger filter. */
@@ -262,6 +321,7 @@ join_plan(TbfSums *state, const sb_tbf *other)
 void
 tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
 {
+	settle(state);
 	join_plan(state, &filter->header);
 	if (filter->header.flags & SB_TBF_HAS_HITS)
 	{
@@ -332,8 +392,10 @@ unite_cells(TbfSums *state, const TbfSums *other)
 }
 
 void
-tbf_sums_unite(TbfSums *state, const TbfSums *other)
+tbf_sums_unite(TbfSums *state, TbfSums *other)
 {
+	settle(state);
+	settle(other);
 	item_kinds_must_agree(&state->plan.kind, &other->plan.kind, "merge");
 	if (state->plan.kind.code == SB_KIND_NONE)
 		state->plan.kind = other->plan.kind;
@@ -374,7 +436,7 @@ plan_size(const TbfSums *state, sb_tbf *plan)
 }
 
 Datum
-tbf_sums_store(const TbfSums *state)
+tbf_sums_store(TbfSums *state)
 {
 	sb_tbf		plan;
 	sb_tbf		header;
@@ -383,6 +445,7 @@ tbf_sums_store(const TbfSums *state)
 	Datum		result;
 	bool		copied;
 
+	settle(state);
 	plan_size(state, &plan);
 	copied = over_items(state) || sb_tbf_cells(&plan) < state->sums.width;
 	if (copied)
@@ -417,12 +480,13 @@ tbf_sums_store(const TbfSums *state)
  * words: of items only those of used slots, after their hashes.
  */
 bytea *
-tbf_sums_serialize(const TbfSums *state)
+tbf_sums_serialize(TbfSums *state)
 {
 	const sb_sums *sums = &state->sums;
 	StringInfoData out;
 	unsigned char header[SB_TBF_HEADER];
 
+	settle(state);
 	pq_begintypsend(&out);
 	sb_tbf_encode_header(&state->plan, header);
 	pq_sendbytes(&out, (char *) header, sizeof header);
