@@ -454,6 +454,9 @@ int			sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) S
 /* plane[index] += words, all `width` of them. */
 SB_NODISCARD sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) SB_NOEXCEPT;
 
+/* Marks as touched what another state's plane held that has fallen out here; nothing if `touched` is NULL. */
+void		sb_sums_mark_touched(sb_sums *sums, const uint64_t *words) SB_NOEXCEPT;
+
 /* The number of words that were ever touched: non-zero in some plane, or marked. */
 uint64_t	sb_sums_touched(const sb_sums *sums) SB_NOEXCEPT;
 

@@ -79,10 +79,7 @@ int sb_sums_turn(sb_sums *sums, int64_t half_lives) noexcept
 		uint64_t *freed = sums->plane[last];
 		if (freed != nullptr)
 		{
-			if (sums->touched != nullptr)
-				for (uint64_t i = 0; i < sums->width; i++)
-					if (freed[i] != 0)
-						mark(sums, i);
+			sb_sums_mark_touched(sums, freed);
 			std::memset(freed, 0, sums->width * sizeof *freed);
 		}
 		if (sums->total[last] != 0 || sums->slack[last] != 0)
@@ -242,6 +239,14 @@ sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) noe
 		if (sb_status status = add(&sums->plane[index][i], words[i]); status != SB_OK)
 			return status;
 	return SB_OK;
+}
+
+void sb_sums_mark_touched(sb_sums *sums, const uint64_t *words) noexcept
+{
+	if (sums->touched != nullptr)
+		for (uint64_t i = 0; i < sums->width; i++)
+			if (words[i] != 0)
+				mark(sums, i);
 }
 
 uint64_t sb_sums_touched(const sb_sums *sums) noexcept

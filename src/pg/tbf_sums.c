@@ -372,7 +372,11 @@ unite_cells(TbfSums *state, const TbfSums *other)
 		int			index = sb_sums_matching_plane(&state->sums, &other->sums, i);
 
 		if (index < 0)
+		{
+			if (other->sums.plane[i] != NULL && other->sums.width == state->sums.width)
+				sb_sums_mark_touched(&state->sums, other->sums.plane[i]);
 			continue;
+		}
 		index = turn(state, start_of_plane(&other->sums, i));
 		narrow = other->sums.plane[i];
 		if (other->sums.width < state->sums.width)
