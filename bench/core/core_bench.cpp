@@ -1,0 +1,374 @@
+/*
+ * core_bench.cpp: what an item costs. bf and tbf beside the classic Bloom filter of one bit array and k independent
+ * positions, all sized for the same number of keys at the same rate. In nanoseconds and items a second, one thread.
+ *
+ *   core_bench                 10,000 and 1 million keys: a filter in the caches, and one at their edge
+ *   core_bench --large         50 million keys too: each probe is a cache miss
+ *   core_bench --benchmark_filter='contains' ...     as Google Benchmark's own options say
+ */
+#include "streambloom.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr double rate = 0.01;
+constexpr size_t batch = 4096; /* keys asked for in a round; their hashes are at hand, so only the filter is timed */
+
+/* SplitMix64: the i-th key's hash, so that no table of hashes shares the caches with the filter. */
+uint64_t key(uint64_t i)
+{
+	uint64_t x = i * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x1234567);
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+uint64_t keys_of(const benchmark::State &state)
+{
+	return static_cast<uint64_t>(state.range(0));
+}
+
+/* The plain filter of the slides: one array of bits, k positions by double hashing (Kirsch and Mitzenmacher 2006). */
+class Classic
+{
+  public:
+	explicit Classic(uint64_t items)
+		: bits_(static_cast<uint64_t>(std::ceil(sb_bloom_bits(static_cast<double>(items), rate)))),
+		  hashes_(static_cast<int>(
+			  std::lround(sb_bloom_hashes(static_cast<double>(bits_), static_cast<double>(items))))),
+		  words_((bits_ + 63) / 64)
+	{
+	}
+	void add(uint64_t hash)
+	{
+		uint64_t step = std::rotl(hash, 32) | 1;
+		for (int i = 0; i < hashes_; i++, hash += step)
+		{
+			uint64_t bit = position(hash);
+			words_[bit / 64] |= UINT64_C(1) << (bit % 64);
+		}
+	}
+	bool contains(uint64_t hash) const
+	{
+		uint64_t step = std::rotl(hash, 32) | 1;
+		for (int i = 0; i < hashes_; i++, hash += step)
+		{
+			uint64_t bit = position(hash);
+			if ((words_[bit / 64] >> (bit % 64) & 1) == 0)
+				return false;
+		}
+		return true;
+	}
+	double bytes() const { return static_cast<double>(words_.size() * 8); }
+
+  private:
+	uint64_t position(uint64_t hash) const
+	{
+		return static_cast<uint64_t>((static_cast<sb_u128>(hash) * bits_) >> 64);
+	}
+
+	uint64_t bits_;
+	int hashes_;
+	std::vector<uint64_t> words_;
+};
+
+class Blocked
+{
+  public:
+	explicit Blocked(uint64_t items)
+	{
+		if (sb_bf_plan(items, rate, &bf_) != SB_OK)
+			std::abort();
+		lines_.resize(sb_bf_size(&bf_) - SB_BF_HEADER);
+	}
+	void add(uint64_t hash) { sb_bf_add(&bf_, lines_.data(), hash); }
+	bool contains(uint64_t hash) const { return sb_bf_contains(&bf_, lines_.data(), hash); }
+	double bytes() const { return static_cast<double>(lines_.size()); }
+	const sb_bf &parameters() const { return bf_; }
+	const unsigned char *lines() const { return lines_.data(); }
+
+  private:
+	sb_bf bf_;
+	std::vector<unsigned char> lines_;
+};
+
+template <typename Filter>
+void add(benchmark::State &state)
+{
+	uint64_t keys = keys_of(state);
+	Filter filter(keys);
+	uint64_t next = 0;
+	for (auto _ : state)
+	{
+		for (size_t i = 0; i < batch; i++)
+			filter.add(key(next++ % keys));
+		benchmark::ClobberMemory();
+	}
+	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
+	state.counters["bytes"] = filter.bytes();
+}
+
+/* present: asks for keys that were added; else for others */
+template <typename Filter>
+void contains(benchmark::State &state, bool present)
+{
+	uint64_t keys = keys_of(state);
+	Filter filter(keys);
+	for (uint64_t i = 0; i < keys; i++)
+		filter.add(key(i));
+	uint64_t next = 0;
+	uint64_t found = 0;
+	for (auto _ : state)
+		for (size_t i = 0; i < batch; i++)
+			found += filter.contains(key(present ? next++ % keys : keys + next++));
+	benchmark::DoNotOptimize(found);
+	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
+	state.counters["found"] = static_cast<double>(found) / static_cast<double>(next);
+	state.counters["bytes"] = filter.bytes();
+}
+
+template <typename Filter>
+void contains_present(benchmark::State &state)
+{
+	contains<Filter>(state, true);
+}
+
+template <typename Filter>
+void contains_absent(benchmark::State &state)
+{
+	contains<Filter>(state, false);
+}
+
+/* ----------------------------------------------------------------------- tbf */
+
+/* The state of tbf_agg: sums of an hour's hits, half-life a week. */
+class Decaying
+{
+  public:
+	static constexpr int64_t hour = INT64_C(3600000000);
+
+	explicit Decaying(uint64_t items)
+	{
+		if (sb_tbf_plan(items, rate, 7 * 24 * hour, hour, false, &tbf_) != SB_OK)
+			std::abort();
+		tbf_.kind.code = SB_KIND_INTEGER;
+		sums_.width = sb_tbf_cells(&tbf_);
+		for (auto &plane : planes_)
+			plane.resize(sums_.width);
+	}
+	/* As an aggregate does it: rows come by time, so the moment is computed once an epoch. */
+	void at(int64_t time)
+	{
+		sb_tbf_moment(tbf_.half_life, tbf_.epoch, time, &moment_);
+		if (sb_tbf_hit(&moment_, 1, &value_) != SB_OK)
+			std::abort();
+		index_ = sb_sums_turn(&sums_, moment_.half_lives);
+		if (index_ >= 0 && sums_.plane[index_] == nullptr)
+			sums_.plane[index_] = planes_[used_++].data();
+	}
+	void add(uint64_t hash)
+	{
+		if (sb_sums_add_item(&sums_, &tbf_, index_, hash, moment_.half_lives, value_) != SB_OK)
+			std::abort();
+		sb_sums_note_hit(&sums_, index_, &moment_, value_);
+	}
+	size_t store()
+	{
+		sb_tbf planned;
+		if (sb_sums_plan(&sums_, &tbf_, &planned) != SB_OK)
+			std::abort();
+		stored_.resize(sb_tbf_size(&planned) - SB_TBF_HEADER);
+		sb_sums_write(&sums_, &planned, stored_.data());
+		stored_header_ = planned;
+		return stored_.size();
+	}
+	double count(uint64_t hash, int64_t time) const
+	{
+		size_t offset;
+		size_t size;
+		sb_tbf_block_range(&stored_header_, sb_tbf_block(&stored_header_, hash), &offset, &size);
+		uint64_t least = sb_tbf_block_min(&stored_header_, stored_.data() + (offset - SB_TBF_HEADER), hash);
+		return sb_tbf_count(&stored_header_, least, time);
+	}
+	double bytes() const { return static_cast<double>(sums_.width * 8); }
+
+  private:
+	sb_tbf tbf_;
+	sb_tbf stored_header_{};
+	sb_sums sums_{};
+	sb_moment moment_{};
+	uint64_t value_ = 0;
+	int index_ = 0;
+	size_t used_ = 0;
+	std::vector<uint64_t> planes_[SB_TBF_PLANES];
+	std::vector<unsigned char> stored_;
+};
+
+void tbf_add(benchmark::State &state)
+{
+	uint64_t keys = keys_of(state);
+	Decaying filter(keys);
+	uint64_t next = 0;
+	int64_t hours = 0;
+	for (auto _ : state)
+	{
+		filter.at(++hours % 1000 * Decaying::hour);
+		for (size_t i = 0; i < batch; i++)
+			filter.add(key(next++ % keys));
+		benchmark::ClobberMemory();
+	}
+	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
+	state.counters["bytes"] = filter.bytes();
+}
+
+/* The worst order: every row has an epoch of its own. */
+void tbf_moment(benchmark::State &state)
+{
+	uint64_t next = 0;
+	for (auto _ : state)
+	{
+		sb_moment moment;
+		uint64_t value;
+		sb_tbf_moment(7 * 24 * Decaying::hour, Decaying::hour, static_cast<int64_t>(key(next++) >> 10), &moment);
+		benchmark::DoNotOptimize(sb_tbf_hit(&moment, 1, &value));
+		benchmark::DoNotOptimize(value);
+	}
+	state.SetItemsProcessed(state.iterations());
+}
+
+void tbf_store(benchmark::State &state)
+{
+	uint64_t keys = keys_of(state);
+	Decaying filter(keys);
+	filter.at(0);
+	for (uint64_t i = 0; i < keys; i++)
+		filter.add(key(i));
+	size_t stored = 0;
+	for (auto _ : state)
+		stored = filter.store();
+	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(keys));
+	state.counters["bytes"] = static_cast<double>(stored);
+}
+
+void tbf_count(benchmark::State &state)
+{
+	uint64_t keys = keys_of(state);
+	Decaying filter(keys);
+	filter.at(0);
+	for (uint64_t i = 0; i < keys; i++)
+		filter.add(key(i));
+	filter.store();
+	uint64_t next = 0;
+	double sum = 0;
+	for (auto _ : state)
+		for (size_t i = 0; i < batch; i++)
+			sum += filter.count(key(next++ % keys), 100 * Decaying::hour);
+	benchmark::DoNotOptimize(sum);
+	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
+}
+
+/* ----------------------------------------------------------------- whole filters */
+
+void bf_measure(benchmark::State &state)
+{
+	uint64_t keys = keys_of(state);
+	Blocked filter(keys);
+	for (uint64_t i = 0; i < keys; i++)
+		filter.add(key(i));
+	for (auto _ : state)
+	{
+		sb_bf_stats stats;
+		sb_bf_measure(&filter.parameters(), filter.lines(), &stats);
+		benchmark::DoNotOptimize(stats);
+	}
+	state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(filter.bytes()));
+}
+
+void bf_union(benchmark::State &state)
+{
+	Blocked source(keys_of(state));
+	std::vector<unsigned char> target(static_cast<size_t>(source.bytes()));
+	for (auto _ : state)
+	{
+		sb_bf_or(&source.parameters(), target.data(), &source.parameters(), source.lines());
+		benchmark::ClobberMemory();
+	}
+	state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(source.bytes()));
+}
+
+void bf_plan(benchmark::State &state)
+{
+	for (auto _ : state)
+	{
+		sb_bf bf;
+		benchmark::DoNotOptimize(sb_bf_plan(1000000, rate, &bf));
+	}
+}
+
+void hash_int64(benchmark::State &state)
+{
+	int64_t next = 0;
+	for (auto _ : state)
+		benchmark::DoNotOptimize(sb_hash_int64(next++));
+	state.SetItemsProcessed(state.iterations());
+}
+
+void hash_bytes(benchmark::State &state)
+{
+	std::vector<unsigned char> text(static_cast<size_t>(state.range(0)), 'x');
+	for (auto _ : state)
+	{
+		benchmark::DoNotOptimize(sb_hash_bytes(text.data(), text.size()));
+		text[0]++;
+	}
+	state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+
+void of_sizes(const std::string &name, void (*function)(benchmark::State &), bool large)
+{
+	auto *bench = benchmark::RegisterBenchmark(name.c_str(), function);
+	bench->Arg(10000)->Arg(1000000);
+	if (large)
+		bench->Arg(50000000);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	char **end = std::remove_if(argv + 1, argv + argc, [](const char *word) { return std::strcmp(word, "--large") == 0; });
+	bool large = end != argv + argc;
+	argc = static_cast<int>(end - argv);
+
+	of_sizes("classic/add", add<Classic>, large);
+	of_sizes("bf/add", add<Blocked>, large);
+	of_sizes("tbf/add", tbf_add, large);
+	of_sizes("classic/contains/present", contains_present<Classic>, large);
+	of_sizes("bf/contains/present", contains_present<Blocked>, large);
+	of_sizes("classic/contains/absent", contains_absent<Classic>, large);
+	of_sizes("bf/contains/absent", contains_absent<Blocked>, large);
+	of_sizes("tbf/count", tbf_count, large);
+	of_sizes("tbf/store", tbf_store, large);
+	of_sizes("bf/measure", bf_measure, large);
+	of_sizes("bf/union", bf_union, large);
+	benchmark::RegisterBenchmark("tbf/moment", tbf_moment);
+	benchmark::RegisterBenchmark("bf/plan", bf_plan);
+	benchmark::RegisterBenchmark("hash/int64", hash_int64);
+	benchmark::RegisterBenchmark("hash/bytes", hash_bytes)->Arg(16)->Arg(64)->Arg(1024);
+
+	benchmark::Initialize(&argc, argv);
+	if (benchmark::ReportUnrecognizedArguments(argc, argv))
+		return 1;
+	benchmark::RunSpecifiedBenchmarks();
+	benchmark::Shutdown();
+	return 0;
+}

@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# cluster.sh: builds the extension and runs it in a private PostgreSQL under $work. Sourced after common.sh and packages.sh.
+#
+# Its functions return a status and show what went wrong on standard error. $repository and $work are common.sh's.
+# shellcheck disable=SC2154
+#
+# Neither the source tree nor the installed PostgreSQL is changed. The build is made in a copy of the source. The server
+# is a copy too: PostgreSQL finds its files from where its programs lie, so $work/root gets copies of three programs, links
+# to everything else, and the extension, put there by `make install DESTDIR=`. This needs no root, and two runs at a time
+# do not meet.
+
+# copy_source: the tree without what was built in it, to $work/src.
+copy_source() {
+	as_server mkdir -p "$work/src"
+	tar -C "$repository" --exclude=./.git --exclude=./build --exclude=./regress --exclude=./results --exclude=./tmp_check \
+		--exclude=./output_iso --exclude='./streambloom--*.sql' --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . \
+		| as_server tar -C "$work/src" --no-same-owner -xf -
+}
+
+# make_extension [ARGUMENT...]: make in the copy, with the PostgreSQL that was found.
+make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" "$@"; }
+
+# install_extension [ARGUMENT...]: makes the private copy of PostgreSQL and installs the built extension in it.
+install_extension() {
+	local programs libraries shared
+	programs=$("$PG_CONFIG" --bindir) libraries=$("$PG_CONFIG" --pkglibdir) shared=$("$PG_CONFIG" --sharedir)
+	bin=$work/root$programs
+	# A streambloom that is installed in the system is not the one to be shown or tested.
+	as_server mkdir -p "$bin" "$work/root$libraries" "$work/root$shared" \
+		&& as_server cp -Rs "$programs/." "$bin" \
+		&& as_server cp --remove-destination "$programs"/{postgres,initdb,pg_ctl} "$bin" \
+		&& as_server cp -Rs "$libraries/." "$work/root$libraries" \
+		&& as_server cp -Rs "$shared/." "$work/root$shared" \
+		&& find "$work/root" -name 'streambloom*' -prune -exec rm -rf {} + \
+		&& run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
+}
+
+# start_cluster: initdb and start; then PGHOST, PGPORT and PGUSER lead to it, and to nothing else.
+start_cluster() {
+	run_logged "$work/initdb.log" as_server "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync || return
+	# fsync off: it lives for minutes. mmap: the /dev/shm of a container is often too small for parallel queries.
+	as_server tee -a "$work/data/postgresql.conf" >/dev/null <<-CONF
+		listen_addresses = ''
+		unix_socket_directories = '$work'
+		unix_socket_permissions = 0700
+		fsync = off
+		synchronous_commit = off
+		full_page_writes = off
+		shared_buffers = 256MB
+		work_mem = 32MB
+		maintenance_work_mem = 128MB
+		max_wal_size = 2GB
+		max_worker_processes = 8
+		max_parallel_workers = 4
+		max_parallel_workers_per_gather = 2
+		max_locks_per_transaction = 1024
+		dynamic_shared_memory_type = mmap
+		timezone = 'UTC'
+		log_timezone = 'UTC'
+	CONF
+	run_logged "$work/start.log" as_server "$bin/pg_ctl" -D "$work/data" -w -l "$work/server.log" start || {
+		if [[ -e $work/server.log ]]; then tail -n 20 "$work/server.log" >&2; fi
+		return 1
+	}
+	# A directory of its own for the socket: any port is free in it.
+	export PGHOST=$work PGPORT=5432 PGUSER=postgres
+	if [[ $(run_psql postgres -Atc "SELECT setting FROM pg_config WHERE name = 'PKGLIBDIR'") != "$work"/* ]]; then
+		printf 'This PostgreSQL cannot be run from a copy: it does not find its files from where its programs lie.\n' >&2
+		return 1
+	fi
+}
+
+stop_cluster() {
+	if [[ -e $work/data/postmaster.pid ]]; then
+		as_server "$bin/pg_ctl" -D "$work/data" -m immediate stop >/dev/null 2>&1 || true
+	fi
+}
+
+# run_psql DATABASE [ARGUMENT...]
+run_psql() {
+	local database=$1
+	shift
+	"$bin/psql" -X -q -v ON_ERROR_STOP=1 -d "$database" "$@"
+}

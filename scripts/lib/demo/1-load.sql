@@ -1,0 +1,109 @@
+-- 1-load.sql: access_log, one partition a day, out of the lines in raw_line; and the filters. Variables: source (text).
+
+-- A time that the calendar does not know (31/Feb) makes the line one that does not parse.
+CREATE FUNCTION demo.log_time(text) RETURNS timestamptz LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN $1::timestamptz;
+EXCEPTION WHEN data_exception THEN
+	RETURN NULL;
+END $$;
+CREATE FUNCTION demo.verdict(ok boolean, what text) RETURNS text LANGUAGE sql
+	RETURN CASE WHEN ok THEN '[ok]   ' ELSE '[FAIL] ' END || what;
+CREATE FUNCTION demo.number(numeric) RETURNS text LANGUAGE sql
+	RETURN to_char($1, 'FM999,999,999,999,990');
+
+-- A line: host ident user [time] "request" status bytes "referrer" "agent"; the last two may be missing. One regexp says
+-- whether it is one. The fields are then taken apart at the quotes, which is faster by far than nine groups of a regexp;
+-- the quotes and backslashes inside of fields, which are \" and \\, are put aside as bytes that a line does not hold.
+CREATE FUNCTION demo.put_aside(text) RETURNS text LANGUAGE sql
+	RETURN replace(replace($1, '\\', E'\x01'), '\"', E'\x02');
+CREATE FUNCTION demo.put_back(text) RETURNS text LANGUAGE sql
+	RETURN replace(replace($1, E'\x01', '\\'), E'\x02', '\"');
+
+CREATE UNLOGGED TABLE demo.hit AS
+SELECT demo.log_time(split_part(split_part(part[1], '[', 2), ']', 1)) AS at,
+	split_part(part[1], ' ', 1) AS host,
+	demo.put_back(split_part(part[2], ' ', 1)) AS method,
+	demo.put_back(coalesce(nullif(split_part(part[2], ' ', 2), ''), part[2])) AS url,
+	split_part(part[3], ' ', 2)::int AS status,
+	nullif(split_part(part[3], ' ', 3), '-')::bigint AS bytes,
+	demo.put_back(part[4]) AS referrer,
+	demo.put_back(part[6]) AS agent
+FROM (
+	SELECT string_to_array(demo.put_aside(line), '"') AS part
+	FROM raw_line
+	WHERE line ~ ('^[^ "]+ [^ "]+ [^ "]+ \[\d\d/\w\w\w/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\]'
+		|| ' "(?:[^"\\]|\\.)*" \d{3} (?:\d{1,18}|-)(?: "(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*")?')
+	OFFSET 0
+) p;
+
+CREATE TABLE access_log (at timestamptz NOT NULL, host text, method text, url text, status int, bytes bigint, referrer text, agent text)
+	PARTITION BY RANGE (at);
+SELECT format('CREATE TABLE %I PARTITION OF access_log FOR VALUES FROM (%L) TO (%L)', 'access_log_' || to_char(day, 'YYYY_MM_DD'), day, day + 1)
+FROM (SELECT DISTINCT at::date AS day FROM demo.hit WHERE at <= now() + interval '1 day') d
+ORDER BY day
+\gexec
+INSERT INTO access_log SELECT * FROM demo.hit WHERE at <= now() + interval '1 day';
+VACUUM ANALYZE access_log;
+
+SELECT (SELECT count(*) FROM raw_line) AS lines,
+	(SELECT count(*) FROM raw_line) - (SELECT count(at) FROM demo.hit) AS unparsed,
+	(SELECT count(*) FROM demo.hit WHERE at > now() + interval '1 day') AS future,
+	(SELECT count(*) FROM access_log) AS hits
+\gset
+SELECT count(*) AS days, :hits = 0 AS no_hits FROM pg_partition_tree('access_log') WHERE isleaf \gset
+DROP TABLE raw_line, demo.hit;
+\if :no_hits
+	\warn No line of this is a line of an access log in Apache combined format, such as
+	\warn '  192.0.2.7 - - [20/Feb/2016:00:02:13 -0500] "GET /index.html HTTP/1.1" 200 28486 "-" "Mozilla/5.0"'
+	DO $$ BEGIN RAISE EXCEPTION 'there is nothing to show'; END $$;
+\endif
+
+SELECT format(E'%s lines of %s.\n%s hits of %s hosts on %s pages, %s to %s UTC, lie in the table\naccess_log, in %s partitions, one a day.',
+		demo.number(:lines), :'source', demo.number(count(*)), demo.number(count(DISTINCT host)), demo.number(count(DISTINCT url)),
+		to_char(min(at), 'YYYY-MM-DD'), to_char(max(at), 'YYYY-MM-DD'), :days)
+	|| CASE WHEN :unparsed > 0 THEN format(E'\n%s lines do not parse and were left out.', demo.number(:unparsed)) ELSE ' Every line parses.' END
+	|| CASE WHEN :future > 0 THEN format(E'\n%s lines are stamped in the future and were left out.', demo.number(:future)) ELSE '' END AS text,
+	demo.verdict(count(*) = :lines - :unparsed - :future, 'every line is in the table or was counted as left out') AS verdict
+FROM access_log \gset
+\echo :text
+\echo
+\echo 'Now each day gets two Bloom filters, of its hosts and of its pages, in a row of an ordinary table:'
+\echo
+
+\set ECHO queries
+CREATE TABLE chunk_summary AS
+SELECT tableoid::regclass AS chunk, min(at) AS lo, max(at) AS hi, count(*) AS hits,
+       bf_agg(host) AS hosts, bf_agg(url) AS pages
+FROM access_log GROUP BY 1 ORDER BY 2;
+\set ECHO none
+\echo
+\echo 'And one filter counts the hits of every page, each hit fading by half in seven days:'
+\echo
+
+\set ECHO queries
+CREATE TABLE page_heat AS
+SELECT tbf_agg(url, at, 1, interval '7 days') AS heat FROM access_log;
+\set ECHO none
+\echo
+ANALYZE chunk_summary, page_heat;
+
+\echo 'Nobody said how many hosts or pages there are: the filters size themselves. As lines of text:'
+\echo
+SELECT bf_sketch(hosts) AS hosts, bf_sketch(pages) AS pages FROM chunk_summary ORDER BY hits DESC LIMIT 1 \gset busiest_
+SELECT tbf_sketch(heat) AS heat FROM page_heat \gset
+\echo '  hosts of the busiest day  ' :busiest_hosts
+\echo '  pages of the busiest day  ' :busiest_pages
+\echo '  hits of all pages         ' :heat
+\echo
+\echo :verdict
+
+-- Never misses: ask the filters for everything that was added to them.
+SELECT demo.verdict(missed = 0, format('the filters of the days miss %s of the %s hosts and pages that came', missed, demo.number(asked))) AS verdict
+FROM (
+	SELECT count(*) AS asked, count(*) FILTER (WHERE NOT CASE WHEN is_host THEN c.hosts @> item ELSE c.pages @> item END) AS missed
+	FROM chunk_summary c
+	JOIN (SELECT tableoid::regclass AS chunk, true AS is_host, host AS item FROM access_log
+		UNION SELECT tableoid::regclass, false, url FROM access_log) i USING (chunk)
+) a \gset
+\echo :verdict

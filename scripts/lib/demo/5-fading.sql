@@ -1,0 +1,33 @@
+-- 5-fading.sql: what tbf_decay gives back as time goes by and nothing new comes.
+
+SELECT max(at) AS now FROM access_log \gset
+
+CREATE TABLE demo.faded AS
+SELECT weeks, tbf_decay(heat, :'now'::timestamptz + weeks * interval '1 week') AS heat
+FROM page_heat, unnest(ARRAY[0, 4, 8, 16]) AS weeks;
+
+\echo 'tbf_decay(heat, at) drops what has faded below half a unit and gives its space back. pg_cron would run it every night:'
+\echo
+\echo '  UPDATE page_heat SET heat = tbf_decay(heat);'
+\echo
+SELECT CASE weeks WHEN 0 THEN 'now' ELSE format('in %s weeks', weeks) END AS "read",
+	demo.number(pg_column_size(heat)) AS bytes,
+	demo.number(round((fill * cells)::numeric)) AS "counters in use",
+	to_char(100 * fill, 'FM990.00') || ' %' AS fill,
+	demo.number(greatest(cardinality, 0)::numeric) AS "pages, estimated",
+	to_char(slack, 'FM990.09999') AS slack
+FROM demo.faded, tbf_info(heat) ORDER BY weeks;
+
+\echo 'slack: what decay has forgotten at most, in hits; every count includes it, so that none becomes too small.'
+\echo
+SELECT format('  %-12s %s', CASE weeks WHEN 0 THEN 'now' ELSE format('in %s weeks', weeks) END, tbf_sketch(heat)) AS line
+FROM demo.faded ORDER BY weeks
+\g (format=unaligned tuples_only)
+\echo
+
+-- A week is a half-life: after w weeks the exact counts are 2^-w of those now.
+SELECT demo.verdict(count(*) FILTER (WHERE counted < faded * (1 - 1e-12)) = 0,
+	format('pages undercounted after 4, 8 and 16 weeks of decay: %s of %s', count(*) FILTER (WHERE counted < faded * (1 - 1e-12)), demo.number(count(DISTINCT url)))) AS verdict
+FROM (SELECT url, exact * 2::float8 ^ -weeks AS faded, tbf_count(heat, url, :'now'::timestamptz + weeks * interval '1 week') AS counted
+	FROM demo.page, demo.faded) c \gset
+\echo :verdict

@@ -1,0 +1,135 @@
+# shellcheck shell=bash
+# packages.sh: finds PostgreSQL and installs what is missing, with apt-get. Sourced after common.sh.
+#
+# Nothing is installed that is there in any form: what is asked for is a program or a header, not a package.
+# With PG_CONFIG set, nothing of PostgreSQL is installed.
+
+oldest_postgresql=15
+
+# find_postgresql: sets PG_CONFIG, if there is one: the caller's, else the newest of the Debian layout that has server
+# headers, else the one in PATH if it can build extensions.
+find_postgresql() {
+	if [[ -n ${PG_CONFIG:-} ]]; then
+		command -v "$PG_CONFIG" >/dev/null || die "PG_CONFIG is $PG_CONFIG, which cannot be run"
+		PG_CONFIG=$(command -v "$PG_CONFIG")
+	else
+		PG_CONFIG=$(newest /usr/lib/postgresql/*/bin/pg_config)
+		if [[ -z $PG_CONFIG ]] && command -v pg_config >/dev/null && [[ -f $(pg_config --pgxs) ]]; then
+			PG_CONFIG=$(command -v pg_config)
+		fi
+	fi
+	export PG_CONFIG
+}
+
+# shellcheck disable=SC2012  # these are names of our own making, with no surprises in them
+newest() { ls -d "$@" 2>/dev/null | sort -V | tail -n 1 || true; }
+
+postgresql_major() { "$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
+
+# want PACKAGE COMMAND...: the package is missing unless the command succeeds.
+want() {
+	local package=$1
+	shift
+	"$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+has_header() { g++ -E -x c++ -o /dev/null - <<<"#include <$1>"; }
+has_perl_module() { perl -M"$1" -e 1; }
+
+want_postgresql() {
+	local given=${PG_CONFIG:-} major
+	find_postgresql
+	if [[ -n $given ]]; then
+		[[ -f $("$PG_CONFIG" --pgxs) ]] || die "$PG_CONFIG names a PostgreSQL without the files that extensions are built with"
+		[[ -x $("$PG_CONFIG" --bindir)/postgres ]] || die "$PG_CONFIG names a PostgreSQL without a server"
+		major=$(postgresql_major)
+	elif [[ -n $PG_CONFIG && $PG_CONFIG != /usr/lib/postgresql/* ]]; then
+		major=$(postgresql_major)
+	else
+		# Headers or a server alone: the other half of the same version. Neither: the distribution's default version.
+		major=$(cut -d/ -f5 <<<"${PG_CONFIG:-$(newest /usr/lib/postgresql/*/bin/postgres)}")
+		if [[ -z $major ]]; then major=$(default_major); fi
+		want "postgresql-$major" test -x "/usr/lib/postgresql/$major/bin/postgres"
+		want "postgresql-server-dev-$major" test -x "/usr/lib/postgresql/$major/bin/pg_config"
+	fi
+	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major: install a newer one (see apt.postgresql.org) and set PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
+}
+
+# The version that the package postgresql depends on.
+default_major() {
+	local major
+	command -v apt-get >/dev/null || die "found no PostgreSQL and no apt-get: install PostgreSQL $oldest_postgresql or later with its server headers and set PG_CONFIG"
+	known_packages postgresql || update_packages
+	major=$(apt-cache show postgresql 2>/dev/null | sed -n 's/^Depends:.*\<postgresql-\([0-9]\{1,\}\)\>.*/\1/p' | head -n 1)
+	[[ -n $major ]] || die "apt-get knows no package postgresql: install PostgreSQL $oldest_postgresql or later with its server headers and set PG_CONFIG"
+	printf '%s\n' "$major"
+}
+
+# ----------------------------------------------------------------- apt-get
+
+as_root() {
+	if ((EUID == 0)); then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "not root, and there is no sudo. As root: apt-get install ${missing[*]:-postgresql}"
+	fi
+}
+
+apt_get() { as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -qq -y -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confold "$@"; }
+known_packages() { apt-cache show "$@" >/dev/null 2>&1; }
+
+update_packages() {
+	printf '  reading the lists of packages\n' >&2
+	apt_get update >&2 || die "apt-get update failed"
+}
+
+install_packages() {
+	local conf=/etc/postgresql-common/createcluster.conf log
+	printf '  installing %s\n' "$*"
+	known_packages "$@" || update_packages
+	if [[ " $* " == *" postgresql-"[0-9]* && ! -e $conf ]]; then
+		# The package would make and start a cluster of its own, which nobody here needs.
+		as_root mkdir -p "$(dirname "$conf")"
+		as_root tee "$conf" <<<"create_main_cluster = false" >/dev/null
+	fi
+	log=$(mktemp)
+	# Lists that are too old name files that are gone: once more with new ones.
+	if ! apt_get --no-install-recommends install "$@" >"$log" 2>&1 \
+		&& ! { update_packages && apt_get --no-install-recommends install "$@" >"$log" 2>&1; }; then
+		tail -n 20 "$log" >&2
+		rm -f "$log"
+		die "apt-get could not install: $*"
+	fi
+	rm -f "$log"
+}
+
+# prepare_packages WANT...: calls the functions that say what they want, and installs what is missing.
+prepare_packages() {
+	missing=()
+	local wants
+	for wants in "$@"; do "$wants"; done
+	if ((${#missing[@]} > 0)); then
+		command -v apt-get >/dev/null || die "there is no apt-get here; please install what Debian calls: ${missing[*]}"
+		install_packages "${missing[@]}"
+	fi
+	find_postgresql
+}
+
+want_build() {
+	want_postgresql
+	want g++ command -v g++
+	want make command -v make
+	want libxxhash-dev has_header xxhash.h
+	want perl command -v perl
+}
+
+want_tests() {
+	want cmake command -v cmake
+	want libgtest-dev has_header gtest/gtest.h
+	want libxxhash-dev has_header xxhash.h
+	want perl command -v prove
+	want libipc-run-perl has_perl_module IPC::Run
+	want binutils command -v readelf
+}

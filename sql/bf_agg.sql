@@ -1,0 +1,50 @@
+-- bf_agg: filters as an aggregate
+
+-- no rows, or none but nulls: NULL
+SELECT bf_agg(i), bf_agg(i, 10), bf_agg(i, 10, 0.1) FROM generate_series(1, 0) i;
+SELECT bf_agg(NULL::int), bf_agg(NULL::int, 10), bf_agg(NULL::int, NULL, NULL), bf_agg(NULL) FROM generate_series(1, 5);
+SELECT bf_union_agg(f), bf_intersection_agg(f) FROM (VALUES (NULL::bf), (NULL)) v (f);
+
+-- nulls leave no trace, whenever they come
+SELECT bf_agg(v, 10) = bf_agg(v, 10) FILTER (WHERE v IS NOT NULL), bf_agg(v) = bf_agg(v) FILTER (WHERE v > 0)
+FROM (VALUES (NULL), (1), (NULL), (2), (NULL)) s (v);
+
+-- an aggregate is as good as adding one by one
+SELECT bf_agg(i, 100) = bf_add_all(bf_empty(100), array_agg(i)), bf_agg(i::text, 100, 0.001) = bf_add_all(bf_empty(100, 0.001), array_agg(i::text))
+FROM generate_series(1, 100) i;
+
+-- repeats change nothing, DISTINCT and ORDER BY neither
+SELECT bf_agg(i) = bf_agg(DISTINCT i), bf_agg(i ORDER BY i DESC) = bf_agg(i), bf_agg(i % 10) = bf_agg(DISTINCT i % 10), bf_agg(i % 10, 10) = bf_agg(DISTINCT i % 10, 10)
+FROM generate_series(1, 10000) i;
+
+-- FILTER, GROUP BY, GROUPING SETS, HAVING, more than one in a query
+SELECT bf_agg(i) FILTER (WHERE i <= 500) = (SELECT bf_agg(i) FROM generate_series(1, 500) i), bf_agg(i) FILTER (WHERE i > 1000) FROM generate_series(1, 1000) i;
+CREATE TEMP TABLE grouped AS SELECT i % 7 AS g, bf_agg(i) AS f, bf_agg(i::text) AS t FROM generate_series(1, 7000) i GROUP BY 1;
+SELECT count(*) AS groups, count(DISTINCT md5(f::bytea)) AS different FROM grouped;
+SELECT count(*) FILTER (WHERE f @> i AND t @> i::text) AS found, count(*) AS all FROM generate_series(1, 7000) i JOIN grouped ON g = i % 7;
+SELECT g, f = (SELECT f FROM grouped s WHERE s.g = r.g) AS same_group, f = (SELECT bf_agg(i) FROM generate_series(1, 7000) i) AS whole
+FROM (SELECT i % 7 AS g, bf_agg(i) AS f FROM generate_series(1, 7000) i GROUP BY GROUPING SETS ((i % 7), ())) r ORDER BY g;
+SET enable_hashagg = off;
+SELECT count(*) FILTER (WHERE n.f = grouped.f) FROM (SELECT i % 7 AS g, bf_agg(i) AS f FROM generate_series(1, 7000) i GROUP BY 1) n JOIN grouped USING (g);
+RESET enable_hashagg;
+SELECT count(*) FROM (SELECT i % 100 FROM generate_series(1, 1000) i GROUP BY 1 HAVING bf_agg(i) @> 42) s;
+
+-- many small groups
+SELECT count(*) FILTER (WHERE bf_agg @> g) AS found, count(*) AS all FROM (SELECT g, bf_agg(g) FROM generate_series(1, 20000) g GROUP BY g) s;
+
+-- told how many items: the size follows from that alone; more items than told cost accuracy, never an item
+CREATE TEMP TABLE told AS SELECT bf_agg(i, 10) AS few, bf_agg(i, 1000000) AS many FROM generate_series(1, 1000) i;
+SELECT (bf_info(few)).bits = (bf_info(bf_empty(10))).bits, (bf_info(many)).bits = (bf_info(bf_empty(1000000))).bits, (bf_info(few)).expected_items, (bf_info(many)).expected_items FROM told;
+SELECT count(*) FILTER (WHERE few @> i AND many @> i) FROM told, generate_series(1, 1000) i;
+
+-- not told: a power of two of lines of 512 bits that holds them, and no expected number
+SELECT n, bits / 512 AS lines, expected_items, current_false_positive_rate < 0.0125 AS good, bits < 2.2 * bloom_optimal_bits(n, 0.01) + 512 AS small
+FROM unnest('{1,10,40,50,500,5000,50000}'::int[]) n, LATERAL (SELECT bf_agg(i) AS f FROM generate_series(1, n) i) s, bf_info(f)
+ORDER BY n;
+SELECT (bf_info(bf_agg(1, NULL, 0.001))).false_positive_rate;
+
+-- every hash of a set of hashes, also of those that need growing just at the end
+SELECT bool_and(bf_contains_all(f, items)) AS all_found
+FROM (SELECT bf_agg(i) AS f, array_agg(i) AS items FROM generate_series(1, 300) n, generate_series(1, n) i GROUP BY n) s;
+SELECT bool_and(bf_contains_all(f, items)) AS all_found
+FROM (SELECT bf_agg(i, 50) AS f, array_agg(i) AS items FROM generate_series(1, 300) n, generate_series(1, n) i GROUP BY n) s;

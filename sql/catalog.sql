@@ -1,0 +1,83 @@
+-- catalog: what the catalogs say of the extension's objects. Most queries list exceptions.
+
+CREATE TEMP VIEW member AS
+	SELECT d.classid, d.objid
+	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+	WHERE e.extname = 'streambloom' AND d.deptype = 'e';
+CREATE TEMP VIEW functions AS
+	SELECT p.*, p.oid::regprocedure AS signature
+	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
+CREATE TEMP VIEW aggregates AS
+	SELECT f.*, a.* FROM functions f JOIN pg_aggregate a ON a.aggfnoid = f.oid;
+CREATE TEMP VIEW operators AS
+	SELECT o.*, o.oid::regoperator AS signature
+	FROM pg_operator o JOIN member m ON m.classid = 'pg_operator'::regclass AND m.objid = o.oid;
+CREATE TEMP VIEW types AS
+	SELECT t.* FROM pg_type t JOIN member m ON m.classid = 'pg_type'::regclass AND m.objid = t.oid;
+
+-- there is something to look at
+SELECT count(*) > 50 FROM functions;
+SELECT count(*) > 10 FROM aggregates;
+SELECT count(*) > 10 FROM operators;
+SELECT count(*) >= 2 FROM types;
+
+-- objects without a comment
+SELECT pg_describe_object(classid, objid, 0) AS without_comment
+FROM member WHERE obj_description(objid, classid::regclass::name) IS NULL
+ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
+SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'streambloom';
+
+-- functions that no worker may run
+SELECT signature FROM functions WHERE proparallel <> 's';
+
+-- volatile ones; and ones that look at the clock: those that take or give a time, and the count of now
+SELECT signature FROM functions WHERE provolatile = 'v';
+SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
+SELECT signature FROM functions
+WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proargtypes::oid[]);
+
+-- not strict: tbf_empty(half_life => NULL), where not_after may be null, bf_fold() at the filter's own rate, states
+SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
+
+-- functions that run with other rights, that claim to leak nothing, or that are not in C
+SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c'));
+
+-- functions over whole filters that the planner would think as cheap as an addition
+SELECT signature FROM functions
+WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|bytea$)|_(in|out|recv|send)$|_agg_'
+ORDER BY 1;
+
+-- aggregates that cannot be parallel, or cannot be window aggregates
+SELECT signature FROM aggregates
+WHERE proparallel <> 's' OR aggcombinefn = 0 OR aggkind <> 'n' OR
+	(aggtranstype = 'internal'::regtype AND (aggserialfn = 0 OR aggdeserialfn = 0 OR aggfinalfn = 0)) OR
+	(aggfinalfn <> 0 AND aggfinalmodify <> 'r');
+
+-- JDBC and ODBC take ? for a placeholder; bf @> bf and bf || bf would capture untyped literals
+SELECT signature FROM operators WHERE oprname LIKE '%?%';
+SELECT signature FROM operators
+WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types));
+
+-- operators that ask without an estimator, or without the other way round; = without <>
+SELECT signature FROM operators
+WHERE oprname IN ('@>', '<@', '=', '<>') AND (oprrest = 0 OR oprjoin = 0 OR oprcom = 0);
+SELECT signature FROM operators WHERE oprname IN ('=', '<>') AND oprnegate = 0;
+SELECT o.signature FROM operators o JOIN operators c ON c.oid = o.oprcom
+WHERE o.oprleft <> c.oprright OR o.oprright <> c.oprleft OR c.oprcom <> o.oid;
+
+-- types that are compressed, or lack binary input and output
+SELECT typname FROM types WHERE typstorage <> 'e' OR typreceive = 0 OR typsend = 0 OR typlen <> -1 OR typcategory <> 'U';
+
+-- casts: to and from bytea, each only when asked for
+SELECT castsource::regtype, casttarget::regtype, castcontext
+FROM pg_cast c JOIN member m ON m.classid = 'pg_cast'::regclass AND m.objid = c.oid
+ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
+
+-- the extension can be moved, and goes on working
+BEGIN;
+CREATE SCHEMA elsewhere;
+ALTER EXTENSION streambloom SET SCHEMA elsewhere;
+SELECT elsewhere.bf_contains(elsewhere.bf_agg(i), 7) FROM generate_series(1, 10) i;
+SELECT elsewhere.bf_agg(i) OPERATOR(elsewhere.@>) 7 FROM generate_series(1, 10) i;
+SELECT elsewhere.tbf_count(elsewhere.tbf_agg(7, now(), interval '1 day'), 7) >= 1;
+ROLLBACK;

@@ -1,0 +1,30 @@
+-- tbf_info: parameters and measures of a filter, its histogram, its sketch
+
+SET timezone = 'UTC';
+CREATE TEMP TABLE filter (name text, f tbf, n int);
+INSERT INTO filter VALUES ('empty', tbf_empty(1000, 0.01, '1 day'), 0), ('undecayed', tbf_add(tbf_empty(100, 0.01, NULL), 'a', '2024-01-01', 1000), 1), ('one', tbf_add(tbf_empty(1000, 0.01, '1 day'), 1, '2024-01-01 12:00'), 1);
+INSERT INTO filter SELECT 'told', tbf_agg(i, '2024-01-01', i % 10 + 1, interval '7 days', 1000, 0.01), 1000 FROM generate_series(1, 1000) i;
+INSERT INTO filter SELECT 'crowded', tbf_agg(i, '2024-01-01', 1, interval '1 day', 100, 0.01), 300 FROM generate_series(1, 300) i;
+INSERT INTO filter SELECT 'self-sized', tbf_agg(i, '2024-01-01'::timestamptz - i * interval '1 minute'), 20000 FROM generate_series(1, 20000) i;
+
+SELECT name, item_kind, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit, bytes FROM filter, tbf_info(f) ORDER BY name;
+-- the scale: the base is a whole half-life at or before the newest hit's epoch; the total is the decayed weight of all hits
+SELECT name, base, newest, slack, round(total::numeric, 1) AS total FROM filter, tbf_info(f) ORDER BY name;
+SELECT base <= newest AND newest < base + half_life AS newest_follows_base FROM tbf_info(tbf_add(tbf_empty(10, 0.01, '1 day', '7 minutes'), 1, '2024-01-01 12:34'));
+-- measures agree with each other
+SELECT name, bytes = 128 + cells * cell_bits / 8 AS bytes, bytes = length(f::bytea) AS bytes, abs(cardinality - n) <= 0.05 * n + 0.25 AS sane, abs(current_false_positive_rate - power(fill, hashes)) < 1e-12 AS rate, current_false_positive_rate <= 1.15 * false_positive_rate AS rate_holds FROM filter, tbf_info(f) ORDER BY name;
+SELECT fill, current_false_positive_rate, cardinality FROM filter, tbf_info(f) WHERE name = 'empty';
+-- the current rate is what absent items meet
+SELECT name, abs(measured - current_false_positive_rate) < 0.1 * current_false_positive_rate + 0.001 AS as_measured
+FROM filter, tbf_info(f), LATERAL (SELECT count(*) FILTER (WHERE f @> i) / 20000.0 AS measured FROM generate_series(1000001, 1020000) i) s WHERE item_kind IN ('integer', 'none') ORDER BY name;
+-- every counter is zero: no items; none is: endless many
+SELECT cardinality, fill, current_false_positive_rate FROM (SELECT tbf_agg(i, now(), 1, NULL, 1, 0.5) AS f FROM generate_series(1, 1000) i) s, tbf_info(f);
+
+-- the histogram counts every counter once; its buckets are powers of two of units, the first is zero
+SELECT hits_from, hits_to, cells FROM filter, tbf_histogram(f) WHERE name = 'empty' ORDER BY hits_from;
+SELECT hits_from, hits_to, cells FROM filter, tbf_histogram(f) WHERE name = 'undecayed' ORDER BY hits_from;
+SELECT name, sum(h.cells) = i.cells AS all_cells, min(h.cells) FILTER (WHERE hits_to = 0) = round((1 - fill) * i.cells) AS zeros, bool_and(hits_from <= hits_to) AS ordered FROM filter, tbf_info(f) i, tbf_histogram(f) h GROUP BY name, i.cells, fill ORDER BY name;
+SELECT name, bool_and(hits_from = before + unit OR hits_from = 0) AS no_gaps FROM (SELECT name, unit, hits_from, lag(hits_to) OVER (PARTITION BY name ORDER BY hits_from) AS before FROM filter, tbf_info(f) i, tbf_histogram(f) h) s GROUP BY name ORDER BY name;
+
+-- the sketch
+SELECT tbf_sketch(f) FROM filter ORDER BY name;

@@ -1,0 +1,19 @@
+-- tbf_toast: asking a stored filter of megabytes reads the header and one block of it, not the whole
+
+SET timezone = 'UTC';
+CREATE FUNCTION pg_temp.buffers(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+END
+$$;
+CREATE TABLE tbf_toast (f tbf);
+INSERT INTO tbf_toast SELECT tbf_add_all(tbf_empty(400000), ARRAY(SELECT generate_series(1, 1000)), '2024-01-01');
+SELECT length(f::bytea) > 4000000 AS large, pg_column_size(f) = length(f::bytea) AS uncompressed FROM tbf_toast;
+SELECT pg_temp.buffers('SELECT f @> 7 FROM tbf_toast') < 20 AS few, pg_temp.buffers('SELECT 7777777 <@ f FROM tbf_toast') < 20 AS few, pg_temp.buffers('SELECT f -> 7 FROM tbf_toast') < 20 AS few,
+	pg_temp.buffers('SELECT tbf_count(f, 7, ''2024-01-02'') FROM tbf_toast') < 20 AS few, pg_temp.buffers('SELECT FROM tbf_toast WHERE tbf_rate(f, 42) > 1') < 20 AS few;
+SELECT pg_temp.buffers('SELECT tbf_info(f) FROM tbf_toast') > 500 AS many, pg_temp.buffers('SELECT f + f FROM tbf_toast') > 500 AS many;
+SELECT tbf_count(f, 7, '2024-01-01') >= 1 AS found, f @> 7777777 AS other FROM tbf_toast;
+DROP TABLE tbf_toast;
