@@ -18,7 +18,7 @@ PG_CXXFLAGS := -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvi
 
 # All of sql/*.sql, in this order: setup makes the extension, the others each stand alone.
 REGRESS := setup $(filter-out setup,$(sort $(notdir $(basename $(wildcard sql/*.sql)))))
-REGRESS_OPTS := --inputdir=. --outputdir=regress
+REGRESS_OPTS := --inputdir=. --outputdir=regress --encoding=UTF8 --no-locale
 SHLIB_LINK := -lm
 EXTRA_CLEAN := regress streambloom--$(EXTVERSION).sql
 

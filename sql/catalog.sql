@@ -1,9 +1,11 @@
--- catalog: what the catalogs say of the extension's objects. Most queries list exceptions.
+-- catalog: what the catalogs say of the extension's objects. Most queries list exceptions. (Array types count as
+-- members of an extension in newer versions of PostgreSQL, in older ones not.)
 
 CREATE TEMP VIEW member AS
 	SELECT d.classid, d.objid
 	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-	WHERE e.extname = 'streambloom' AND d.deptype = 'e';
+	WHERE e.extname = 'streambloom' AND d.deptype = 'e' AND
+		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND typcategory = 'A');
 CREATE TEMP VIEW functions AS
 	SELECT p.*, p.oid::regprocedure AS signature
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
@@ -39,7 +41,7 @@ WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proa
 -- not strict: tbf_empty(half_life => NULL), where not_after may be null, bf_fold() at the filter's own rate, states
 SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
 
--- functions that run with other rights, that claim to leak nothing, or that are not in C
+-- functions that run with other rights, that claim to leak nothing, or that are not in C (bf_text_item is text and has text's)
 SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c'));
 
 -- functions over whole filters that the planner would think as cheap as an addition
@@ -54,6 +56,7 @@ WHERE proparallel <> 's' OR aggcombinefn = 0 OR aggkind <> 'n' OR
 	(aggfinalfn <> 0 AND aggfinalmodify <> 'r');
 
 -- JDBC and ODBC take ? for a placeholder; bf @> bf and bf || bf would capture untyped literals
+-- (bf || bf_text_item is there to do so: it is text)
 SELECT signature FROM operators WHERE oprname LIKE '%?%';
 SELECT signature FROM operators
 WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types));
@@ -65,10 +68,10 @@ SELECT signature FROM operators WHERE oprname IN ('=', '<>') AND oprnegate = 0;
 SELECT o.signature FROM operators o JOIN operators c ON c.oid = o.oprcom
 WHERE o.oprleft <> c.oprright OR o.oprright <> c.oprleft OR c.oprcom <> o.oid;
 
--- types that are compressed, or lack binary input and output
+-- types that are compressed, or lack binary input and output (bf_text_item is never stored)
 SELECT typname FROM types WHERE typstorage <> 'e' OR typreceive = 0 OR typsend = 0 OR typlen <> -1 OR typcategory <> 'U';
 
--- casts: to and from bytea, each only when asked for
+-- casts: to and from bytea, each only when asked for; and the one that makes bf || text unambiguous
 SELECT castsource::regtype, casttarget::regtype, castcontext
 FROM pg_cast c JOIN member m ON m.classid = 'pg_cast'::regclass AND m.objid = c.oid
 ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";

@@ -52,5 +52,5 @@ SELECT tbf_empty(10, 0.01) + tbf_empty(10, 0.0001);
 SELECT tbf_empty(10000) + tbf_empty(17000);
 SELECT tbf_merge_agg(f) FROM (VALUES (tbf_empty(10000)), (tbf_empty(17000))) v (f);
 SELECT sqlstate_of('SELECT tbf_empty(10, 0.01, ''1 day'') + tbf_empty(10, 0.01, ''2 days'')'), sqlstate_of('SELECT tbf_empty(10000) + tbf_empty(17000)');
--- a counter that would overflow: 2^50 hits and more
-SELECT error_of(format('SELECT %L::tbf + %L::tbf', f, f)) LIKE '22003: %' AS refused FROM (SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(1, NULL, 8e9, NULL, 1, 0.01) AS f FROM generate_series(1, 100000)) s) t;
+-- a total that would overflow: 2^51 hits and more
+SELECT error_of(format('SELECT %1$L::tbf + %1$L::tbf + %1$L::tbf', f)) LIKE '22003: %' AS refused FROM (SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(1, NULL, 8e9, NULL, 1, 0.01) AS f FROM generate_series(1, 130000)) s) t;

@@ -7,6 +7,11 @@ CREATE FUNCTION bf_out(bf) RETURNS cstring AS 'MODULE_PATHNAME' LANGUAGE C IMMUT
 CREATE FUNCTION bf_recv(internal) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION bf_send(bf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+COMMENT ON FUNCTION bf_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION bf_out(bf) IS 'I/O';
+COMMENT ON FUNCTION bf_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION bf_send(bf) IS 'I/O';
+
 -- STORAGE external: the bits of a good filter do not compress, and only an uncompressed value can be read in slices.
 CREATE TYPE bf (
 	INPUT = bf_in,
@@ -27,6 +32,8 @@ CREATE FUNCTION bytea(bf) RETURNS bytea
 COMMENT ON FUNCTION bytea(bf) IS 'the stored bytes of a bf (docs/format.md)';
 CREATE CAST (bytea AS bf) WITH FUNCTION bf(bytea);
 CREATE CAST (bf AS bytea) WITH FUNCTION bytea(bf);
+COMMENT ON CAST (bytea AS bf) IS 'checked';
+COMMENT ON CAST (bf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION bf_eq(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_eq(bf, bf) IS 'are the stored bytes the same?';
@@ -47,15 +54,34 @@ CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; copies the filter: bf_add_all() is the way to add many';
 
--- The operator for text beside the one for "any": without it "bf || text" would be as near to "anynonarray || text".
--- The same C function: it sees through the cast and takes citext for citext.
-CREATE FUNCTION bf_add_text(filter bf, item text) RETURNS bf
-	AS 'MODULE_PATHNAME', 'bf_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bf_add_text(bf, text) IS 'implementation of the operator bf || text: use bf_add()';
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
-CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = text, FUNCTION = bf_add_text);
-COMMENT ON OPERATOR || (bf, text) IS 'add an item';
+
+-- "bf || text" would be as near to the core's "anynonarray || text" as to the operator above, and so an error. A second
+-- operator for text itself would also draw in whatever casts to text (citext, char(n)) and forget what it was. This type
+-- is text under another name, preferred among strings, and reached from text alone: it catches text and untyped
+-- literals and nothing else.
+CREATE TYPE bf_text_item;
+CREATE FUNCTION bf_text_item_in(cstring) RETURNS bf_text_item AS 'textin' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_text_item_in(cstring) IS 'I/O';
+CREATE FUNCTION bf_text_item_out(bf_text_item) RETURNS cstring AS 'textout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_text_item_out(bf_text_item) IS 'I/O';
+CREATE TYPE bf_text_item (
+	INPUT = bf_text_item_in,
+	OUTPUT = bf_text_item_out,
+	LIKE = text,
+	CATEGORY = 'S',
+	PREFERRED = true,
+	COLLATABLE = true
+);
+COMMENT ON TYPE bf_text_item IS 'text on the right of bf ||; not for any other use';
+CREATE CAST (text AS bf_text_item) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (text AS bf_text_item) IS 'for bf || text';
+CREATE FUNCTION bf_add_text(filter bf, item bf_text_item) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_add_text(bf, bf_text_item) IS 'implementation of the operator bf || text: use bf_add()';
+CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = bf_text_item, FUNCTION = bf_add_text);
+COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;

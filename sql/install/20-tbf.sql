@@ -7,6 +7,11 @@ CREATE FUNCTION tbf_out(tbf) RETURNS cstring AS 'MODULE_PATHNAME' LANGUAGE C IMM
 CREATE FUNCTION tbf_recv(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION tbf_send(tbf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
+COMMENT ON FUNCTION tbf_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION tbf_out(tbf) IS 'I/O';
+COMMENT ON FUNCTION tbf_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION tbf_send(tbf) IS 'I/O';
+
 -- STORAGE external: the bits of a good filter do not compress, and only an uncompressed value can be read in slices.
 CREATE TYPE tbf (
 	INPUT = tbf_in,
@@ -27,6 +32,8 @@ CREATE FUNCTION bytea(tbf) RETURNS bytea
 COMMENT ON FUNCTION bytea(tbf) IS 'the stored bytes of a tbf (docs/format.md)';
 CREATE CAST (bytea AS tbf) WITH FUNCTION tbf(bytea);
 CREATE CAST (tbf AS bytea) WITH FUNCTION bytea(tbf);
+COMMENT ON CAST (bytea AS tbf) IS 'checked';
+COMMENT ON CAST (tbf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION tbf_eq(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'are the stored bytes the same?';

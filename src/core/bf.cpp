@@ -121,7 +121,7 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 
 	if (out->lines == 0 || out->lines > SB_BF_MAX_LINES || out->hashes == 0 || out->hashes > SB_BF_MAX_HASHES ||
 		load_le<uint16_t>(bytes + 46) != 0 || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
-		out->widened > std::countr_zero(out->lines))
+		out->widened > std::countr_zero(out->lines) || out->expected_items >> 63)
 		return SB_BAD_HEADER;
 	return total == sb_bf_size(out) ? SB_OK : SB_BAD_LENGTH;
 }
@@ -272,7 +272,7 @@ static double estimate_items(const sb_bf *bf, const unsigned char *bytes, int ha
 	if (empty <= 0)
 		return -1;
 	double covered = -std::expm1(bf->hashes * std::log1p(-1.0 / line_bits));
-	return static_cast<double>(folded) * (-std::log(empty) / covered);
+	return static_cast<double>(folded) * (std::fabs(std::log(empty)) / covered);
 }
 
 void sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept

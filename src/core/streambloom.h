@@ -273,6 +273,7 @@ int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 #define SB_TBF_PLANES 4
 #define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
 #define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
+#define SB_TBF_EASY_CELL (UINT64_C(1) << 54)	/* below this a stored counter can always be merged again */
 #define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* of times from 2000, half-lives and epochs: 36,500 years */
 
 /* Bits of sb_tbf.flags; stored. */
@@ -400,19 +401,19 @@ typedef struct sb_sums
 	uint64_t   *touched;		/* NULL, or `width` bits: words whose only hits are dropped (see sb_sums_touched) */
 	sb_u128		total[SB_TBF_PLANES];
 	sb_u128		slack[SB_TBF_PLANES];
+	sb_u128		dropped;		/* all that was older than the planes kept, as if in the newest plane not kept */
 	int64_t		newest_plane;
 	int64_t		newest_half_life;	/* the greatest floor(x) of anything added */
 	int64_t		oldest_base;	/* of filters merged */
 	int64_t		newest;			/* start of the epoch of the newest hit */
 	bool		any;			/* something was added */
 	bool		merged;			/* oldest_base counts */
-	bool		dropped;		/* something was older than the planes kept */
 	bool		fractions;		/* some sum is no whole number of hits */
 } sb_sums;
 
 /*
  * Makes plane floor(half_lives / 16) the newest if it is newer, dropping and clearing what falls out; returns its
- * index 0 .. 3, or -1 if it is older than all that are kept (then `dropped` is set). The caller allocates
+ * index 0 .. 3, or -1 if it is older than all that are kept. The caller allocates
  * plane[index], zeroed, where it is NULL.
  */
 int			sb_sums_turn(sb_sums *sums, int64_t half_lives) SB_NOEXCEPT;
@@ -436,9 +437,14 @@ void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, u
 void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) SB_NOEXCEPT;
 
 /*
- * Notes a stored filter's totals, and adds its cells to plane `index` (of its base). The filter may be smaller
- * by a power of two than `tbf`, whose cells the planes have.
+ * Two steps to add a stored filter. The first is sb_sums_turn() for its base; it leaves sums alone and returns -1 for a
+ * filter without hits. Counters of 64 bits are split between the plane of the base and the next newer one, which is
+ * there then; if of these two only the newer is still kept, SB_TBF_PLANES is returned. The caller then allocates, where
+ * they are NULL, plane[index] and for cells of 64 bits plane[index - 1], as far as there are such planes.
+ * The second adds cells and totals; it notes the totals even if index is -1. The filter may be smaller by a power of
+ * two than `tbf`, whose cells the planes have.
  */
+int			sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
 										  const void *cells) SB_NOEXCEPT;
 

@@ -61,7 +61,6 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, doubl
 	out->unit_bits = half_life ? SB_TBF_UNIT_BITS : 0;
 	out->cell_bits = 8;
 
-	/* The rate of a smaller single block differs from a block of 4,096 by less than the rounding to powers of two. */
 	double cells = std::ceil(static_cast<double>(items) / load * SB_TBF_BLOCK);
 	if (!(cells <= SB_TBF_MAX_CELLS))
 		return SB_TOO_LARGE;
@@ -69,6 +68,10 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, doubl
 	auto count = std::max(static_cast<uint64_t>(cells), uint64_t{SB_TBF_MIN_BLOCK});
 	if (count <= SB_TBF_BLOCK || power)
 		count = std::bit_ceil(count);
+
+	/* In a small block an item's own cells coincide more often than the load for 4,096 allows for. */
+	while (count < SB_TBF_BLOCK && sb_blocked_fpr(static_cast<double>(count), hashes, static_cast<double>(items)) > fpr)
+		count *= 2;
 	uint64_t blocks = 1;
 	if (count > SB_TBF_BLOCK)
 	{
@@ -95,7 +98,7 @@ double sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) noexcept
 	auto cells = static_cast<double>(sb_tbf_cells(tbf));
 	double empty = 1 - static_cast<double>(touched) / cells;
 	double covered = -std::expm1(tbf->hashes * std::log1p(-1.0 / tbf->block_cells));
-	return empty > 0 ? tbf->blocks * (-std::log(empty) / covered) : INFINITY;
+	return empty > 0 ? tbf->blocks * (std::fabs(std::log(empty)) / covered) : INFINITY;
 }
 
 double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
@@ -239,9 +242,11 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 		(out->cell_bits != 8 && out->cell_bits != 16 && out->cell_bits != 32 && out->cell_bits != 64) ||
 		bytes[51] != 0 || load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 120) != 0 ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->slack >= SB_TBF_MAX_CELL ||
-		out->total >> 63 || (!hits && (out->slack || out->total || (flags & SB_TBF_FORGOTTEN))) ||
+		out->total >> 63 || out->expected_items >> 63 || (!hits && (out->slack || out->total || (flags & SB_TBF_FORGOTTEN))) ||
 		(hits && out->kind.code == SB_KIND_NONE))
 		return SB_BAD_HEADER;
+	if (sb_tbf_size(out) > SB_MAX_BYTES)
+		return SB_TOO_LARGE;
 	return total == sb_tbf_size(out) ? SB_OK : SB_BAD_LENGTH;
 }
 

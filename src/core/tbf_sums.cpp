@@ -3,8 +3,9 @@
  *
  * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as
  * v * 2^(floor(x) mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order
- * of its terms. The newest four planes are kept: what is at least 48 half-lives older than the newest hit is dropped
- * and makes less than 2^-12 hit of slack. Only when the value is stored is anything rounded: once, and up.
+ * of its terms. The newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the
+ * newest hit, is dropped; how much it was goes into the slack. Only when the value is stored is anything rounded: once,
+ * and up.
  */
 #include "bits.hpp"
 #include "streambloom.h"
@@ -50,6 +51,30 @@ static void mark(sb_sums *sums, uint64_t word)
 
 /* ------------------------------------------------------------------- filling */
 
+/* Makes this plane the newest if it is newer: those that fall out at the far end are cleared and serve again. */
+static void make_room(sb_sums *sums, int64_t wanted)
+{
+	constexpr int last = SB_TBF_PLANES - 1;
+
+	for (int64_t turns = std::min<int64_t>(wanted - sums->newest_plane, SB_TBF_PLANES); turns > 0; turns--)
+	{
+		uint64_t *freed = sums->plane[last];
+		if (freed != nullptr)
+		{
+			sb_sums_mark_touched(sums, freed);
+			std::memset(freed, 0, sums->width * sizeof *freed);
+		}
+		sums->dropped += sums->total[last] + sums->slack[last];
+		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
+		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
+		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
+		sums->plane[0] = freed;
+		sums->total[0] = 0;
+		sums->slack[0] = 0;
+	}
+	sums->newest_plane = std::max(sums->newest_plane, wanted);
+}
+
 int sb_sums_turn(sb_sums *sums, int64_t half_lives) noexcept
 {
 	int64_t wanted = plane_of(half_lives);
@@ -62,37 +87,26 @@ int sb_sums_turn(sb_sums *sums, int64_t half_lives) noexcept
 		return 0;
 	}
 	sums->newest_half_life = std::max(sums->newest_half_life, half_lives);
-
+	make_room(sums, wanted);
 	int64_t behind = sums->newest_plane - wanted;
-	if (behind >= SB_TBF_PLANES)
-	{
-		sums->dropped = true;
-		return -1;
-	}
-	if (behind >= 0)
-		return static_cast<int>(behind);
+	return behind < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
+}
 
-	/* A new plane: those that fall out at the far end are cleared and serve again at the near one. */
-	for (int64_t turns = std::min<int64_t>(-behind, SB_TBF_PLANES); turns > 0; turns--)
-	{
-		constexpr int last = SB_TBF_PLANES - 1;
-		uint64_t *freed = sums->plane[last];
-		if (freed != nullptr)
-		{
-			sb_sums_mark_touched(sums, freed);
-			std::memset(freed, 0, sums->width * sizeof *freed);
-		}
-		if (sums->total[last] != 0 || sums->slack[last] != 0)
-			sums->dropped = true;
-		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
-		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
-		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
-		sums->plane[0] = freed;
-		sums->total[0] = 0;
-		sums->slack[0] = 0;
-	}
-	sums->newest_plane = wanted;
-	return 0;
+/* Cells of 64 bits may hold more than a word of their own plane takes. */
+static bool needs_two_planes(const sb_tbf *filter)
+{
+	return filter->cell_bits == 64;
+}
+
+int sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter) noexcept
+{
+	if ((filter->flags & SB_TBF_HAS_HITS) == 0)
+		return -1;
+	sb_sums_turn(sums, filter->base);
+	if (needs_two_planes(filter))
+		make_room(sums, plane_of(filter->base) + 1);
+	int64_t behind = sums->newest_plane - plane_of(filter->base);
+	return behind < SB_TBF_PLANES + needs_two_planes(filter) ? static_cast<int>(behind) : -1;
 }
 
 /* word += value, unless it would reach SB_TBF_MAX_CELL. */
@@ -162,8 +176,7 @@ void sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, ui
 void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) noexcept
 {
 	sums->newest = std::max(sums->newest, moment->epoch_start);
-	if (index >= 0)
-		sums->total[index] += static_cast<u128>(value) << place_in_plane(moment->half_lives);
+	(index >= 0 ? sums->total[index] : sums->dropped) += static_cast<u128>(value) << place_in_plane(moment->half_lives);
 	if ((value & ((UINT64_C(1) << SB_TBF_HIT_BITS) - 1)) != 0)
 		sums->fractions = true;
 }
@@ -180,23 +193,35 @@ sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const 
 	sums->merged = true;
 	if (filter->unit_bits != 0)
 		sums->fractions = true;
+	u128 total = static_cast<u128>(filter->total) << place;
+	u128 slack = static_cast<u128>(sb_tbf_slack(filter)) << place;
+	bool low_is_kept = index >= 0 && index < SB_TBF_PLANES;
+	if (low_is_kept)
+	{
+		sums->total[index] += total;
+		sums->slack[index] += slack;
+	}
+	else
+		sums->dropped += total + slack;
 	if (index < 0)
 		return SB_OK;
-	sums->total[index] += static_cast<u128>(filter->total) << place;
-	sums->slack[index] += static_cast<u128>(sb_tbf_slack(filter)) << place;
 
 	mapping small(tbf, filter);
-	uint64_t *plane = sums->plane[index];
+	int shift = SB_TBF_HIT_BITS - filter->unit_bits + place;
+	bool split = needs_two_planes(filter);
 	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
 	{
-		uint64_t units = sb_tbf_cell(filter, cells, small(i));
-		uint64_t amount;
-		if (units == 0)
-			continue;
-		if (sb_status status = shifted(units, SB_TBF_HIT_BITS - filter->unit_bits + place, &amount); status != SB_OK)
-			return status;
-		if (sb_status status = add(&plane[i], amount); status != SB_OK)
-			return status;
+		u128 amount = static_cast<u128>(sb_tbf_cell(filter, cells, small(i))) << shift;
+		u128 high = split ? amount >> SB_TBF_PLANE : 0;
+		auto low = static_cast<uint64_t>(split ? amount & ((1 << SB_TBF_PLANE) - 1) : amount);
+		if (high >= SB_TBF_MAX_CELL)
+			return SB_OVERFLOW;
+		if (low_is_kept)
+			if (sb_status status = add(&sums->plane[index][i], low); status != SB_OK)
+				return status;
+		if (high != 0)
+			if (sb_status status = add(&sums->plane[index - 1][i], static_cast<uint64_t>(high)); status != SB_OK)
+				return status;
 	}
 	return SB_OK;
 }
@@ -208,6 +233,7 @@ void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
 	if (!other->any)
 		return;
 	sb_sums_turn(sums, other->newest_half_life);
+	make_room(sums, other->newest_plane);
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
 		int64_t index = sums->newest_plane - (other->newest_plane - i);
@@ -216,14 +242,14 @@ void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
 			sums->total[index] += other->total[i];
 			sums->slack[index] += other->slack[i];
 		}
-		else if (other->total[i] != 0 || other->slack[i] != 0)
-			sums->dropped = true;
+		else
+			sums->dropped += other->total[i] + other->slack[i];
 	}
 	sums->newest = std::max(sums->newest, other->newest);
 	if (other->merged)
 		sums->oldest_base = sums->merged ? std::min(sums->oldest_base, other->oldest_base) : other->oldest_base;
 	sums->merged |= other->merged;
-	sums->dropped |= other->dropped;
+	sums->dropped += other->dropped;
 	sums->fractions |= other->fractions;
 }
 
@@ -329,27 +355,33 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 
 	/*
 	 * Hits alone are stored at the newest hit's half-life. Merged filters keep the oldest base, where nothing has to be
-	 * rounded, unless that is too far behind or a counter would not fit: then the lowest base that will do.
+	 * rounded, unless that is too far behind or a counter would become uncomfortably large: then the lowest base that
+	 * will do.
 	 */
 	int64_t newest = sums->newest_half_life;
 	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
-	uint64_t coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
+	auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
+	uint64_t shift;
+	u128 dropped;
 	for (;; base++)
 	{
-		uint64_t shift = half_lives_above_oldest(sums, base);
-		if (shift_right_up(largest, shift + coarser) < SB_TBF_MAX_CELL &&
-			shift_right_up(total, shift) + 1 < (u128{1} << 63) && shift_right_up(slack, shift) + 1 < SB_TBF_MAX_CELL)
+		shift = half_lives_above_oldest(sums, base);
+		dropped = shift_right_up(u128{sums->dropped}, shift + SB_TBF_PLANE);
+		u128 cell = shift_right_up(largest, shift + coarser);
+		bool fits = cell < (base < newest ? SB_TBF_EASY_CELL : SB_TBF_MAX_CELL) && dropped < SB_TBF_MAX_CELL &&
+					shift_right_up(total, shift) + dropped < (u128{1} << 63) &&
+					shift_right_up(slack, shift) + dropped < SB_TBF_MAX_CELL;
+		if (fits)
 			break;
 		if (base >= newest)
 			return SB_OVERFLOW;
 	}
 
-	uint64_t shift = half_lives_above_oldest(sums, base);
 	out->flags = SB_TBF_HAS_HITS;
 	out->base = base;
 	out->newest = sums->newest;
-	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift)) + sums->dropped;
-	out->total = static_cast<uint64_t>(shift_right_up(total, shift)) + sums->dropped;
+	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift) + dropped);
+	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + dropped);
 	auto widest = static_cast<uint64_t>(shift_right_up(largest, shift + coarser));
 	out->cell_bits = widest >> 32 ? 64 : widest >> 16 ? 32 : widest >> 8 ? 16 : 8;
 	return SB_OK;

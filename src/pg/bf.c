@@ -97,8 +97,14 @@ static sb_status
 check_bf(const void *data, size_t size)
 {
 	sb_bf		header;
+	sb_status	status = sb_bf_decode_header(data, size, size, &header);
 
-	return sb_bf_decode_header(data, size, size, &header);
+	/* without a kind nothing was added, and look-ups rely on it */
+	if (status == SB_OK && header.kind.code == SB_KIND_NONE)
+		for (size_t at = SB_BF_HEADER; at < size; at++)
+			if (((const char *) data)[at] != 0)
+				return SB_BAD_CELLS;
+	return status;
 }
 
 SB_FUNCTION(bf_in);
@@ -170,12 +176,9 @@ bf_empty(PG_FUNCTION_ARGS)
 	return bf_make(&header, &lines);
 }
 
-/* bf_add(bf, "any"); also the operator for text, see item_hasher_for_argument(). */
-SB_FUNCTION(bf_add);
-Datum
-bf_add(PG_FUNCTION_ARGS)
+static Datum
+add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 {
-	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	BfValue		bf;
 	unsigned char *lines;
 	uint64_t	hash;
@@ -188,6 +191,22 @@ bf_add(PG_FUNCTION_ARGS)
 		set_kind(result, &bf.header, item_kind(hasher));
 	sb_bf_add(&bf.header, lines, hash);
 	return result;
+}
+
+/* bf_add(bf, "any") */
+SB_FUNCTION(bf_add);
+Datum
+bf_add(PG_FUNCTION_ARGS)
+{
+	return add_one(fcinfo, item_hasher_for_argument(fcinfo, 1));
+}
+
+/* bf || text: the operator's right type is text under another name, see 10-bf.sql */
+SB_FUNCTION(bf_add_text);
+Datum
+bf_add_text(PG_FUNCTION_ARGS)
+{
+	return add_one(fcinfo, item_hasher_for_text(fcinfo));
 }
 
 /* The elements of array argument 1 that are not NULL. */
@@ -357,6 +376,8 @@ bf_fold(PG_FUNCTION_ARGS)
 	size_t		bytes;
 	Datum		result;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	fpr = PG_ARGISNULL(1) ? bf.header.fpr : PG_GETARG_FLOAT8(1);
 	bf_check_fpr(fpr);
@@ -370,7 +391,12 @@ bf_fold(PG_FUNCTION_ARGS)
 		   sb_blocked_fpr(SB_BF_LINE * 8, folded.hashes, stats.items / (folded.lines / 2)) <= fpr)
 		if (sb_bf_fold(&folded, copy, 1) != SB_OK)
 			elog(ERROR, "could not fold a bf of %u lines", folded.lines);
-	folded.expected_items = 0;
+	if (folded.lines < bf.header.lines)
+	{
+		/* it is no longer what it was made to be */
+		folded.expected_items = 0;
+		folded.fpr = Max(folded.fpr, fpr);
+	}
 	result = bf_make(&folded, &lines);
 	memcpy(lines, copy, (size_t) folded.lines * SB_BF_LINE);
 	return result;

@@ -14,7 +14,6 @@
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -132,7 +131,7 @@ item_kinds_must_agree(const sb_kind *left, const sb_kind *right, const char *act
 
 static void refuse_unstable(Oid type, Oid within);
 
-/* Is this one of the types that are a name for an object number? */
+/* Is this one of the types that are a name for an object number, or hold such numbers? */
 static bool
 is_object_reference(Oid type)
 {
@@ -149,6 +148,7 @@ is_object_reference(Oid type)
 		case REGROLEOID:
 		case REGNAMESPACEOID:
 		case REGCOLLATIONOID:
+		case ACLITEMOID:
 #ifdef REGDATABASEOID
 		case REGDATABASEOID:
 #endif
@@ -226,6 +226,85 @@ refuse_unstable(Oid type, Oid within)
 }
 
 /* ----------------------------------------------------------- naming other types */
+
+static bool holds_text(Oid type);
+
+static bool
+columns_hold_text(TupleDesc columns)
+{
+	for (int i = 0; i < columns->natts; i++)
+		if (!TupleDescAttr(columns, i)->attisdropped && holds_text(TupleDescAttr(columns, i)->atttypid))
+			return true;
+	return false;
+}
+
+/* May the hash of such a value depend on the encoding of the database? True for all types that we do not know. */
+static bool
+holds_text(Oid type)
+{
+	Oid			base = getBaseType(type);
+	Oid			element = get_element_type(base);
+	char		typtype = get_typtype(base);
+
+	check_stack_depth();
+	if (OidIsValid(element))
+		return holds_text(element);
+	if (typtype == TYPTYPE_RANGE)
+		return holds_text(get_range_subtype(base));
+	if (typtype == TYPTYPE_MULTIRANGE)
+		return holds_text(get_multirange_range(base));
+	if (typtype == TYPTYPE_COMPOSITE)
+	{
+		TupleDesc	columns = lookup_rowtype_tupdesc(base, -1);
+		bool		result = columns_hold_text(columns);
+
+		ReleaseTupleDesc(columns);
+		return result;
+	}
+	switch (base)
+	{
+		case BOOLOID:
+		case BYTEAOID:
+		case CASHOID:
+		case CHAROID:
+		case CIDOID:
+		case CIDROID:
+		case DATEOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case INETOID:
+		case INT2OID:
+		case INT2VECTOROID:
+		case INT4OID:
+		case INT8OID:
+		case INTERVALOID:
+		case MACADDROID:
+		case MACADDR8OID:
+		case NUMERICOID:
+		case OIDOID:
+		case OIDVECTOROID:
+		case PG_LSNOID:
+		case TIDOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case TIMETZOID:
+		case UUIDOID:
+		case XIDOID:
+		case XID8OID:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/* What a kind's name ends with if its items hold text. */
+static void
+append_encoding(StringInfo name, bool text)
+{
+	if (text)
+		appendStringInfo(name, " (%s)", GetDatabaseEncodingName());
+}
 
 static void append_type_name(StringInfo name, Oid type);
 
@@ -309,6 +388,7 @@ prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 	refuse_unstable(type, type);
 	initStringInfo(&name);
 	append_type_name(&name, type);
+	append_encoding(&name, holds_text(type));
 	set_named_kind(&hasher->kind, name.data);
 	pfree(name.data);
 }
@@ -351,7 +431,9 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 			prepare_opclass(hasher, base, context);
 			break;
 	}
-	if (type_is_collatable(base))
+	if (hasher->way == HASH_CSTRING)
+		refuse_nondeterministic(collation, TEXTOID);	/* 'a' COLLATE "x" is still an untyped literal */
+	else if (type_is_collatable(base))
 	{
 		if (!OidIsValid(collation))
 			ereport(ERROR,
@@ -363,19 +445,11 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 	return hasher;
 }
 
-/* The type of an argument, seen through the relabelling that a declared text argument brings with it. */
 static Oid
 argument_type(FunctionCallInfo fcinfo, int argno)
 {
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argno);
 
-	if (type == TEXTOID && fcinfo->flinfo->fn_expr != NULL && IsA(fcinfo->flinfo->fn_expr, OpExpr))
-	{
-		Node	   *argument = list_nth(((OpExpr *) fcinfo->flinfo->fn_expr)->args, argno);
-
-		if (IsA(argument, RelabelType) && ((RelabelType *) argument)->relabelformat == COERCE_IMPLICIT_CAST)
-			type = exprType((Node *) ((RelabelType *) argument)->arg);
-	}
 	if (!OidIsValid(type))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
@@ -390,6 +464,16 @@ item_hasher_for_argument(FunctionCallInfo fcinfo, int argno)
 
 	if (flinfo->fn_extra == NULL)
 		flinfo->fn_extra = make_hasher(argument_type(fcinfo, argno), PG_GET_COLLATION(), flinfo->fn_mcxt);
+	return flinfo->fn_extra;
+}
+
+ItemHasher *
+item_hasher_for_text(FunctionCallInfo fcinfo)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	if (flinfo->fn_extra == NULL)
+		flinfo->fn_extra = make_hasher(TEXTOID, PG_GET_COLLATION(), flinfo->fn_mcxt);
 	return flinfo->fn_extra;
 }
 
@@ -448,6 +532,7 @@ examine_record(ItemHasher *hasher, Datum item)
 		refuse_unstable_columns(columns, RECORDOID);
 		initStringInfo(&name);
 		append_column_names(&name, columns);
+		append_encoding(&name, columns_hold_text(columns));
 		set_named_kind(&hasher->kind, name.data);
 		pfree(name.data);
 		ReleaseTupleDesc(columns);

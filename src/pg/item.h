@@ -13,11 +13,12 @@
 typedef struct ItemHasher ItemHasher;
 
 /*
- * The hasher for argument `argno` of this call, whose declared type is "any" (or text, where an operator had to be
- * declared with text so that it is not ambiguous: then a type that was only relabelled to text is seen through).
- * Kept in fcinfo->flinfo->fn_extra, which nothing else may use. Raises an error for types that cannot be items.
+ * The hasher for argument `argno` of this call, whose declared type is "any". Kept in fcinfo->flinfo->fn_extra, which nothing else may use. Raises an error for types that cannot be items.
  */
 extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
+
+/* The same where the items are text, whatever their type is called. */
+extern ItemHasher *item_hasher_for_text(FunctionCallInfo fcinfo);
 
 /* The same for the elements of the array argument `argno`. */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);

@@ -68,9 +68,8 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_t
 		refuse_size("tbf", items, fpr);
 }
 
-/* name: "half-life" or "epoch" */
 static int64
-interval_microseconds(const Interval *interval, const char *name)
+interval_microseconds(const Interval *interval, const char *article, const char *name)
 {
 	int64		days;
 	int64		sum;
@@ -78,7 +77,7 @@ interval_microseconds(const Interval *interval, const char *name)
 	if (interval->month != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a %s cannot be given in months or years", name),
+				 errmsg("%s %s cannot be given in months or years", article, name),
 				 errdetail("They do not always have the same length."),
 				 errhint("Give it in days, hours or seconds, for example interval '30 days'.")));
 	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
@@ -95,7 +94,7 @@ interval_microseconds(const Interval *interval, const char *name)
 int64
 tbf_half_life(const Interval *interval)
 {
-	return interval == NULL ? 0 : interval_microseconds(interval, "half-life");
+	return interval == NULL ? 0 : interval_microseconds(interval, "a", "half-life");
 }
 
 int64
@@ -110,7 +109,7 @@ tbf_epoch(const Interval *interval, int64 half_life)
 					 errhint("A filter without a half-life does not decay, so it has no epochs.")));
 		return 0;
 	}
-	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "epoch");
+	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "an", "epoch");
 }
 
 void
@@ -170,9 +169,37 @@ tbf_refuse_overflow(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("a counter of a tbf would overflow"),
-			 errdetail("A single hit weighs less than 2^33, and all hits of an item on one day's scale some 2^34."),
+			 errdetail("A single hit must weigh less than 2^33. The hits of one item within 16 half-lives may weigh 2^34 in all, without decay 2^49."),
 			 errhint("Count in a larger unit, for example in megabytes instead of bytes.")));
 	pg_unreachable();
+}
+
+static Datum
+interval_datum(int64 microseconds)
+{
+	Interval   *interval = palloc0(sizeof(Interval));
+
+	interval->day = (int32) (microseconds / USECS_PER_DAY);
+	interval->time = microseconds % USECS_PER_DAY;
+	return IntervalPGetDatum(interval);
+}
+
+/* As refuse_difference(), for times as people read them. 0: no decay. */
+static void
+refuse_different_times(const char *what, int64 left, int64 right)
+{
+	char	   *texts[2];
+
+	for (int i = 0; i < 2; i++)
+	{
+		int64		time = i == 0 ? left : right;
+
+		texts[i] = time == 0 ? "none" : DatumGetCString(DirectFunctionCall1(interval_out, interval_datum(time)));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("cannot merge tbf filters whose %s differ: %s and %s", what, texts[0], texts[1]),
+			 errhint("Build both with the same half-life and epoch.")));
 }
 
 void
@@ -181,6 +208,10 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 	sb_difference difference;
 
 	item_kinds_must_agree(&a->kind, &b->kind, "merge");
+	if (a->half_life != b->half_life)
+		refuse_different_times("half-lives", a->half_life, b->half_life);
+	if (a->epoch != b->epoch)
+		refuse_different_times("epochs", a->epoch, b->epoch);
 	if (sb_tbf_join(a, b, out, &difference) != SB_OK)
 		refuse_difference("tbf", "merge", &difference);
 }
@@ -328,7 +359,8 @@ tbf_add(PG_FUNCTION_ARGS)
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	sums = sums_of(&tbf);
-	sums->plan.kind = *item_kind(hasher);
+	if (tbf.header.kind.code == SB_KIND_NONE)
+		sums->plan.kind = *item_kind(hasher);
 	tbf_sums_add_hit(sums, hash, &moment, tbf_hit(&moment, PG_GETARG_FLOAT8(3)));
 	return tbf_sums_store(sums);
 }
@@ -367,7 +399,8 @@ tbf_add_all(PG_FUNCTION_ARGS)
 		{
 			uint64_t	hash = item_hash_for(hasher, items[i], &sums->plan.kind);
 
-			sums->plan.kind = *item_kind(hasher);
+			if (sums->plan.kind.code == SB_KIND_NONE)
+				sums->plan.kind = *item_kind(hasher);
 			tbf_sums_add_hit(sums, hash, &moment, hit);
 		}
 	return tbf_sums_store(sums);
@@ -521,16 +554,6 @@ static double
 unit_of(const sb_tbf *tbf)
 {
 	return ldexp(1, -tbf->unit_bits);
-}
-
-static Datum
-interval_datum(int64 microseconds)
-{
-	Interval   *interval = palloc0(sizeof(Interval));
-
-	interval->day = (int32) (microseconds / USECS_PER_DAY);
-	interval->time = microseconds % USECS_PER_DAY;
-	return IntervalPGetDatum(interval);
 }
 
 static uint64_t

@@ -229,9 +229,13 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 	other = ((TbfAggState *) PG_GETARG_POINTER(1))->sums;
 	if (state == NULL)
 		state = make_state(context, tbf_sums_like(context, other));
-	if (state->sums->self_sized != other->self_sized || state->sums->plan.hashes != other->plan.hashes ||
-		state->sums->plan.half_life != other->plan.half_life || state->sums->plan.epoch != other->plan.epoch ||
-		(other->set.slots != NULL && sb_tbf_cells(&state->sums->plan) != sb_tbf_cells(&other->plan)))
+
+	/* stored filters of other sizes and kinds are tbf_sums_unite()'s business; hits are collected for one filter */
+	if (state->sums->self_sized != other->self_sized ||
+		((other->set.slots != NULL || state->sums->set.slots != NULL || other->self_sized) &&
+		 (state->sums->plan.hashes != other->plan.hashes || state->sums->plan.half_life != other->plan.half_life ||
+		  state->sums->plan.epoch != other->plan.epoch ||
+		  sb_tbf_cells(&state->sums->plan) != sb_tbf_cells(&other->plan))))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));

@@ -55,14 +55,20 @@ make_plane(const TbfSums *state)
 	return allocate_zeroed(state, state->sums.width * sizeof(uint64_t));
 }
 
+static void
+allocate_plane(TbfSums *state, int index)
+{
+	if (index >= 0 && index < SB_TBF_PLANES && state->sums.plane[index] == NULL)
+		state->sums.plane[index] = make_plane(state);
+}
+
 /* The index of the plane for this half-life, allocated, or -1. */
 static int
 turn(TbfSums *state, int64_t half_lives)
 {
 	int			index = sb_sums_turn(&state->sums, half_lives);
 
-	if (index >= 0 && state->sums.plane[index] == NULL)
-		state->sums.plane[index] = make_plane(state);
+	allocate_plane(state, index);
 	return index;
 }
 
@@ -321,14 +327,15 @@ join_plan(TbfSums *state, const sb_tbf *other)
 void
 tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
 {
+	int			index;
+
 	settle(state);
 	join_plan(state, &filter->header);
-	if (filter->header.flags & SB_TBF_HAS_HITS)
-	{
-		int			index = turn(state, filter->header.base);
-
-		must_fit(sb_sums_add_filter(&state->sums, &state->plan, index, &filter->header, filter->cells));
-	}
+	index = sb_sums_turn_for_filter(&state->sums, &filter->header);
+	allocate_plane(state, index);
+	if (filter->header.cell_bits == 64)
+		allocate_plane(state, index - 1);
+	must_fit(sb_sums_add_filter(&state->sums, &state->plan, index, &filter->header, filter->cells));
 }
 
 static void
@@ -352,7 +359,7 @@ unite_items(TbfSums *state, const TbfSums *other)
 
 			if (index < 0 || other->sums.plane[i][slot] == 0)
 				continue;
-			index = turn(state, start_of_plane(&other->sums, i));
+			allocate_plane(state, index);
 			add_item(state, index, hash, start_of_plane(&other->sums, i), other->sums.plane[i][slot]);
 			added = true;
 		}
@@ -377,7 +384,7 @@ unite_cells(TbfSums *state, const TbfSums *other)
 				sb_sums_mark_touched(&state->sums, other->sums.plane[i]);
 			continue;
 		}
-		index = turn(state, start_of_plane(&other->sums, i));
+		allocate_plane(state, index);
 		narrow = other->sums.plane[i];
 		if (other->sums.width < state->sums.width)
 		{
@@ -479,6 +486,21 @@ tbf_sums_store(TbfSums *state)
 
 /* ------------------------------------------------------------ parallel workers */
 
+static void
+send_u128(StringInfo out, sb_u128 value)
+{
+	pq_sendint64(out, (uint64) (value >> 64));
+	pq_sendint64(out, (uint64) value);
+}
+
+static sb_u128
+read_u128(StringInfo in)
+{
+	uint64_t	high = pq_getmsgint64(in);
+
+	return (sb_u128) high << 64 | (uint64) pq_getmsgint64(in);
+}
+
 /*
  * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; then for each plane that is there its
  * words: of items only those of used slots, after their hashes.
@@ -498,19 +520,17 @@ tbf_sums_serialize(TbfSums *state)
 	pq_sendbyte(&out, over_items(state));
 	pq_sendbyte(&out, sums->any);
 	pq_sendbyte(&out, sums->merged);
-	pq_sendbyte(&out, sums->dropped);
 	pq_sendbyte(&out, sums->fractions);
 	pq_sendbyte(&out, sums->touched != NULL);
 	pq_sendint64(&out, sums->newest_plane);
 	pq_sendint64(&out, sums->newest_half_life);
 	pq_sendint64(&out, sums->oldest_base);
 	pq_sendint64(&out, sums->newest);
+	send_u128(&out, sums->dropped);
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
-		pq_sendint64(&out, (uint64) (sums->total[i] >> 64));
-		pq_sendint64(&out, (uint64) sums->total[i]);
-		pq_sendint64(&out, (uint64) (sums->slack[i] >> 64));
-		pq_sendint64(&out, (uint64) sums->slack[i]);
+		send_u128(&out, sums->total[i]);
+		send_u128(&out, sums->slack[i]);
 		pq_sendbyte(&out, sums->plane[i] != NULL);
 	}
 	if (over_items(state))
@@ -597,27 +617,25 @@ tbf_sums_deserialize(MemoryContext context, bytea *bytes)
 	items = read_flag(&in);
 	sums->any = read_flag(&in);
 	sums->merged = read_flag(&in);
-	sums->dropped = read_flag(&in);
 	sums->fractions = read_flag(&in);
 	touched = read_flag(&in);
 	sums->newest_plane = pq_getmsgint64(&in);
 	sums->newest_half_life = pq_getmsgint64(&in);
 	sums->oldest_base = pq_getmsgint64(&in);
 	sums->newest = pq_getmsgint64(&in);
+	sums->dropped = read_u128(&in);
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
-		uint64_t	high = pq_getmsgint64(&in);
-
-		sums->total[i] = (sb_u128) high << 64 | (uint64) pq_getmsgint64(&in);
-		high = pq_getmsgint64(&in);
-		sums->slack[i] = (sb_u128) high << 64 | (uint64) pq_getmsgint64(&in);
+		sums->total[i] = read_u128(&in);
+		sums->slack[i] = read_u128(&in);
 		plane[i] = read_flag(&in);
 		planes += plane[i];
 	}
 	if (sums->newest_half_life <= -furthest || sums->newest_half_life >= furthest ||
 		sums->oldest_base <= -furthest || sums->oldest_base >= furthest ||
-		sums->newest_plane * SB_TBF_PLANE > sums->newest_half_life ||
+		sums->newest_plane < -furthest / SB_TBF_PLANE || sums->newest_plane > furthest / SB_TBF_PLANE ||
 		sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE >= SB_TBF_PLANE ||
+		sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE < -SB_TBF_PLANE ||
 		(state->self_sized && sb_tbf_cells(&state->plan) != SELF_SIZED_CELLS) ||
 		touched != (state->self_sized && !items))
 		value_refuse("tbf_agg", SB_BAD_HEADER);

@@ -1,0 +1,138 @@
+/*
+ * fuzz_bf.cpp: any bytes as a stored bf. They are refused, or every reader works on them and the promises hold: nothing
+ * found before is lost by adding, uniting, widening or folding.
+ *
+ * Input: a hash, a number that chooses, then the value.
+ */
+#include "fuzz_support.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace fuzz;
+
+const size_t fuzz::prefix_size = 16;
+
+Input fuzz::make_input(Random &random)
+{
+	Input input;
+	append_number(&input, random());
+	append_number(&input, odd_number(random));
+
+	sb_bf bf{};
+	bf.kind.code = static_cast<uint16_t>(random() % 12);
+	bf.lines = static_cast<uint32_t>(1 + random() % 40);
+	if (random() % 2 == 0)
+		bf.lines = 1u << (random() % 7);
+	bf.hashes = static_cast<uint8_t>(1 + random() % 16);
+	while (bf.widened < 6 && bf.lines >> bf.widened % 2 == 0 && random() % 2 == 0)
+		bf.widened++;
+	bf.expected_items = random() % 1000;
+	bf.fpr = 0.01;
+	unsigned char header[SB_BF_HEADER];
+	sb_bf_encode_header(&bf, header);
+	input.insert(input.end(), header, header + sizeof header);
+
+	size_t lines = input.size();
+	input.resize(lines + sb_bf_size(&bf) - SB_BF_HEADER);
+	for (uint64_t items = random() % 200; items > 0; items--)
+		sb_bf_add(&bf, input.data() + lines, random());
+	return input;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Reader reader(data, size);
+	uint64_t hash = reader.number();
+	uint64_t choice = reader.number();
+	Copy value(reader.data(), reader.size());
+
+	/* a slice of the beginning is enough for the header, and gives the same answer */
+	sb_bf bf;
+	sb_status status = sb_bf_decode_header(value.data(), value.size(), value.size(), &bf);
+	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
+	FUZZ_CHECK(sb_status_text(status) != nullptr);
+	{
+		Copy slice(value.data(), std::min<size_t>(value.size(), SB_BF_HEADER));
+		sb_bf again;
+		FUZZ_CHECK(sb_bf_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
+		(void)!sb_bf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
+	}
+	if (status != SB_OK)
+		return -1;
+
+	FUZZ_CHECK(sb_bf_size(&bf) == value.size());
+	Copy header(SB_BF_HEADER);
+	sb_bf_encode_header(&bf, header.data());
+	FUZZ_CHECK(std::memcmp(header.data(), value.data(), SB_BF_HEADER) == 0);
+	FUZZ_CHECK(sb_kind_equal(&bf.kind, &bf.kind));
+	Copy lines(value.data() + SB_BF_HEADER, value.size() - SB_BF_HEADER);
+
+	/* reading */
+	Random random(hash);
+	std::vector<uint64_t> found;
+	for (int i = 0; i < 50; i++)
+	{
+		uint64_t asked = i == 0 ? hash : i == 1 ? 0 : i == 2 ? UINT64_MAX : random();
+		size_t offset = sb_bf_line_offset(&bf, asked);
+		FUZZ_CHECK(offset >= SB_BF_HEADER && offset % SB_BF_LINE == 0 && offset + SB_BF_LINE <= value.size());
+		Copy line(value.data() + offset, SB_BF_LINE);
+		bool contained = sb_bf_contains(&bf, lines.data(), asked);
+		FUZZ_CHECK(sb_bf_line_contains(line.data(), bf.hashes, asked) == contained);
+		if (contained)
+			found.push_back(asked);
+	}
+	sb_bf_stats stats;
+	sb_bf_measure(&bf, lines.data(), &stats);
+	FUZZ_CHECK(stats.bits == uint64_t{bf.lines} * 512 && stats.bits_set <= stats.bits);
+	FUZZ_CHECK(stats.items >= 0 && !std::isnan(stats.items));
+	FUZZ_CHECK(stats.fpr >= 0 && stats.fpr <= 1);
+
+	/* adding */
+	sb_bf_add(&bf, lines.data(), hash);
+	FUZZ_CHECK(sb_bf_contains(&bf, lines.data(), hash));
+	found.push_back(hash);
+	auto holds_all = [&](const sb_bf &in, const Copy &in_lines)
+	{
+		return std::all_of(found.begin(), found.end(),
+						   [&](uint64_t item) { return sb_bf_contains(&in, in_lines.data(), item); });
+	};
+	FUZZ_CHECK(holds_all(bf, lines));
+
+	/* with a wider filter, an empty one or one that is full */
+	if (value.size() < 100000)
+	{
+		sb_bf wider = bf;
+		wider.lines <<= choice % 4;
+		wider.widened = 0;
+		sb_bf both;
+		sb_difference difference{};
+		FUZZ_CHECK(sb_bf_join(&bf, &wider, &both, &difference) == SB_OK);
+		FUZZ_CHECK(both.lines == wider.lines);
+		Copy all(sb_bf_size(&both) - SB_BF_HEADER);
+		sb_bf_or(&both, all.data(), &bf, lines.data());
+		FUZZ_CHECK(holds_all(both, all));
+		Copy full(all.size());
+		std::memset(full.data(), 0xff, full.size());
+		sb_bf_and(&both, full.data(), &bf, lines.data());
+		FUZZ_CHECK(full == all);
+		sb_bf_encode_header(&both, header.data());
+		sb_bf read;
+		FUZZ_CHECK(sb_bf_decode_header(header.data(), SB_BF_HEADER, sb_bf_size(&both), &read) == SB_OK);
+		sb_bf_measure(&both, all.data(), &stats);
+		FUZZ_CHECK(stats.items >= 0);
+
+		if (sb_bf_fold(&both, all.data(), static_cast<int>(choice >> 8 & 15)) == SB_OK)
+			FUZZ_CHECK(holds_all(both, all));
+	}
+
+	/* folding */
+	int halvings = static_cast<int>(choice >> 12 & 63) - 2;
+	uint32_t before = bf.lines;
+	if (sb_bf_fold(&bf, lines.data(), halvings) == SB_OK)
+	{
+		FUZZ_CHECK(halvings >= 0 && bf.lines >= 1 && uint64_t{bf.lines} << halvings == before);
+		FUZZ_CHECK(holds_all(bf, lines));
+	}
+	return 0;
+}

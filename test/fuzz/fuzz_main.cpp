@@ -1,0 +1,51 @@
+/*
+ * fuzz_main.cpp: runs a fuzz target without libFuzzer.
+ *   fuzz_x [runs [seed]]    seeded mutations of valid inputs, the same on every machine
+ *   fuzz_x file ...         these inputs again
+ * An input that ends the program is first written to a file, if STREAMBLOOM_FUZZ_KEEP names one.
+ */
+#include "fuzz_support.h"
+
+#include <cctype>
+#include <fstream>
+#include <iterator>
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && std::isdigit(static_cast<unsigned char>(argv[1][0])) == 0)
+	{
+		for (int i = 1; i < argc; i++)
+		{
+			std::ifstream file(argv[i], std::ios::binary);
+			fuzz::Input input((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+			LLVMFuzzerTestOneInput(input.data(), input.size());
+		}
+		return 0;
+	}
+
+	uint64_t runs = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100000;
+	uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+	const char *keep = std::getenv("STREAMBLOOM_FUZZ_KEEP");
+
+	/* A pool of inputs, changed over and over: changes pile up, as they would in a corpus. */
+	fuzz::Random random(seed);
+	std::vector<fuzz::Input> pool(64);
+	uint64_t accepted = 0;
+	for (uint64_t run = 0; run < runs; run++)
+	{
+		fuzz::Input input = pool[random() % pool.size()];
+		fuzz::mutate(&input, random);
+		if (keep != nullptr)
+			std::ofstream(keep, std::ios::binary)
+				.write(reinterpret_cast<const char *>(input.data()), static_cast<std::streamsize>(input.size()));
+		/* the target says 0 for what was accepted, -1 for what was refused: only the former is worth building on */
+		if (LLVMFuzzerTestOneInput(input.data(), input.size()) == 0)
+		{
+			accepted++;
+			pool[random() % pool.size()] = input;
+		}
+	}
+	std::printf("%llu of %llu inputs were valid values\n", static_cast<unsigned long long>(accepted),
+				static_cast<unsigned long long>(runs));
+	return accepted > runs / 100 ? 0 : 1;
+}

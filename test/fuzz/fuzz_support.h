@@ -1,0 +1,176 @@
+/*
+ * fuzz_support.h: what the fuzz targets share: a check that ends the program, buffers that end where their allocation
+ * ends, and a mutator that knows where headers keep their numbers.
+ */
+#ifndef STREAMBLOOM_FUZZ_SUPPORT_H
+#define STREAMBLOOM_FUZZ_SUPPORT_H
+
+#include "streambloom.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace fuzz {
+
+using Random = std::mt19937_64;
+using Input = std::vector<unsigned char>;
+
+/* A valid input, and what precedes the stored value in it. Each target defines these. */
+Input make_input(Random &random);
+extern const size_t prefix_size;
+
+#define FUZZ_CHECK(condition)                                                                                          \
+	do                                                                                                                 \
+	{                                                                                                                  \
+		if (!(condition))                                                                                              \
+		{                                                                                                              \
+			std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);                         \
+			std::abort();                                                                                              \
+		}                                                                                                              \
+	} while (false)
+
+/* A copy at an odd address, of exactly this size: the sanitizers see aligned loads and reads beyond. */
+class Copy
+{
+  public:
+	explicit Copy(size_t size) : memory_(1) { memory_.resize(size + 1); }
+	Copy(const void *data, size_t size)
+	{
+		const auto *from = static_cast<const unsigned char *>(data);
+		memory_.reserve(size + 1);
+		memory_.push_back(0);
+		memory_.insert(memory_.end(), from, from + size);
+	}
+	unsigned char *data() { return memory_.data() + 1; }
+	const unsigned char *data() const { return memory_.data() + 1; }
+	size_t size() const { return memory_.size() - 1; }
+	friend bool operator==(const Copy &, const Copy &) = default;
+
+  private:
+	std::vector<unsigned char> memory_;
+};
+
+/* Takes numbers from the front of an input; zeroes when it is at its end. */
+class Reader
+{
+  public:
+	Reader(const unsigned char *data, size_t size) : data_(data), size_(size) {}
+	uint64_t number()
+	{
+		unsigned char bytes[8] = {};
+		size_t taken = size_ < 8 ? size_ : 8;
+		if (taken != 0)
+			std::memcpy(bytes, data_, taken);
+		data_ += taken;
+		size_ -= taken;
+		uint64_t value = 0;
+		for (int i = 7; i >= 0; i--)
+			value = value << 8 | bytes[i];
+		return value;
+	}
+	const unsigned char *data() const { return data_; }
+	size_t size() const { return size_; }
+
+  private:
+	const unsigned char *data_;
+	size_t size_;
+};
+
+inline void append_number(Input *input, uint64_t value)
+{
+	for (int i = 0; i < 8; i++)
+		input->push_back(static_cast<unsigned char>(value >> (8 * i)));
+}
+
+/* A number that is likely to stand at some border. */
+inline uint64_t odd_number(Random &random)
+{
+	uint64_t value = 0;
+	switch (random() % 5)
+	{
+		case 0:
+			value = random();
+			break;
+		case 1:
+			value = UINT64_C(1) << (random() % 64);
+			break;
+		case 2:
+			value = random() % 20;
+			break;
+		case 3:
+			value = random() >> (random() % 64);
+			break;
+		default:
+			value = UINT64_MAX;
+	}
+	value += random() % 5;
+	value -= random() % 5;
+	return random() % 3 == 0 ? 0 - value : value;
+}
+
+/* Changes an input a little, or replaces it. */
+inline void mutate(Input *input, Random &random)
+{
+	if (input->empty() || random() % 16 == 0)
+		*input = make_input(random);
+	for (uint64_t n = random() % 4; n > 0 && !input->empty(); n--)
+		switch (random() % 8)
+		{
+			case 0:
+				(*input)[random() % input->size()] ^= static_cast<unsigned char>(1u << (random() % 8));
+				break;
+			case 1:
+				(*input)[random() % input->size()] = static_cast<unsigned char>(random());
+				break;
+			case 2: /* a header's number of one, two, four or eight bytes, where such numbers stand */
+			case 3:
+			{
+				size_t width = size_t{1} << (random() % 4);
+				size_t at = random() % 160 / width * width;
+				uint64_t value = odd_number(random);
+				for (size_t i = 0; i < width && at + i < input->size(); i++)
+					(*input)[at + i] = static_cast<unsigned char>(value >> (8 * i));
+				break;
+			}
+			case 4:
+				input->resize(random() % (input->size() + 1));
+				break;
+			case 5:
+				input->resize(input->size() + random() % 130);
+				break;
+			default:
+			{
+				size_t at = random() % input->size();
+				if (at >= prefix_size)
+					(*input)[at] = static_cast<unsigned char>(random() % 4);
+			}
+		}
+}
+
+} // namespace fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#ifdef STREAMBLOOM_LIBFUZZER
+extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+
+/* Without it libFuzzer would have to guess a whole header before anything behind it is reached. */
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+	fuzz::Random random(seed);
+	if (random() % 2 == 0)
+		return LLVMFuzzerMutate(data, size, most);
+	fuzz::Input input(data, data + size);
+	fuzz::mutate(&input, random);
+	size_t taken = input.size() < most ? input.size() : most;
+	if (taken != 0)
+		std::memcpy(data, input.data(), taken);
+	return taken;
+}
+#endif
+
+#endif

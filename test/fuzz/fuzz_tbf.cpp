@@ -1,0 +1,334 @@
+/*
+ * fuzz_tbf.cpp: any bytes as a stored tbf. They are refused, or every reader works on them, and what the core makes of
+ * them (decayed, merged, added to) is a value that it accepts itself and that counts no less.
+ *
+ * Input: a hash, two times, a weight, a number that chooses, then the value.
+ */
+#include "fuzz_support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+using namespace fuzz;
+
+const size_t fuzz::prefix_size = 40;
+
+static int64_t time_of(uint64_t number)
+{
+	return std::clamp(static_cast<int64_t>(number), -SB_TBF_MAX_TIME, SB_TBF_MAX_TIME);
+}
+
+static double double_of(uint64_t pattern)
+{
+	double value;
+	std::memcpy(&value, &pattern, sizeof value);
+	return value;
+}
+
+Input fuzz::make_input(Random &random)
+{
+	Input input;
+	sb_tbf tbf{};
+	tbf.kind.code = static_cast<uint16_t>(1 + random() % 11);
+	tbf.blocks = 1;
+	tbf.block_cells = static_cast<uint16_t>(64u << (random() % 3));
+	if (random() % 64 == 0)
+	{
+		tbf.blocks = static_cast<uint32_t>(1 + random() % 3);
+		tbf.block_cells = SB_TBF_BLOCK;
+	}
+	tbf.hashes = static_cast<uint8_t>(1 + random() % 16);
+	tbf.cell_bits = static_cast<uint8_t>(8 << (random() % 4));
+	tbf.fpr = 0.01;
+	bool decays = random() % 4 != 0;
+	tbf.unit_bits = decays ? SB_TBF_UNIT_BITS : 0;
+	int64_t at = static_cast<int64_t>(odd_number(random)) >> (random() % 50);
+	if (decays)
+	{
+		tbf.half_life = static_cast<int64_t>(1 + (random() >> (4 + random() % 60)));
+		tbf.epoch = static_cast<int64_t>(1 + (random() >> (4 + random() % 60)));
+		sb_moment moment;
+		sb_tbf_moment(tbf.half_life, tbf.epoch, time_of(static_cast<uint64_t>(at)), &moment);
+		tbf.base = moment.half_lives;
+		tbf.newest = moment.epoch_start;
+		tbf.slack = random() % 3 == 0 ? random() >> (2 + random() % 62) : 0;
+		if (random() % 3 == 0)
+			tbf.flags = SB_TBF_FORGOTTEN;
+	}
+	tbf.total = random() >> (1 + random() % 63);
+	tbf.flags |= SB_TBF_HAS_HITS;
+
+	append_number(&input, random());
+	for (int i = 0; i < 2; i++)
+	{
+		uint64_t distance = decays ? static_cast<uint64_t>(tbf.half_life) * (random() % 100) : 0;
+		append_number(&input, random() % 4 == 0 ? odd_number(random) : static_cast<uint64_t>(tbf.newest) + distance);
+	}
+	uint64_t weight;
+	double weight_value = std::ldexp(1.0, static_cast<int>(random() % 60) - 20);
+	std::memcpy(&weight, &weight_value, sizeof weight);
+	append_number(&input, random() % 8 == 0 ? random() : weight);
+	append_number(&input, random());
+
+	unsigned char header[SB_TBF_HEADER];
+	sb_tbf_encode_header(&tbf, header);
+	input.insert(input.end(), header, header + sizeof header);
+	size_t cells = input.size();
+	size_t width = tbf.cell_bits / 8u;
+	input.resize(cells + sb_tbf_size(&tbf) - SB_TBF_HEADER);
+	int full = static_cast<int>(random() % 4);
+	for (size_t i = 0; i < sb_tbf_cells(&tbf); i++)
+	{
+		uint64_t value = static_cast<int>(random() % 4) < full ? random() >> (random() % 64) : 0;
+		if (i == 7)
+			value = UINT64_C(1) << (tbf.cell_bits - 2); /* one at least needs the width */
+		if (tbf.cell_bits == 64)
+			value %= SB_TBF_MAX_CELL;
+		for (size_t byte = 0; byte < width; byte++)
+			input[cells + i * width + byte] = static_cast<unsigned char>(value >> (8 * byte));
+	}
+	return input;
+}
+
+/* A value with its parameters. */
+struct Filter
+{
+	sb_tbf tbf;
+	Copy cells;
+
+	uint64_t least(uint64_t hash) const
+	{
+		size_t offset;
+		size_t size;
+		sb_tbf_block_range(&tbf, sb_tbf_block(&tbf, hash), &offset, &size);
+		FUZZ_CHECK(offset >= SB_TBF_HEADER && offset + size <= sb_tbf_size(&tbf));
+		return sb_tbf_block_min(&tbf, cells.data() + (offset - SB_TBF_HEADER), hash);
+	}
+	double count(uint64_t hash, int64_t at) const
+	{
+		double count = sb_tbf_count(&tbf, least(hash), at);
+		FUZZ_CHECK(count >= 0);
+		return count;
+	}
+};
+
+/* Whatever the core makes, it reads. */
+static void check_readable(const Filter &filter)
+{
+	Copy header(SB_TBF_HEADER);
+	Copy again(SB_TBF_HEADER);
+	sb_tbf read;
+	sb_tbf_encode_header(&filter.tbf, header.data());
+	FUZZ_CHECK(sb_tbf_decode_header(header.data(), SB_TBF_HEADER, sb_tbf_size(&filter.tbf), &read) == SB_OK);
+	sb_tbf_encode_header(&read, again.data());
+	FUZZ_CHECK(header == again);
+	FUZZ_CHECK(sb_tbf_check_cells(&filter.tbf, filter.cells.data()) == SB_OK);
+}
+
+static Filter decayed(const Filter &filter, int64_t at)
+{
+	sb_tbf tbf;
+	sb_tbf_decay_plan(&filter.tbf, filter.cells.data(), at, &tbf);
+	Filter result{tbf, Copy(sb_tbf_size(&tbf) - SB_TBF_HEADER)};
+	sb_tbf_decay_write(&filter.tbf, filter.cells.data(), &result.tbf, result.cells.data());
+	check_readable(result);
+	return result;
+}
+
+static bool equal(const Filter &a, const Filter &b)
+{
+	Copy left(SB_TBF_HEADER);
+	Copy right(SB_TBF_HEADER);
+	sb_tbf_encode_header(&a.tbf, left.data());
+	sb_tbf_encode_header(&b.tbf, right.data());
+	return left == right && a.cells == b.cells;
+}
+
+/* The double's own rounding: both sides have rounded up. */
+static bool no_less(double count, double than)
+{
+	return count >= than * (1 - 1e-12);
+}
+
+struct State
+{
+	sb_tbf tbf;
+	sb_sums sums{};
+	std::vector<std::unique_ptr<uint64_t[]>> owned;
+
+	explicit State(const sb_tbf &like) : tbf(like) { sums.width = sb_tbf_cells(&like); }
+	int turn(int64_t half_lives)
+	{
+		int index = sb_sums_turn(&sums, half_lives);
+		FUZZ_CHECK(index >= -1 && index < SB_TBF_PLANES);
+		if (index >= 0)
+			allocate(index);
+		return index;
+	}
+	void allocate(int index)
+	{
+		if (sums.plane[index] == nullptr)
+		{
+			owned.push_back(std::make_unique<uint64_t[]>(sums.width));
+			sums.plane[index] = owned.back().get();
+		}
+	}
+	sb_status add(const Filter &filter)
+	{
+		int index = sb_sums_turn_for_filter(&sums, &filter.tbf);
+		FUZZ_CHECK(index >= -1 && index <= SB_TBF_PLANES);
+		if (index >= 0 && index < SB_TBF_PLANES)
+			allocate(index);
+		if (index > 0 && filter.tbf.cell_bits == 64)
+			allocate(index - 1);
+		return sb_sums_add_filter(&sums, &tbf, index, &filter.tbf, filter.cells.data());
+	}
+	sb_status hit(uint64_t hash, int64_t at, double weight)
+	{
+		sb_moment moment;
+		uint64_t value;
+		sb_tbf_moment(tbf.half_life, tbf.epoch, at, &moment);
+		if (sb_status status = sb_tbf_hit(&moment, weight, &value); status != SB_OK)
+			return status;
+		int index = turn(moment.half_lives);
+		if (sb_status status = sb_sums_add_item(&sums, &tbf, index, hash, moment.half_lives, value); status != SB_OK)
+			return status;
+		sb_sums_note_hit(&sums, index, &moment, value);
+		return SB_OK;
+	}
+	sb_status combine(const State &other)
+	{
+		sb_sums_combine_notes(&sums, &other.sums);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+		{
+			int index = sb_sums_matching_plane(&sums, &other.sums, i);
+			if (index < 0)
+				continue;
+			allocate(index);
+			if (sb_status status = sb_sums_add_plane(&sums, index, other.sums.plane[i]); status != SB_OK)
+				return status;
+		}
+		return SB_OK;
+	}
+	sb_status store(std::unique_ptr<Filter> *out) const
+	{
+		sb_tbf planned;
+		if (sb_status status = sb_sums_plan(&sums, &tbf, &planned); status != SB_OK)
+			return status;
+		*out = std::make_unique<Filter>(Filter{planned, Copy(sb_tbf_size(&planned) - SB_TBF_HEADER)});
+		sb_sums_write(&sums, &planned, (*out)->cells.data());
+		check_readable(**out);
+		return SB_OK;
+	}
+};
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Reader reader(data, size);
+	uint64_t hash = reader.number();
+	int64_t first = time_of(reader.number());
+	int64_t then = time_of(reader.number());
+	double weight = double_of(reader.number());
+	uint64_t choice = reader.number();
+	Copy value(reader.data(), reader.size());
+
+	sb_tbf tbf;
+	sb_status status = sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf);
+	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
+	{
+		Copy slice(value.data(), std::min<size_t>(value.size(), SB_TBF_HEADER));
+		sb_tbf again;
+		FUZZ_CHECK(sb_tbf_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
+		(void)!sb_tbf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
+	}
+	if (status != SB_OK)
+		return -1;
+	FUZZ_CHECK(sb_tbf_size(&tbf) == value.size());
+	Filter filter{tbf, Copy(value.data() + SB_TBF_HEADER, value.size() - SB_TBF_HEADER)};
+
+	/* A look-up reads the header and one block, and never the check of the cells: it must survive any cells. */
+	(void)!(filter.count(hash, first) > 0);
+	if (sb_tbf_check_cells(&tbf, filter.cells.data()) != SB_OK)
+		return -1;
+	check_readable(filter);
+
+	Random random(hash);
+	std::vector<uint64_t> items = {hash, 0, UINT64_MAX};
+	while (items.size() < 8)
+		items.push_back(random());
+	for (uint64_t item : items)
+	{
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		sb_tbf_positions(&tbf, item, positions);
+		FUZZ_CHECK(sb_tbf_block(&tbf, item) < tbf.blocks);
+		for (int i = 0; i < tbf.hashes; i++)
+			FUZZ_CHECK(positions[i] < tbf.block_cells);
+		FUZZ_CHECK(no_less(filter.count(item, std::min(first, then)), filter.count(item, std::max(first, then))));
+	}
+	FUZZ_CHECK(sb_tbf_capacity(&tbf) >= 0);
+	FUZZ_CHECK(sb_tbf_estimate_items(&tbf, choice % (sb_tbf_cells(&tbf) + 1)) >= 0);
+	double factor = sb_tbf_decay_factor(&tbf);
+	FUZZ_CHECK(factor >= 0 && factor <= 1);
+
+	/* decay: at once or in steps, and no count is lost that was not lost before */
+	Filter once = decayed(filter, std::max(first, then));
+	Filter steps = decayed(decayed(filter, std::min(first, then)), std::max(first, then));
+	FUZZ_CHECK(equal(once, steps));
+	FUZZ_CHECK(equal(decayed(once, std::min(first, then)), once));
+	if ((tbf.flags & SB_TBF_FORGOTTEN) == 0)
+		for (uint64_t item : items)
+			FUZZ_CHECK(no_less(once.count(item, then), filter.count(item, then)));
+
+	/* sums: the filter, itself decayed, and a hit; in either order, and in two states combined */
+	sb_tbf like = tbf;
+	if (sb_tbf_cells(&tbf) <= 4096)
+	{
+		sb_tbf wider = tbf;
+		for (uint64_t doublings = choice % 3; doublings > 0; doublings--)
+			if (wider.block_cells < SB_TBF_BLOCK)
+				wider.block_cells = static_cast<uint16_t>(wider.block_cells * 2);
+			else
+				wider.blocks *= 2;
+		wider.widened = 0;
+		sb_difference difference{};
+		FUZZ_CHECK(sb_tbf_join(&tbf, &wider, &like, &difference) == SB_OK);
+		FUZZ_CHECK(sb_tbf_cells(&like) == sb_tbf_cells(&wider));
+	}
+	State forwards(like);
+	State backwards(like);
+	State worker(like);
+	sb_status of_forwards = forwards.add(filter);
+	if (of_forwards == SB_OK)
+		of_forwards = forwards.hit(hash, then, weight);
+	if (of_forwards == SB_OK)
+		of_forwards = forwards.add(once);
+	sb_status of_backwards = backwards.add(once);
+	if (of_backwards == SB_OK)
+		of_backwards = worker.hit(hash, then, weight);
+	if (of_backwards == SB_OK)
+		of_backwards = worker.add(filter);
+	if (of_backwards == SB_OK)
+		of_backwards = backwards.combine(worker);
+	if (of_forwards != SB_OK || of_backwards != SB_OK)
+		return 0;
+
+	std::unique_ptr<Filter> sum;
+	std::unique_ptr<Filter> other;
+	of_forwards = forwards.store(&sum);
+	of_backwards = backwards.store(&other);
+	FUZZ_CHECK(of_forwards == of_backwards);
+	if (of_forwards != SB_OK)
+		return 0;
+	FUZZ_CHECK(equal(*sum, *other));
+	for (uint64_t item : items)
+		for (int64_t at : {first, then, tbf.newest})
+		{
+			if (at < -SB_TBF_MAX_TIME || at > SB_TBF_MAX_TIME) /* an epoch may begin before all times */
+				continue;
+			FUZZ_CHECK(no_less(sum->count(item, at), filter.count(item, at)));
+			FUZZ_CHECK(no_less(sum->count(item, at), once.count(item, at)));
+		}
+	FUZZ_CHECK(no_less(sum->count(hash, then), weight));
+	return 0;
+}

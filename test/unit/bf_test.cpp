@@ -1,0 +1,698 @@
+/*
+ * bf_test.cpp: the Bloom filter's promises. It never misses; it keeps the rate it was asked for within the space it
+ * was allowed; folding, widening and uniting lose nothing.
+ */
+#include "support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace test;
+
+extern "C" size_t size_seen_by_c(void);
+extern "C" const char *text_seen_by_c(void);
+
+static const double rates[] = {0.1, 0.01, 0.001, 1e-4, 1e-5};
+
+static std::string rate_name(const ::testing::TestParamInfo<double> &rate)
+{
+	return "1in" + std::to_string(std::lround(1 / rate.param));
+}
+
+TEST(Bf, IsReachableFromC)
+{
+	sb_bf bf;
+	ASSERT_EQ(sb_bf_plan(1000, 0.01, &bf), SB_OK);
+	EXPECT_EQ(size_seen_by_c(), sb_bf_size(&bf));
+	EXPECT_STREQ(text_seen_by_c(), sb_status_text(SB_OK));
+}
+
+/* --------------------------------------------------------------------- items */
+
+class BfAtRate : public ::testing::TestWithParam<double>
+{
+};
+INSTANTIATE_TEST_SUITE_P(Rates, BfAtRate, ::testing::ValuesIn(rates), rate_name);
+
+TEST_P(BfAtRate, FindsAllOfAMillionItems)
+{
+	std::vector<uint64_t> items = random_hashes(31, 1000000);
+	Bf bf = Bf::planned(items.size(), GetParam());
+	bf.add(items);
+	EXPECT_TRUE(bf.contains(items));
+}
+
+TEST_P(BfAtRate, FindsAllItemsThoughTenfoldOverfull)
+{
+	std::vector<uint64_t> items = random_hashes(32, 100000);
+	Bf bf = Bf::planned(items.size() / 10, GetParam());
+	bf.add(items);
+	EXPECT_TRUE(bf.contains(items));
+}
+
+TEST_P(BfAtRate, FindsItemsInFiltersOfAnySize)
+{
+	for (uint64_t expected = 1; expected < 3000; expected = expected * 3 / 2 + 1)
+	{
+		std::vector<uint64_t> items = random_hashes(expected, 1000);
+		Bf bf = Bf::planned(expected, GetParam());
+		bf.add(items);
+		EXPECT_TRUE(bf.contains(items)) << expected;
+	}
+}
+
+/* How far the measured rate may lie from the expected one: the probes' sampling, and the lines' own luck. */
+static double sampling_error(const Bf &bf, double rate, double probes)
+{
+	double sum = 0;
+	double squares = 0;
+	for (uint32_t line = 0; line < bf.parameters.lines; line++)
+	{
+		double fill = sb_bf_line_bits(bf.lines.data() + size_t{line} * SB_BF_LINE) / 512.0;
+		double of_line = std::pow(fill, bf.parameters.hashes);
+		sum += of_line;
+		squares += of_line * of_line;
+	}
+	double lines = bf.parameters.lines;
+	double variance = std::max(0.0, squares / lines - (sum / lines) * (sum / lines)) / lines;
+	return std::sqrt(rate * (1 - rate) / probes + variance);
+}
+
+TEST_P(BfAtRate, KeepsTheRateItWasAskedFor)
+{
+	double rate = GetParam();
+	Bf bf = Bf::planned(200000, rate);
+	bf.add(random_hashes(33, 200000));
+	Random random(34);
+	int probes = static_cast<int>(std::clamp(400 / rate, 2e6, 3e7));
+	int found = 0;
+	for (int i = 0; i < probes; i++)
+		found += bf.contains(random());
+	double measured = static_cast<double>(found) / probes;
+	EXPECT_LE(measured, rate + 4 * sampling_error(bf, rate, probes));
+	/* and it is not wastefully good: the last cell of space was paid for */
+	EXPECT_GE(measured, rate * 0.9 - 4 * sampling_error(bf, rate, probes));
+}
+
+/* Hashes as they come in life: XXH3 of consecutive integers, instead of a generator's output. */
+TEST_P(BfAtRate, KeepsTheRateForConsecutiveIntegers)
+{
+	double rate = GetParam();
+	Bf bf = Bf::planned(100000, rate);
+	for (int64_t i = 0; i < 100000; i++)
+		bf.add(sb_hash_int64(i));
+	int64_t probes = static_cast<int64_t>(std::clamp(200 / rate, 1e6, 1e7));
+	int64_t found = 0;
+	for (int64_t i = 0; i < probes; i++)
+		found += bf.contains(sb_hash_int64(100000 + i));
+	double measured = static_cast<double>(found) / static_cast<double>(probes);
+	EXPECT_LE(measured, rate + 4 * sampling_error(bf, rate, static_cast<double>(probes)));
+}
+
+TEST(Bf, KeepsTheRateOfOneInAMillion)
+{
+	Bf bf = Bf::planned(20000, SB_BF_MIN_FPR);
+	bf.add(random_hashes(35, 20000));
+	Random random(36);
+	int probes = 40000000;
+	int found = 0;
+	for (int i = 0; i < probes; i++)
+		found += bf.contains(random());
+	EXPECT_LE(found, 40 + 4 * std::sqrt(40.0) + 4 * sampling_error(bf, 1e-6, 1e18) * probes);
+}
+
+TEST(Bf, AnEmptyFilterHasNothing)
+{
+	Bf bf = Bf::planned(1000, 0.1);
+	for (uint64_t hash : random_hashes(37, 100000))
+		EXPECT_FALSE(bf.contains(hash));
+	EXPECT_FALSE(bf.contains(0));
+	EXPECT_FALSE(bf.contains(UINT64_MAX));
+}
+
+TEST(Bf, AddsExtremeHashes)
+{
+	for (uint32_t lines : {1u, 2u, 3u, 511u, 512u})
+		for (uint64_t hash : {UINT64_C(0), UINT64_MAX, UINT64_C(1) << 63, UINT64_C(0xffffffff), UINT64_C(1) << 32})
+		{
+			Bf bf(lines, 16);
+			bf.add(hash);
+			EXPECT_TRUE(bf.contains(hash));
+		}
+}
+
+TEST(Bf, AnItemTouchesItsOwnLineAndNoOther)
+{
+	Random random(38);
+	for (uint32_t lines : {1u, 3u, 64u, 1000u})
+		for (int round = 0; round < 1000; round++)
+		{
+			uint64_t hash = random();
+			auto hashes = static_cast<uint8_t>(between(random, 1, 16));
+			Bf bf(lines, hashes);
+			bf.add(hash);
+			size_t offset = sb_bf_line_offset(&bf.parameters, hash);
+			ASSERT_GE(offset, size_t{SB_BF_HEADER});
+			ASSERT_EQ(offset % SB_BF_LINE, 0u);
+			ASSERT_LE(offset + SB_BF_LINE, sb_bf_size(&bf.parameters));
+
+			int in_line = sb_bf_line_bits(bf.lines.data() + offset - SB_BF_HEADER);
+			EXPECT_GE(in_line, 1);
+			EXPECT_LE(in_line, hashes);
+			EXPECT_EQ(bf.measured().bits_set, static_cast<uint64_t>(in_line));
+		}
+}
+
+/* A look-up in a stored value has only the line at hand. */
+TEST(Bf, AskingTheLineAloneIsAskingTheFilter)
+{
+	Bf bf = Bf::planned(5000, 0.05);
+	bf.add(random_hashes(39, 5000));
+	Random random(40);
+	for (int round = 0; round < 100000; round++)
+	{
+		uint64_t hash = random();
+		size_t offset = sb_bf_line_offset(&bf.parameters, hash) - SB_BF_HEADER;
+		Bytes line(bf.lines.data() + offset, SB_BF_LINE);
+		EXPECT_EQ(sb_bf_line_contains(line.data(), bf.parameters.hashes, hash), bf.contains(hash));
+	}
+}
+
+TEST(Bf, OrderOfAddingLeavesNoTrace)
+{
+	std::vector<uint64_t> items = random_hashes(41, 20000);
+	Bf one = Bf::planned(10000, 0.01);
+	Bf other = one;
+	one.add(items);
+	std::shuffle(items.begin(), items.end(), Random(42));
+	other.add(items);
+	other.add(items);
+	EXPECT_TRUE(same_bytes(one.value(), other.value()));
+}
+
+/* ---------------------------------------------------------------- parameters */
+
+TEST_P(BfAtRate, CostsAtMostAQuarterMoreThanTheClassicOptimum)
+{
+	for (uint64_t items = 10000; items <= 10000000; items = items * 5 / 4 + 7)
+	{
+		sb_bf bf;
+		ASSERT_EQ(sb_bf_plan(items, GetParam(), &bf), SB_OK);
+		double bits = static_cast<double>(sb_bf_size(&bf) - SB_BF_HEADER) * 8;
+		EXPECT_LE(bits, 1.25 * sb_bloom_bits(static_cast<double>(items), GetParam())) << items;
+	}
+}
+
+TEST_P(BfAtRate, PlanHoldsTheItemsByTheExactFormula)
+{
+	for (uint64_t items = 1; items < 50000000; items = items * 3 / 2 + 1)
+		for (bool power : {false, true})
+		{
+			sb_bf bf;
+			ASSERT_EQ((power ? sb_bf_plan_power : sb_bf_plan)(items, GetParam(), &bf), SB_OK);
+			double load = static_cast<double>(items) / bf.lines;
+			EXPECT_LE(sb_blocked_fpr(512, bf.hashes, load), GetParam()) << items;
+		}
+}
+
+/* Otherwise two filters made alike for different numbers of items could never be united. */
+TEST_P(BfAtRate, HashesFollowFromTheRateAlone)
+{
+	sb_bf first;
+	ASSERT_EQ(sb_bf_plan(1, GetParam(), &first), SB_OK);
+	for (uint64_t items = 1; items < 100000000; items = items * 7 / 2 + 1)
+	{
+		sb_bf bf;
+		ASSERT_EQ(sb_bf_plan(items, GetParam(), &bf), SB_OK);
+		EXPECT_EQ(bf.hashes, first.hashes);
+		ASSERT_EQ(sb_bf_plan_power(items, GetParam(), &bf), SB_OK);
+		EXPECT_EQ(bf.hashes, first.hashes);
+	}
+}
+
+TEST(BfPlan, RemembersWhatItWasAskedFor)
+{
+	sb_bf bf;
+	ASSERT_EQ(sb_bf_plan(12345, 0.003, &bf), SB_OK);
+	EXPECT_EQ(bf.expected_items, 12345u);
+	EXPECT_EQ(bf.fpr, 0.003);
+	EXPECT_EQ(bf.widened, 0);
+	EXPECT_EQ(bf.kind.code, SB_KIND_NONE);
+	ASSERT_EQ(sb_bf_plan_power(12345, 0.003, &bf), SB_OK);
+	EXPECT_EQ(bf.expected_items, 0u);
+	EXPECT_EQ(bf.fpr, 0.003);
+}
+
+TEST(BfPlan, LinesHaveAtMostNineSignificantDigits)
+{
+	for (uint64_t items = 1; items < 200000000; items = items * 9 / 8 + 1)
+	{
+		sb_bf bf;
+		ASSERT_EQ(sb_bf_plan(items, 0.01, &bf), SB_OK);
+		int width = 32 - __builtin_clz(bf.lines);
+		EXPECT_GE(__builtin_ctz(bf.lines), width - 9) << items;
+	}
+}
+
+TEST(BfPlan, GrowsWithTheItems)
+{
+	uint32_t before = 0;
+	for (uint64_t items = 1; items < 100000; items += 1 + items / 256)
+	{
+		sb_bf bf;
+		ASSERT_EQ(sb_bf_plan(items, 0.01, &bf), SB_OK);
+		EXPECT_GE(bf.lines, before);
+		before = bf.lines;
+	}
+}
+
+TEST(BfPlan, PowerIsTheSmallestPowerOfTwoThatHoldsTheItems)
+{
+	for (uint64_t items = 1; items < 100000000; items = items * 5 / 4 + 1)
+	{
+		sb_bf bf;
+		ASSERT_EQ(sb_bf_plan_power(items, 0.01, &bf), SB_OK);
+		EXPECT_EQ(bf.lines & (bf.lines - 1), 0u);
+		if (bf.lines > 1)
+		{
+			EXPECT_GT(sb_blocked_fpr(512, bf.hashes, static_cast<double>(items) / (bf.lines / 2)), 0.01) << items;
+		}
+	}
+}
+
+TEST(BfPlan, RefusesParametersOutOfRange)
+{
+	sb_bf bf;
+	const double nan_value = std::numeric_limits<double>::quiet_NaN();
+	for (auto plan : {sb_bf_plan, sb_bf_plan_power})
+	{
+		for (double fpr : {0.0, -0.0, 1.0, 2.0, -1.0, nan_value, HUGE_VAL, -HUGE_VAL, 0.9e-6, 0.51})
+			EXPECT_EQ(plan(1000, fpr, &bf), SB_OUT_OF_RANGE) << fpr;
+		EXPECT_EQ(plan(0, 0.01, &bf), SB_OUT_OF_RANGE);
+		EXPECT_EQ(plan(UINT64_C(1000000000000000000), 0.01, &bf), SB_TOO_LARGE);
+		EXPECT_EQ(plan(UINT64_MAX, 0.5, &bf), SB_TOO_LARGE);
+		EXPECT_EQ(plan(1000, SB_BF_MIN_FPR, &bf), SB_OK);
+		EXPECT_EQ(plan(1000, SB_BF_MAX_FPR, &bf), SB_OK);
+	}
+}
+
+TEST(BfPlan, InTwoStepsIsTheSame)
+{
+	for (double fpr : {0.5, 0.1, 0.01, 1e-6})
+	{
+		uint8_t hashes = 0;
+		double load = sb_bf_best_load(fpr, &hashes);
+		EXPECT_GT(load, 0);
+		for (uint64_t items = 1; items < 20000000; items = items * 3 + 1)
+			for (bool power : {false, true})
+			{
+				sb_bf once;
+				sb_bf steps;
+				ASSERT_EQ((power ? sb_bf_plan_power : sb_bf_plan)(items, fpr, &once), SB_OK);
+				ASSERT_EQ(sb_bf_plan_for_load(items, fpr, hashes, load, power, &steps), SB_OK);
+				EXPECT_TRUE(same_bytes(Bf(once).value(), Bf(steps).value()));
+			}
+	}
+}
+
+TEST(BfPlan, HasNoLoadForARateOutOfRange)
+{
+	for (double fpr : {0.0, 1.0, 2.0, -1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, 0.9e-6, 0.51})
+	{
+		uint8_t hashes = 0;
+		sb_bf bf;
+		EXPECT_EQ(sb_bf_best_load(fpr, &hashes), 0) << fpr;
+		EXPECT_EQ(sb_bf_plan_for_load(1000, fpr, hashes, 0, false, &bf), SB_OUT_OF_RANGE);
+	}
+}
+
+TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
+{
+	for (double fpr : {0.5, 0.01, 1e-6})
+		for (auto plan : {sb_bf_plan, sb_bf_plan_power})
+		{
+			uint64_t fits = 1;
+			uint64_t refused = UINT64_C(1) << 40;
+			sb_bf bf;
+			while (refused - fits > 1)
+			{
+				uint64_t items = fits + (refused - fits) / 2;
+				sb_status status = plan(items, fpr, &bf);
+				if (status == SB_OK)
+				{
+					EXPECT_LE(sb_bf_size(&bf), size_t{SB_MAX_BYTES});
+					fits = items;
+				}
+				else
+				{
+					EXPECT_EQ(status, SB_TOO_LARGE);
+					refused = items;
+				}
+			}
+			/* what is refused is really too large: half of it, and the rounding to nine digits or a power, is not */
+			ASSERT_EQ(plan(fits, fpr, &bf), SB_OK);
+			EXPECT_GT(sb_bf_size(&bf), size_t{SB_MAX_BYTES / 2});
+		}
+}
+
+/* ------------------------------------------------------- folding and widening */
+
+TEST(BfFold, EqualsTheFilterMadeSmall)
+{
+	std::vector<uint64_t> items = random_hashes(51, 3000);
+	for (uint32_t lines : {1u, 2u, 3u, 5u, 100u})
+		for (int halvings = 0; halvings <= 6; halvings++)
+		{
+			Bf large(lines << halvings, 7);
+			Bf small(lines, 7);
+			large.add(items);
+			small.add(items);
+			ASSERT_EQ(sb_bf_fold(&large.parameters, large.lines.data(), halvings), SB_OK);
+			EXPECT_EQ(large.parameters.lines, lines);
+			Bytes folded(large.lines.data(), small.lines.size());
+			EXPECT_TRUE(same_bytes(folded, small.lines)) << lines << " lines, " << halvings << " halvings";
+		}
+}
+
+TEST(BfFold, InStepsEqualsAtOnce)
+{
+	Bf steps(96, 5);
+	steps.add(random_hashes(52, 500));
+	Bf once = steps;
+	for (int i = 0; i < 5; i++)
+		ASSERT_EQ(sb_bf_fold(&steps.parameters, steps.lines.data(), 1), SB_OK);
+	ASSERT_EQ(sb_bf_fold(&once.parameters, once.lines.data(), 5), SB_OK);
+	size_t size = sb_bf_size(&once.parameters) - SB_BF_HEADER;
+	EXPECT_TRUE(same_bytes(Bytes(steps.lines.data(), size), Bytes(once.lines.data(), size)));
+}
+
+TEST(BfFold, RefusesSizesThatCannotBeHalved)
+{
+	for (int halvings : {3, 4, 5, 31, 32, 33, 63, 64, 1000, -1, -1000})
+	{
+		Bf bf(12, 5);
+		bf.add(random_hashes(53, 50));
+		Bf before = bf;
+		EXPECT_EQ(sb_bf_fold(&bf.parameters, bf.lines.data(), halvings), SB_OUT_OF_RANGE) << halvings;
+		EXPECT_TRUE(same_bytes(bf.value(), before.value()));
+	}
+}
+
+TEST(BfFold, UndoesWidening)
+{
+	Bf small(10, 5);
+	small.add(random_hashes(54, 100));
+	Bf widened = united(small, Bf(80, 5));
+	EXPECT_EQ(widened.parameters.lines, 80u);
+	EXPECT_EQ(widened.parameters.widened, 3);
+	ASSERT_EQ(sb_bf_fold(&widened.parameters, widened.lines.data(), 3), SB_OK);
+	EXPECT_EQ(widened.parameters.widened, 0);
+	EXPECT_TRUE(same_bytes(Bytes(widened.lines.data(), small.lines.size()), small.lines));
+}
+
+/* --------------------------------------------------------------------- union */
+
+namespace {
+
+/* Filters of sizes 3 * 2^j, each with items of its own and some that it shares with all others. */
+struct Family
+{
+	std::vector<Bf> filters;
+	std::vector<std::vector<uint64_t>> own;
+	std::vector<uint64_t> shared = random_hashes(60, 50);
+
+	explicit Family(uint64_t seed, int members = 3)
+	{
+		Random random(seed);
+		for (int i = 0; i < members; i++)
+		{
+			auto halvings = static_cast<int>(between(random, 0, 6));
+			Bf bf(3u << halvings, 6, 0.001 * static_cast<double>(between(random, 1, 9)));
+			bf.parameters.expected_items = random() % 1000;
+			if (random() % 4 == 0)
+				bf.parameters.kind = {}; /* empty filters carry no kind */
+			own.push_back(random_hashes(random(), random() % 300));
+			bf.add(own.back());
+			bf.add(shared);
+			filters.push_back(bf);
+		}
+	}
+};
+
+} // namespace
+
+TEST(BfUnion, IsCommutative)
+{
+	for (uint64_t seed = 0; seed < 200; seed++)
+	{
+		Family f(seed);
+		EXPECT_TRUE(same_bytes(united(f.filters[0], f.filters[1]).value(), united(f.filters[1], f.filters[0]).value()));
+	}
+}
+
+TEST(BfUnion, IsAssociative)
+{
+	for (uint64_t seed = 0; seed < 200; seed++)
+	{
+		Family f(seed);
+		Bf left = united(united(f.filters[0], f.filters[1]), f.filters[2]);
+		Bf right = united(f.filters[0], united(f.filters[1], f.filters[2]));
+		EXPECT_TRUE(same_bytes(left.value(), right.value())) << seed;
+	}
+}
+
+TEST(BfUnion, WithItselfChangesNothing)
+{
+	for (uint64_t seed = 0; seed < 50; seed++)
+	{
+		Bf bf = Family(seed).filters[0];
+		EXPECT_TRUE(same_bytes(united(bf, bf).value(), bf.value()));
+		Bf wider = united(bf, Bf(bf.parameters.lines * 4, 6));
+		EXPECT_TRUE(same_bytes(united(wider, bf).lines, wider.lines));
+	}
+}
+
+TEST(BfUnion, NeverLosesAnItem)
+{
+	for (uint64_t seed = 0; seed < 200; seed++)
+	{
+		Family f(seed);
+		Bf all = united(united(f.filters[0], f.filters[1]), f.filters[2]);
+		EXPECT_TRUE(all.contains(f.shared));
+		for (const auto &own : f.own)
+			EXPECT_TRUE(all.contains(own));
+	}
+}
+
+TEST(BfUnion, OfEqualSizesIsTheFilterOfAllItems)
+{
+	std::vector<uint64_t> a = random_hashes(61, 1000);
+	std::vector<uint64_t> b = random_hashes(62, 1000);
+	Bf left = Bf::planned(2000, 0.01);
+	Bf right = left;
+	Bf all = left;
+	left.add(a);
+	right.add(b);
+	all.add(a);
+	all.add(b);
+	EXPECT_TRUE(same_bytes(united(left, right).value(), all.value()));
+}
+
+TEST(BfUnion, HasTheGreaterParameters)
+{
+	Bf a(3, 6, 0.01);
+	Bf b(12, 6, 0.001);
+	a.parameters.expected_items = 500;
+	b.parameters.expected_items = 400;
+	b.parameters.kind = {};
+	Bf both = united(a, b);
+	EXPECT_EQ(both.parameters.lines, 12u);
+	EXPECT_EQ(both.parameters.expected_items, 500u);
+	EXPECT_EQ(both.parameters.fpr, 0.01);
+	EXPECT_EQ(both.parameters.widened, 2);
+	EXPECT_EQ(both.parameters.kind.code, SB_KIND_INTEGER);
+}
+
+TEST(BfUnion, IsAcceptedByTheReader)
+{
+	for (uint64_t seed = 0; seed < 200; seed++)
+	{
+		Family f(seed);
+		Bytes value = united(united(f.filters[0], f.filters[1]), f.filters[2]).value();
+		sb_bf read;
+		EXPECT_EQ(sb_bf_decode_header(value.data(), value.size(), value.size(), &read), SB_OK);
+	}
+}
+
+TEST(BfIntersection, NeverLosesAnItemThatIsInBoth)
+{
+	for (uint64_t seed = 0; seed < 200; seed++)
+	{
+		Family f(seed);
+		Bf both = intersected(f.filters[0], f.filters[1]);
+		EXPECT_TRUE(both.contains(f.shared));
+		EXPECT_TRUE(intersected(both, f.filters[2]).contains(f.shared));
+	}
+}
+
+TEST(BfIntersection, HasNothingThatIsMissingInOne)
+{
+	Family f(63);
+	Bf both = intersected(f.filters[0], f.filters[1]);
+	Random random(64);
+	for (int i = 0; i < 100000; i++)
+	{
+		uint64_t hash = random();
+		EXPECT_EQ(both.contains(hash) && !(f.filters[0].contains(hash) && f.filters[1].contains(hash)), false);
+	}
+}
+
+TEST(BfIntersection, IsCommutativeAndAssociative)
+{
+	for (uint64_t seed = 0; seed < 100; seed++)
+	{
+		Family f(seed);
+		const auto &[a, b, c] = std::tie(f.filters[0], f.filters[1], f.filters[2]);
+		EXPECT_TRUE(same_bytes(intersected(a, b).value(), intersected(b, a).value()));
+		EXPECT_TRUE(same_bytes(intersected(intersected(a, b), c).value(), intersected(a, intersected(b, c)).value()));
+	}
+}
+
+TEST(BfJoin, SaysThatHashesDiffer)
+{
+	Bf a(4, 5);
+	Bf b(4, 6);
+	sb_bf out;
+	sb_difference difference{};
+	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &out, &difference), SB_DIFFERENT);
+	EXPECT_STREQ(difference.parameter, "hashes");
+	EXPECT_EQ(difference.left, 5);
+	EXPECT_EQ(difference.right, 6);
+}
+
+TEST(BfJoin, SaysThatSizesDiffer)
+{
+	for (auto [left, right] : {std::pair{3u, 4u}, {4u, 3u}, {3u, 9u}, {1u, 3u}, {6u, 15u}, {SB_BF_MAX_LINES, 1u}})
+	{
+		sb_bf a = Bf(1, 5).parameters;
+		sb_bf b = a;
+		a.lines = left;
+		b.lines = right;
+		sb_bf out;
+		sb_difference difference{};
+		EXPECT_EQ(sb_bf_join(&a, &b, &out, &difference), SB_DIFFERENT) << left << " and " << right;
+		ASSERT_NE(difference.parameter, nullptr);
+		EXPECT_STREQ(difference.parameter, "bytes");
+		EXPECT_EQ(difference.left, static_cast<double>(sb_bf_size(&a)));
+		EXPECT_EQ(difference.right, static_cast<double>(sb_bf_size(&b)));
+	}
+}
+
+TEST(BfJoin, AcceptsEveryPowerOfTwoApart)
+{
+	for (uint32_t lines = 1; lines <= 7; lines++)
+		for (int j = 0; lines << j <= SB_BF_MAX_LINES && j < 23; j++)
+		{
+			sb_bf a = Bf(lines, 5).parameters;
+			sb_bf b = a;
+			b.lines = lines << j;
+			sb_bf out;
+			sb_difference difference;
+			EXPECT_EQ(sb_bf_join(&a, &b, &out, &difference), SB_OK);
+			EXPECT_EQ(out.lines, b.lines);
+			EXPECT_EQ(out.widened, j);
+			EXPECT_EQ(sb_bf_join(&b, &a, &out, &difference), SB_OK);
+			EXPECT_EQ(out.widened, j);
+		}
+}
+
+/* ------------------------------------------------------------------ measures */
+
+TEST(BfMeasure, CountsBits)
+{
+	Random random(71);
+	for (int round = 0; round < 1000; round++)
+	{
+		Bytes line(SB_BF_LINE);
+		int bits = 0;
+		for (size_t i = 0; i < SB_BF_LINE; i++)
+		{
+			line[i] = static_cast<unsigned char>(random());
+			bits += __builtin_popcount(line[i]);
+		}
+		EXPECT_EQ(sb_bf_line_bits(line.data()), bits);
+	}
+}
+
+TEST(BfMeasure, OfAnEmptyFilterIsZero)
+{
+	sb_bf_stats stats = Bf::planned(1000, 0.01).measured();
+	EXPECT_EQ(stats.bits_set, 0u);
+	EXPECT_EQ(stats.items, 0);
+	EXPECT_EQ(stats.fpr, 0);
+}
+
+TEST(BfMeasure, OfAFullFilterIsNoNumberOfItems)
+{
+	Bf bf(4, 3);
+	std::memset(bf.lines.data(), 0xff, bf.lines.size());
+	sb_bf_stats stats = bf.measured();
+	EXPECT_EQ(stats.bits_set, stats.bits);
+	EXPECT_EQ(stats.fpr, 1);
+	EXPECT_GT(stats.items, 4 * 512 / 3.0);
+}
+
+TEST_P(BfAtRate, EstimatesTheNumberOfItems)
+{
+	for (size_t items : {size_t{1000}, size_t{10000}, size_t{300000}})
+		for (double filled : {0.1, 0.5, 1.0, 2.0})
+		{
+			Bf bf = Bf::planned(items, GetParam());
+			auto added = static_cast<size_t>(filled * static_cast<double>(items));
+			bf.add(random_hashes(items, added));
+			double error = bf.measured().items / static_cast<double>(added) - 1;
+			EXPECT_NEAR(error, 0, items < 10000 ? 0.07 : 0.025) << items << " items, filled " << filled;
+		}
+}
+
+TEST_P(BfAtRate, MeasuresItsOwnRate)
+{
+	Bf bf = Bf::planned(50000, GetParam());
+	bf.add(random_hashes(73, 40000));
+	double expected = bf.measured().fpr;
+	Random random(74);
+	int probes = static_cast<int>(std::clamp(200 / expected, 1e6, 2e7));
+	int found = 0;
+	for (int i = 0; i < probes; i++)
+		found += bf.contains(random());
+	EXPECT_NEAR(static_cast<double>(found) / probes, expected, 4 * std::sqrt(expected / probes));
+}
+
+TEST(BfMeasure, EstimatesAfterAWideningUnion)
+{
+	for (int halvings = 1; halvings <= 3; halvings++)
+	{
+		/* the smaller filter holds what its size is for; the larger has few enough to be counted at that size */
+		uint32_t lines = 512;
+		Bf small(lines, 7);
+		Bf large(lines << halvings, 7);
+		small.add(random_hashes(75, 15000));
+		large.add(random_hashes(76, 15000));
+		Bf both = united(small, large);
+		EXPECT_EQ(both.parameters.widened, halvings);
+		EXPECT_NEAR(both.measured().items / 30000, 1, 0.03) << halvings;
+		Bf thrice = united(united(both, small), Bf(lines << (halvings + 2), 7));
+		EXPECT_NEAR(thrice.measured().items / 30000, 1, 0.03) << halvings;
+	}
+}
+
+TEST(BfMeasure, CountsSharedItemsOfAUnionOnce)
+{
+	std::vector<uint64_t> items = random_hashes(77, 20000);
+	Bf a(1024, 7);
+	Bf b(4096, 7);
+	a.add(items);
+	b.add(items);
+	EXPECT_NEAR(united(a, b).measured().items / 20000, 1, 0.03);
+}

@@ -1,0 +1,687 @@
+/*
+ * format_test.cpp: stored headers. What was written is read back; what is corrupt is refused or is at least
+ * consistent; and the golden files, which format version 1 will have to read for ever, are read.
+ *
+ * The golden files were written once by golden/make_golden.py, a second implementation that shares no code with the
+ * core. They are never written again: a test that fails on them has found a change of format.
+ */
+#include "support.h"
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+using namespace test;
+
+/* ------------------------------------------------------------- random headers */
+
+static sb_kind random_kind(Random &random)
+{
+	auto code = static_cast<sb_kind_code>(between(random, 0, SB_KIND_NAMED));
+	auto detail = static_cast<uint32_t>(random());
+	if (code == SB_KIND_NAMED)
+	{
+		std::string name(static_cast<size_t>(between(random, 1, SB_KIND_NAME_SIZE - 1)), ' ');
+		for (char &c : name)
+			c = static_cast<char>(between(random, 1, 255));
+		return named_kind(name, detail);
+	}
+	return kind_of(code, code == SB_KIND_TEXT || code == SB_KIND_CHARACTER ? detail : 0);
+}
+
+static double random_rate(Random &random)
+{
+	return std::clamp(std::exp2(-1 - 19 * uniform(random)), SB_BF_MIN_FPR, SB_BF_MAX_FPR);
+}
+
+static sb_bf random_bf(Random &random)
+{
+	sb_bf bf{};
+	bf.kind = random_kind(random);
+	bf.lines = static_cast<uint32_t>(between(random, 1, int64_t{SB_BF_MAX_LINES} >> (random() % 22)));
+	bf.hashes = static_cast<uint8_t>(between(random, 1, SB_BF_MAX_HASHES));
+	bf.widened = static_cast<uint8_t>(between(random, 0, __builtin_ctz(bf.lines)));
+	bf.expected_items = random() >> (1 + random() % 63);
+	bf.fpr = random_rate(random);
+	return bf;
+}
+
+static sb_tbf random_tbf(Random &random)
+{
+	sb_tbf tbf{};
+	tbf.kind = random_kind(random);
+	tbf.block_cells = SB_TBF_BLOCK;
+	if (random() % 2 == 0)
+	{
+		tbf.blocks = 1;
+		tbf.block_cells = static_cast<uint16_t>(SB_TBF_MIN_BLOCK << between(random, 0, 6));
+	}
+	else
+		tbf.blocks = static_cast<uint32_t>(between(random, 1, int64_t{SB_TBF_MAX_CELLS / SB_TBF_BLOCK} >> (random() % 15)));
+	tbf.hashes = static_cast<uint8_t>(between(random, 1, SB_TBF_MAX_HASHES));
+	tbf.cell_bits = static_cast<uint8_t>(8 << (random() % 4));
+	while (sb_tbf_size(&tbf) > SB_MAX_BYTES)
+		tbf.cell_bits /= 2;
+	tbf.expected_items = random() >> (1 + random() % 63);
+	tbf.fpr = random_rate(random);
+	bool decays = random() % 3 != 0;
+	bool hits = random() % 4 != 0;
+	tbf.unit_bits = decays || random() % 2 == 0 ? SB_TBF_UNIT_BITS : 0;
+	if (decays)
+	{
+		tbf.half_life = between(random, 1, INT64_C(1) << (random() % 61));
+		tbf.epoch = between(random, 1, INT64_C(1) << (random() % 61));
+	}
+	if (hits)
+	{
+		if (tbf.kind.code == SB_KIND_NONE)
+			tbf.kind = kind_of(SB_KIND_UUID);
+		tbf.flags = SB_TBF_HAS_HITS;
+		tbf.total = random() >> (1 + random() % 63);
+		if (decays)
+		{
+			sb_moment moment;
+			sb_tbf_moment(tbf.half_life, tbf.epoch, between(random, -SB_TBF_MAX_TIME, SB_TBF_MAX_TIME), &moment);
+			tbf.base = moment.half_lives;
+			tbf.newest = moment.epoch_start;
+			tbf.slack = random() >> (2 + random() % 62);
+			if (random() % 2 == 0)
+				tbf.flags |= SB_TBF_FORGOTTEN;
+		}
+	}
+	return tbf;
+}
+
+template <typename Filter>
+struct Format;
+
+template <>
+struct Format<sb_bf>
+{
+	static constexpr size_t header = SB_BF_HEADER;
+	static sb_bf make(Random &random) { return random_bf(random); }
+	static size_t size(const sb_bf &bf) { return sb_bf_size(&bf); }
+	static void encode(const sb_bf &bf, void *out) { sb_bf_encode_header(&bf, out); }
+	static sb_status decode(const void *data, size_t have, size_t total, sb_bf *out)
+	{
+		return sb_bf_decode_header(data, have, total, out);
+	}
+};
+
+template <>
+struct Format<sb_tbf>
+{
+	static constexpr size_t header = SB_TBF_HEADER;
+	static sb_tbf make(Random &random) { return random_tbf(random); }
+	static size_t size(const sb_tbf &tbf) { return sb_tbf_size(&tbf); }
+	static void encode(const sb_tbf &tbf, void *out) { sb_tbf_encode_header(&tbf, out); }
+	static sb_status decode(const void *data, size_t have, size_t total, sb_tbf *out)
+	{
+		return sb_tbf_decode_header(data, have, total, out);
+	}
+};
+
+template <typename Filter>
+static Bytes encoded(const Filter &filter)
+{
+	Bytes header(Format<Filter>::header);
+	Format<Filter>::encode(filter, header.data());
+	return header;
+}
+
+template <typename Filter>
+class Header : public ::testing::Test
+{
+};
+
+class FilterNames
+{
+  public:
+	template <typename Filter>
+	static std::string GetName(int)
+	{
+		return std::is_same_v<Filter, sb_bf> ? "bf" : "tbf";
+	}
+};
+using Filters = ::testing::Types<sb_bf, sb_tbf>;
+TYPED_TEST_SUITE(Header, Filters, FilterNames);
+
+TYPED_TEST(Header, WhatWasWrittenIsReadBack)
+{
+	Random random(81);
+	for (int round = 0; round < 20000; round++)
+	{
+		TypeParam filter = Format<TypeParam>::make(random);
+		Bytes header = encoded(filter);
+		TypeParam read;
+		size_t total = Format<TypeParam>::size(filter);
+		ASSERT_EQ(Format<TypeParam>::decode(header.data(), header.size(), total, &read), SB_OK) << round;
+		EXPECT_TRUE(same_bytes(encoded(read), header));
+		EXPECT_EQ(Format<TypeParam>::size(read), total);
+		EXPECT_TRUE(sb_kind_equal(&read.kind, &filter.kind));
+		EXPECT_EQ(read.hashes, filter.hashes);
+		EXPECT_EQ(read.widened, filter.widened);
+		EXPECT_EQ(read.expected_items, filter.expected_items);
+		EXPECT_EQ(read.fpr, filter.fpr);
+	}
+}
+
+TYPED_TEST(Header, BeginsWithMagicTypeAndVersion)
+{
+	Random random(82);
+	Bytes header = encoded(Format<TypeParam>::make(random));
+	EXPECT_EQ(header[0], 'S');
+	EXPECT_EQ(header[1], 'B');
+	EXPECT_EQ(header[2], (std::is_same_v<TypeParam, sb_bf> ? 1 : 4));
+	EXPECT_EQ(header[3], 1);
+}
+
+TYPED_TEST(Header, RefusesEveryTruncation)
+{
+	Random random(83);
+	for (int round = 0; round < 50; round++)
+	{
+		TypeParam filter = Format<TypeParam>::make(random);
+		Bytes header = encoded(filter);
+		size_t total = Format<TypeParam>::size(filter);
+		for (size_t have = 0; have < header.size(); have++)
+		{
+			Bytes part(header.data(), have); /* exactly what there is, so that a read beyond is seen */
+			TypeParam read;
+			EXPECT_EQ(Format<TypeParam>::decode(part.data(), have, have, &read), SB_TRUNCATED);
+			EXPECT_EQ(Format<TypeParam>::decode(part.data(), have, total, &read), SB_TRUNCATED);
+		}
+	}
+}
+
+TYPED_TEST(Header, RefusesEveryOtherTotalLength)
+{
+	Random random(84);
+	for (int round = 0; round < 1000; round++)
+	{
+		TypeParam filter = Format<TypeParam>::make(random);
+		Bytes header = encoded(filter);
+		size_t right = Format<TypeParam>::size(filter);
+		size_t header_size = Format<TypeParam>::header;
+		for (size_t total : {right - 1, right + 1, right - 64, right + 64, right * 2, header_size, size_t{0}, SIZE_MAX})
+		{
+			TypeParam read;
+			EXPECT_EQ(Format<TypeParam>::decode(header.data(), header.size(), total, &read), SB_BAD_LENGTH) << total;
+		}
+	}
+}
+
+/* What is accepted after a byte was changed: it agrees with the length, and is written back to the same bytes. */
+TYPED_TEST(Header, EveryMutationIsRefusedOrConsistent)
+{
+	Random random(85);
+	int accepted = 0;
+	int refused = 0;
+	for (int round = 0; round < 40; round++)
+	{
+		TypeParam filter = Format<TypeParam>::make(random);
+		const Bytes header = encoded(filter);
+		size_t total = Format<TypeParam>::size(filter);
+		for (size_t at = 0; at < header.size(); at++)
+			for (int change = 1; change < 256; change++)
+			{
+				Bytes changed = header;
+				changed[at] = static_cast<unsigned char>(changed[at] ^ change);
+				TypeParam read;
+				if (Format<TypeParam>::decode(changed.data(), changed.size(), total, &read) != SB_OK)
+				{
+					refused++;
+					continue;
+				}
+				accepted++;
+				EXPECT_EQ(Format<TypeParam>::size(read), total) << "byte " << at;
+				EXPECT_TRUE(same_bytes(encoded(read), changed)) << "byte " << at;
+			}
+	}
+	EXPECT_GT(accepted, 0);
+	EXPECT_GT(refused, accepted / 4);
+}
+
+TYPED_TEST(Header, RandomBytesAfterTheMagicAreRefusedOrConsistent)
+{
+	Random random(86);
+	for (int round = 0; round < 200000; round++)
+	{
+		Bytes header = encoded(Format<TypeParam>::make(random));
+		for (int changes = static_cast<int>(random() % 12); changes >= 0; changes--)
+			header[4 + random() % (header.size() - 4)] = static_cast<unsigned char>(random());
+		TypeParam read;
+		size_t total = random() % 3 != 0 ? 64 * (random() % 1000) : random();
+		if (Format<TypeParam>::decode(header.data(), header.size(), total, &read) == SB_OK)
+		{
+			EXPECT_EQ(Format<TypeParam>::size(read), total);
+			EXPECT_TRUE(same_bytes(encoded(read), header));
+			EXPECT_LE(total, size_t{SB_MAX_BYTES});
+		}
+	}
+}
+
+TYPED_TEST(Header, SaysWhatIsWrong)
+{
+	Random random(87);
+	TypeParam filter = Format<TypeParam>::make(random);
+	size_t total = Format<TypeParam>::size(filter);
+	auto status_of = [&](size_t at, int value)
+	{
+		Bytes header = encoded(filter);
+		header[at] = static_cast<unsigned char>(value);
+		TypeParam read;
+		return Format<TypeParam>::decode(header.data(), header.size(), total, &read);
+	};
+	EXPECT_EQ(status_of(0, 'X'), SB_BAD_MAGIC);
+	EXPECT_EQ(status_of(1, 'b'), SB_BAD_MAGIC);
+	for (int type : {0, 2, 3, 5, 255})
+		EXPECT_EQ(status_of(2, type), SB_BAD_TYPE);
+	EXPECT_EQ(status_of(2, std::is_same_v<TypeParam, sb_bf> ? 4 : 1), SB_BAD_TYPE);
+	for (int version : {0, 2, 255})
+		EXPECT_EQ(status_of(3, version), SB_BAD_VERSION);
+	EXPECT_EQ(status_of(4, 0x80), SB_BAD_HEADER);
+	EXPECT_EQ(status_of(5, 0x01), SB_BAD_HEADER);
+}
+
+TYPED_TEST(Header, RefusesKindsThatNobodyWrites)
+{
+	Random random(88);
+	TypeParam filter = Format<TypeParam>::make(random);
+	size_t total = Format<TypeParam>::size(filter);
+	auto accepted = [&](const sb_kind &kind)
+	{
+		filter.kind = kind;
+		Bytes header = encoded(filter);
+		TypeParam read;
+		return Format<TypeParam>::decode(header.data(), header.size(), total, &read) == SB_OK;
+	};
+	EXPECT_TRUE(accepted(kind_of(SB_KIND_TEXT, 6)));
+	EXPECT_TRUE(accepted(kind_of(SB_KIND_CHARACTER, 6)));
+	EXPECT_TRUE(accepted(named_kind("inet", 99)));
+	EXPECT_TRUE(accepted(named_kind(std::string(SB_KIND_NAME_SIZE - 1, 'x'), 99)));
+	EXPECT_FALSE(accepted(kind_of(SB_KIND_INTEGER, 6)));
+	EXPECT_FALSE(accepted(kind_of(static_cast<sb_kind_code>(13))));
+	EXPECT_FALSE(accepted(named_kind("", 99)));
+
+	sb_kind kind = kind_of(SB_KIND_INTEGER);
+	kind.name[0] = 'x';
+	EXPECT_FALSE(accepted(kind));
+	kind = named_kind("inet", 1);
+	kind.name[SB_KIND_NAME_SIZE - 1] = 'x';
+	EXPECT_FALSE(accepted(kind));
+	std::memset(kind.name, 'x', sizeof kind.name);
+	EXPECT_FALSE(accepted(kind));
+}
+
+TYPED_TEST(Header, RefusesRatesOutsideTheRange)
+{
+	Random random(89);
+	TypeParam filter = Format<TypeParam>::make(random);
+	size_t total = Format<TypeParam>::size(filter);
+	for (double fpr : {0.0, -0.01, 0.51, 1.0, 0.9e-6, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, -HUGE_VAL})
+	{
+		filter.fpr = fpr;
+		Bytes header = encoded(filter);
+		TypeParam read;
+		EXPECT_EQ(Format<TypeParam>::decode(header.data(), header.size(), total, &read), SB_BAD_HEADER) << fpr;
+	}
+}
+
+/* SB_MAX_BYTES: no stored value is larger, even one whose length agrees with its header. */
+TEST(BfHeader, RefusesAValueBeyondTheLargest)
+{
+	sb_bf bf = Bf(1, 5).parameters;
+	bf.lines = SB_BF_MAX_LINES;
+	Bytes header = encoded(bf);
+	sb_bf read;
+	EXPECT_EQ(sb_bf_decode_header(header.data(), header.size(), sb_bf_size(&bf), &read), SB_OK);
+	for (uint32_t lines : {SB_BF_MAX_LINES + 1, UINT32_MAX})
+	{
+		bf.lines = lines;
+		header = encoded(bf);
+		EXPECT_EQ(sb_bf_decode_header(header.data(), header.size(), sb_bf_size(&bf), &read), SB_BAD_HEADER);
+	}
+}
+
+TEST(TbfHeader, RefusesAValueBeyondTheLargest)
+{
+	sb_tbf tbf = shape(SB_TBF_BLOCK, 4, 0, 0);
+	tbf.flags = SB_TBF_HAS_HITS;
+	for (int bits : {8, 16, 32, 64})
+		for (uint32_t blocks = 1; blocks <= SB_TBF_MAX_CELLS / SB_TBF_BLOCK * 2; blocks *= 2)
+		{
+			tbf.cell_bits = static_cast<uint8_t>(bits);
+			tbf.blocks = blocks;
+			size_t total = sb_tbf_size(&tbf);
+			Bytes header = encoded(tbf);
+			sb_tbf read;
+			bool fits = total <= SB_MAX_BYTES && sb_tbf_cells(&tbf) <= SB_TBF_MAX_CELLS;
+			sb_status status = sb_tbf_decode_header(header.data(), header.size(), total, &read);
+			EXPECT_EQ(status == SB_OK, fits) << blocks << " blocks of " << bits << " bits: " << total << " bytes";
+		}
+}
+
+/* -------------------------------------------------------------------- tbf's own */
+
+static sb_status decoded(const sb_tbf &tbf)
+{
+	Bytes header = encoded(tbf);
+	sb_tbf read;
+	return sb_tbf_decode_header(header.data(), header.size(), sb_tbf_size(&tbf), &read);
+}
+
+TEST(TbfHeader, RefusesContradictions)
+{
+	sb_tbf good = shape(1024, 4, 3600000000, 60000000);
+	good.flags = SB_TBF_HAS_HITS;
+	good.base = 100;
+	good.newest = INT64_C(3600000000) * 100;
+	good.total = 5000;
+	good.slack = 7;
+	ASSERT_EQ(decoded(good), SB_OK);
+
+	auto refused = [&](auto change)
+	{
+		sb_tbf bad = good;
+		change(bad);
+		return decoded(bad) == SB_BAD_HEADER;
+	};
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.kind = {}; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.hashes = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.hashes = 17; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.blocks = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.blocks = 2; })); /* blocks of fewer cells stand alone */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 32; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 1000; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 8192; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 1; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 12; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 128; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.unit_bits = 0; })); /* what decays is in sixteenths */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.unit_bits = 3; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.widened = 5; })); /* 1024 cells were never fewer than 64 */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.half_life = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.half_life = -1; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.epoch = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.epoch = INT64_MIN; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.newest++; })); /* an epoch begins at its multiple */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.newest = INT64_MAX; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.newest = INT64_MIN; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.base = INT64_MAX; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.base = INT64_MIN; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.slack = SB_TBF_MAX_CELL; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.total = UINT64_MAX; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags = SB_TBF_FORGOTTEN; }));
+}
+
+TEST(TbfHeader, KeepsEveryField)
+{
+	Random random(91);
+	for (int round = 0; round < 5000; round++)
+	{
+		sb_tbf tbf = random_tbf(random);
+		Bytes header = encoded(tbf);
+		sb_tbf read;
+		ASSERT_EQ(sb_tbf_decode_header(header.data(), header.size(), sb_tbf_size(&tbf), &read), SB_OK);
+		EXPECT_EQ(read.flags, tbf.flags);
+		EXPECT_EQ(read.blocks, tbf.blocks);
+		EXPECT_EQ(read.block_cells, tbf.block_cells);
+		EXPECT_EQ(read.layout, tbf.layout);
+		EXPECT_EQ(read.cell_bits, tbf.cell_bits);
+		EXPECT_EQ(read.unit_bits, tbf.unit_bits);
+		EXPECT_EQ(read.half_life, tbf.half_life);
+		EXPECT_EQ(read.epoch, tbf.epoch);
+		EXPECT_EQ(read.base, tbf.base);
+		EXPECT_EQ(read.newest, tbf.newest);
+		EXPECT_EQ(read.slack, tbf.slack);
+		EXPECT_EQ(read.total, tbf.total);
+	}
+}
+
+/* ---------------------------------------------------------------------- kinds */
+
+TEST(Kind, EqualsItselfAndNothingElse)
+{
+	const sb_kind kinds[] = {kind_of(SB_KIND_NONE),	   kind_of(SB_KIND_INTEGER), kind_of(SB_KIND_TEXT, 6),
+							 kind_of(SB_KIND_TEXT, 8), kind_of(SB_KIND_UUID),	 named_kind("inet", 1),
+							 named_kind("inet", 2),	   named_kind("cidr", 1)};
+	for (const sb_kind &a : kinds)
+		for (const sb_kind &b : kinds)
+			EXPECT_EQ(sb_kind_equal(&a, &b), &a == &b);
+}
+
+/* --------------------------------------------------------------------- statuses */
+
+TEST(StatusText, IsThereForEveryStatusAndSaysSomethingElseForEach)
+{
+	std::set<std::string> texts;
+	for (int status = SB_OK; status <= SB_DIFFERENT; status++)
+	{
+		const char *text = sb_status_text(static_cast<sb_status>(status));
+		ASSERT_NE(text, nullptr);
+		EXPECT_NE(*text, 0);
+		texts.insert(text);
+	}
+	EXPECT_EQ(texts.size(), static_cast<size_t>(SB_DIFFERENT) + 1);
+}
+
+/* ---------------------------------------------------------------------- golden */
+
+static std::string golden(const std::string &name)
+{
+	std::ifstream file(std::string(STREAMBLOOM_GOLDEN) + "/" + name, std::ios::binary);
+	EXPECT_TRUE(file) << name;
+	std::stringstream text;
+	text << file.rdbuf();
+	EXPECT_FALSE(text.str().empty()) << name;
+	return text.str();
+}
+
+static Bytes golden_bytes(const std::string &name)
+{
+	std::string digits;
+	for (char c : golden(name + ".hex"))
+		if (c != '\n')
+			digits += c;
+	Bytes bytes(digits.size() / 2);
+	for (size_t i = 0; i < bytes.size(); i++)
+		bytes[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+	return bytes;
+}
+
+TEST(Golden, Hashes)
+{
+	std::istringstream lines(golden("hashes.txt"));
+	int64_t item;
+	uint64_t hash;
+	int read = 0;
+	for (std::string line; std::getline(lines, line); read++)
+	{
+		std::istringstream(line) >> std::dec >> item >> std::hex >> hash;
+		EXPECT_EQ(sb_hash_int64(item), hash) << item;
+	}
+	EXPECT_EQ(read, 8);
+}
+
+TEST(Golden, PlacesInABf)
+{
+	std::istringstream lines(golden("bf_places.txt"));
+	int read = 0;
+	for (std::string text; std::getline(lines, text); read++)
+	{
+		std::istringstream in(text);
+		uint64_t hash;
+		uint32_t filter_lines;
+		size_t line;
+		char colon;
+		in >> std::hex >> hash >> std::dec >> filter_lines >> colon >> line;
+		sb_bf bf = Bf(1, 16).parameters;
+		bf.lines = filter_lines;
+		EXPECT_EQ(sb_bf_line_offset(&bf, hash), SB_BF_HEADER + line * SB_BF_LINE) << text;
+
+		Bf one(1, 16);
+		Bf expected(1, 16);
+		one.add(hash);
+		size_t bits = 0;
+		for (unsigned bit; in >> bit; bits++)
+			expected.lines[bit / 8] = static_cast<unsigned char>(expected.lines[bit / 8] | 1u << bit % 8);
+		EXPECT_EQ(bits, 16u);
+		EXPECT_TRUE(same_bytes(one.lines, expected.lines)) << text;
+	}
+	EXPECT_EQ(read, 17 * 4);
+}
+
+TEST(Golden, PlacesInATbf)
+{
+	std::istringstream lines(golden("tbf_places.txt"));
+	int read = 0;
+	for (std::string text; std::getline(lines, text); read++)
+	{
+		std::istringstream in(text);
+		uint64_t hash;
+		sb_tbf tbf = shape(64, 16, 0, 0);
+		uint32_t block;
+		char colon;
+		in >> std::hex >> hash >> std::dec >> tbf.blocks >> tbf.block_cells >> colon >> block;
+		EXPECT_EQ(sb_tbf_block(&tbf, hash), block) << text;
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		sb_tbf_positions(&tbf, hash, positions);
+		for (uint16_t position : positions)
+		{
+			uint16_t expected;
+			ASSERT_TRUE(in >> expected);
+			EXPECT_EQ(position, expected) << text;
+		}
+	}
+	EXPECT_EQ(read, 17 * 4);
+}
+
+/* The golden value is accepted, asks as it should, and the core writes the same bytes today. */
+static void expect_golden(const std::string &name, const Bf &made, const std::vector<int64_t> &items)
+{
+	Bytes value = golden_bytes(name);
+	sb_bf read;
+	ASSERT_EQ(sb_bf_decode_header(value.data(), value.size(), value.size(), &read), SB_OK);
+	for (int64_t item : items)
+		EXPECT_TRUE(sb_bf_contains(&read, value.data() + SB_BF_HEADER, sb_hash_int64(item)));
+	EXPECT_TRUE(same_bytes(made.value(), value));
+}
+
+TEST(Golden, BfEmpty)
+{
+	Bf bf(4, 7);
+	bf.parameters.kind = {};
+	bf.parameters.expected_items = 150;
+	expect_golden("bf_empty", bf, {});
+}
+
+TEST(Golden, BfOfIntegers)
+{
+	Bf bf(6, 6, 0.02);
+	bf.parameters.widened = 1;
+	std::vector<int64_t> items;
+	for (int64_t item = 1; item <= 100; item++)
+	{
+		bf.add(sb_hash_int64(item));
+		items.push_back(item);
+	}
+	expect_golden("bf_integers", bf, items);
+}
+
+TEST(Golden, BfOfANamedKind)
+{
+	Bf bf(1, 16, 1e-5);
+	bf.parameters.kind = named_kind("inet", 0xdeadbeef);
+	bf.parameters.expected_items = 10;
+	bf.add(sb_hash_int64(-5));
+	expect_golden("bf_named", bf, {-5});
+}
+
+TEST(Golden, BfOfTextInUtf8)
+{
+	Bf bf(1, 1, 0.5);
+	bf.parameters.kind = kind_of(SB_KIND_TEXT, 6);
+	bf.parameters.expected_items = 10;
+	bf.add(sb_hash_int64(7));
+	bf.add(sb_hash_int64(8));
+	expect_golden("bf_text", bf, {7, 8});
+}
+
+static void expect_golden(const std::string &name, const Tbf &made)
+{
+	Bytes value = golden_bytes(name);
+	sb_tbf read;
+	ASSERT_EQ(sb_tbf_decode_header(value.data(), value.size(), value.size(), &read), SB_OK);
+	EXPECT_EQ(sb_tbf_check_cells(&read, value.data() + SB_TBF_HEADER), SB_OK);
+	EXPECT_TRUE(same_bytes(made.value(), value));
+}
+
+static constexpr int64_t hour = INT64_C(3600000000);
+static constexpr int64_t day = 24 * hour;
+
+static sb_tbf golden_shape(bool decays)
+{
+	sb_tbf tbf = decays ? shape(128, 4, day, hour) : shape(64, 3, 0, 0);
+	tbf.expected_items = 20;
+	return tbf;
+}
+
+static Tbf golden_decaying()
+{
+	std::vector<Hit> hits;
+	for (int64_t i = 0; i < 20; i++)
+		hits.push_back({sb_hash_int64(i), 1000 * day + 37 * i * hour + 12345, 1});
+	return stored(golden_shape(true), hits);
+}
+
+TEST(Golden, TbfEmpty)
+{
+	Tbf empty{golden_shape(true), Bytes(128)};
+	expect_golden("tbf_empty", empty);
+}
+
+TEST(Golden, TbfUndecayed)
+{
+	std::vector<Hit> hits;
+	for (int64_t i = 1; i <= 20; i++)
+		hits.push_back({sb_hash_int64(i), 77, static_cast<double>(i)});
+	expect_golden("tbf_undecayed", stored(golden_shape(false), hits));
+}
+
+TEST(Golden, TbfOfWideCounters)
+{
+	expect_golden("tbf_wide", stored(golden_shape(false), {{sb_hash_int64(1), 0, 5e9},
+														   {sb_hash_int64(2), 0, 70000},
+														   {sb_hash_int64(3), 0, 1}}));
+}
+
+TEST(Golden, TbfDecaying)
+{
+	expect_golden("tbf_decaying", golden_decaying());
+}
+
+TEST(Golden, TbfBeforeTheYear2000)
+{
+	std::vector<Hit> hits;
+	for (int64_t i = 0; i < 20; i++)
+		hits.push_back({sb_hash_int64(i), -10 * day + 5 * i * hour - 1, static_cast<double>(1 + i)});
+	expect_golden("tbf_before_2000", stored(golden_shape(true), hits));
+}
+
+TEST(Golden, TbfDecayed)
+{
+	Tbf filter = golden_decaying();
+	expect_golden("tbf_decayed", filter.decayed((filter.parameters.base + 5) * day));
+}
+
+TEST(Golden, TbfMerged)
+{
+	Tbf filter = golden_decaying();
+	Tbf later = filter.decayed((filter.parameters.base + 5) * day);
+	expect_golden("tbf_merged", merged(golden_shape(true), {&later, &filter}));
+}

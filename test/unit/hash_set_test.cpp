@@ -1,0 +1,154 @@
+/*
+ * hash_set_test.cpp: the small set of hashes against std::unordered_set.
+ */
+#include "support.h"
+
+#include <unordered_set>
+
+using namespace test;
+
+namespace {
+
+struct Set
+{
+	std::vector<uint64_t> slots;
+	sb_hash_set set;
+
+	explicit Set(uint64_t capacity) : slots(sb_hash_set_bytes(capacity) / sizeof(uint64_t)), set{slots.data(), capacity, 0}
+	{
+	}
+
+	/* As an aggregate grows: insert what there is room for, else a set of twice the size takes all. */
+	void insert(uint64_t hash)
+	{
+		if (!sb_hash_set_has_room(&set))
+		{
+			Set larger(set.capacity * 2);
+			uint64_t old = 0;
+			for (uint64_t at = sb_hash_set_next(&set, 0, &old); at != UINT64_MAX; at = sb_hash_set_next(&set, at + 1, &old))
+				sb_hash_set_insert(&larger.set, old);
+			slots = std::move(larger.slots);
+			set = larger.set;
+			set.slots = slots.data();
+		}
+		sb_hash_set_insert(&set, hash);
+	}
+	std::vector<uint64_t> walked() const
+	{
+		std::vector<uint64_t> hashes;
+		uint64_t hash = 0;
+		for (uint64_t at = sb_hash_set_next(&set, 0, &hash); at != UINT64_MAX; at = sb_hash_set_next(&set, at + 1, &hash))
+			hashes.push_back(hash);
+		return hashes;
+	}
+};
+
+} // namespace
+
+TEST(HashSet, ArrayHasOneWordMoreThanItsCapacity)
+{
+	EXPECT_EQ(sb_hash_set_bytes(8), 9 * sizeof(uint64_t));
+	EXPECT_EQ(sb_hash_set_bytes(UINT64_C(1) << 20), ((size_t{1} << 20) + 1) * sizeof(uint64_t));
+}
+
+TEST(HashSet, HoldsWhatAnUnorderedSetHolds)
+{
+	Random random(11);
+	for (uint64_t range : {UINT64_C(5), UINT64_C(50), UINT64_C(5000), UINT64_MAX})
+	{
+		Set set(8);
+		std::unordered_set<uint64_t> expected;
+		for (int i = 0; i < 20000; i++)
+		{
+			/* small numbers crowd a few slots, multiples of 2^32 all begin at slot 0 */
+			uint64_t hash = random() % range;
+			if (i % 3 == 0)
+				hash <<= 32;
+			set.insert(hash);
+			expected.insert(hash);
+			ASSERT_EQ(set.set.count, expected.size());
+		}
+		std::vector<uint64_t> walked = set.walked();
+		EXPECT_EQ(walked.size(), expected.size());
+		EXPECT_EQ(std::unordered_set<uint64_t>(walked.begin(), walked.end()), expected);
+	}
+}
+
+TEST(HashSet, InsertTellsTheSlotThatWalkingGives)
+{
+	Random random(12);
+	Set set(1024);
+	while (sb_hash_set_has_room(&set.set))
+	{
+		uint64_t hash = random() % 700;
+		uint64_t slot = sb_hash_set_insert(&set.set, hash);
+		ASSERT_LE(slot, set.set.capacity);
+		uint64_t found = ~hash;
+		EXPECT_EQ(sb_hash_set_next(&set.set, slot, &found), slot);
+		EXPECT_EQ(found, hash);
+		uint64_t count = set.set.count;
+		EXPECT_EQ(sb_hash_set_insert(&set.set, hash), slot);
+		EXPECT_EQ(set.set.count, count);
+	}
+}
+
+TEST(HashSet, HoldsTheHashZeroBesideTheOthers)
+{
+	Set set(8);
+	EXPECT_TRUE(set.walked().empty());
+	EXPECT_EQ(sb_hash_set_insert(&set.set, 0), 8u);
+	EXPECT_EQ(sb_hash_set_insert(&set.set, 0), 8u);
+	EXPECT_EQ(set.set.count, 1u);
+	sb_hash_set_insert(&set.set, 77);
+	EXPECT_EQ(set.set.count, 2u);
+	EXPECT_EQ(set.walked(), (std::vector<uint64_t>{77, 0}));
+}
+
+TEST(HashSet, HasRoomUpToALoadOfFiveEighths)
+{
+	for (uint64_t capacity = 8; capacity <= 4096; capacity *= 2)
+	{
+		Set set(capacity);
+		uint64_t inserted = 0;
+		while (sb_hash_set_has_room(&set.set))
+			sb_hash_set_insert(&set.set, inserted++);
+		EXPECT_EQ(set.set.count, inserted);
+		EXPECT_EQ(inserted, capacity * 5 / 8);
+	}
+}
+
+TEST(HashSet, CapacityForIsTheSmallestThatHolds)
+{
+	for (uint64_t count = 0; count < 3000; count++)
+	{
+		uint64_t capacity = sb_hash_set_capacity_for(count);
+		ASSERT_GE(capacity, 8u);
+		ASSERT_EQ(capacity & (capacity - 1), 0u);
+		EXPECT_LE(count, capacity * 5 / 8) << count;
+		if (capacity > 8)
+		{
+			EXPECT_GT(count, capacity / 2 * 5 / 8) << count;
+		}
+	}
+}
+
+TEST(HashSet, CapacityForAnyCountEnds)
+{
+	for (int bit = 12; bit < 64; bit++)
+	{
+		uint64_t capacity = sb_hash_set_capacity_for(UINT64_C(1) << bit);
+		EXPECT_EQ(capacity & (capacity - 1), 0u);
+	}
+	EXPECT_NE(sb_hash_set_capacity_for(UINT64_MAX), 0u);
+}
+
+TEST(HashSet, WalkEndsBeyondTheLastSlot)
+{
+	Set set(8);
+	uint64_t hash = 1;
+	EXPECT_EQ(sb_hash_set_next(&set.set, 0, &hash), UINT64_MAX);
+	EXPECT_EQ(sb_hash_set_next(&set.set, 9, &hash), UINT64_MAX);
+	sb_hash_set_insert(&set.set, 0);
+	EXPECT_EQ(sb_hash_set_next(&set.set, 0, &hash), 8u);
+	EXPECT_EQ(sb_hash_set_next(&set.set, 9, &hash), UINT64_MAX);
+}

@@ -1,0 +1,418 @@
+/*
+ * support.h: what the unit tests share: buffers that the sanitizers watch, filters that own their memory, and an exact
+ * oracle for decayed counts.
+ *
+ * All randomness comes from std::mt19937_64 with a seed written in the test, so a failure comes back.
+ */
+#ifndef STREAMBLOOM_TEST_SUPPORT_H
+#define STREAMBLOOM_TEST_SUPPORT_H
+
+#include "streambloom.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace test {
+
+using Random = std::mt19937_64;
+
+inline double uniform(Random &random)
+{
+	return static_cast<double>(random() >> 11) * 0x1p-53;
+}
+
+/* low .. high, both included; the slight skew of the remainder does not matter here */
+inline int64_t between(Random &random, int64_t low, int64_t high)
+{
+	auto width = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
+	return static_cast<int64_t>(static_cast<uint64_t>(low) + (width ? random() % width : random()));
+}
+
+/*
+ * Zeroed bytes that begin at an odd address and end where their allocation ends. The contract asks for no alignment,
+ * so UBSan sees any load that assumes one, and ASan sees any byte beyond.
+ */
+class Bytes
+{
+  public:
+	explicit Bytes(size_t size = 0) : memory_(1) { memory_.resize(size + 1); }
+	Bytes(const void *data, size_t size)
+	{
+		const auto *from = static_cast<const unsigned char *>(data);
+		memory_.reserve(size + 1);
+		memory_.push_back(0);
+		memory_.insert(memory_.end(), from, from + size);
+	}
+
+	unsigned char *data() { return memory_.data() + 1; }
+	const unsigned char *data() const { return memory_.data() + 1; }
+	size_t size() const { return memory_.size() - 1; }
+	unsigned char &operator[](size_t i) { return memory_[i + 1]; }
+	unsigned char operator[](size_t i) const { return memory_[i + 1]; }
+	friend bool operator==(const Bytes &, const Bytes &) = default;
+	friend Bytes operator+(const Bytes &a, const Bytes &b)
+	{
+		Bytes sum;
+		sum.memory_.reserve(1 + a.size() + b.size());
+		sum.memory_.insert(sum.memory_.end(), a.memory_.begin() + 1, a.memory_.end());
+		sum.memory_.insert(sum.memory_.end(), b.memory_.begin() + 1, b.memory_.end());
+		return sum;
+	}
+
+  private:
+	std::vector<unsigned char> memory_;
+};
+
+/* What is printed where two values differ: the place, not the megabytes. */
+inline ::testing::AssertionResult same_bytes(const Bytes &a, const Bytes &b)
+{
+	if (a == b)
+		return ::testing::AssertionSuccess();
+	if (a.size() != b.size())
+		return ::testing::AssertionFailure() << "sizes differ: " << a.size() << " and " << b.size();
+	size_t at = 0;
+	size_t differing = 0;
+	for (size_t i = a.size(); i-- > 0;)
+		if (a[i] != b[i])
+		{
+			at = i;
+			differing++;
+		}
+	return ::testing::AssertionFailure() << differing << " of " << a.size() << " bytes differ, first at " << at << ": "
+										 << int{a[at]} << " and " << int{b[at]};
+}
+
+inline sb_kind kind_of(sb_kind_code code, uint32_t detail = 0)
+{
+	sb_kind kind{};
+	kind.code = static_cast<uint16_t>(code);
+	kind.detail = detail;
+	return kind;
+}
+
+inline sb_kind named_kind(const std::string &name, uint32_t detail)
+{
+	sb_kind kind = kind_of(SB_KIND_NAMED, detail);
+	std::memcpy(kind.name, name.data(), std::min<size_t>(name.size(), SB_KIND_NAME_SIZE - 1));
+	return kind;
+}
+
+/* ------------------------------------------------------------------------ bf */
+
+struct Bf
+{
+	sb_bf parameters{};
+	Bytes lines;
+
+	explicit Bf(const sb_bf &from) : parameters(from), lines(sb_bf_size(&from) - SB_BF_HEADER) {}
+	Bf(uint32_t line_count, uint8_t hashes, double fpr = 0.01)
+	{
+		parameters.kind = kind_of(SB_KIND_INTEGER);
+		parameters.lines = line_count;
+		parameters.hashes = hashes;
+		parameters.fpr = fpr;
+		lines = Bytes(sb_bf_size(&parameters) - SB_BF_HEADER);
+	}
+	static Bf planned(uint64_t items, double fpr)
+	{
+		sb_bf parameters;
+		EXPECT_EQ(sb_bf_plan(items, fpr, &parameters), SB_OK);
+		return Bf(parameters);
+	}
+
+	void add(uint64_t hash) { sb_bf_add(&parameters, lines.data(), hash); }
+	void add(const std::vector<uint64_t> &hashes)
+	{
+		for (uint64_t hash : hashes)
+			add(hash);
+	}
+	bool contains(uint64_t hash) const { return sb_bf_contains(&parameters, lines.data(), hash); }
+	bool contains(const std::vector<uint64_t> &hashes) const
+	{
+		for (uint64_t hash : hashes)
+			if (!contains(hash))
+				return false;
+		return true;
+	}
+	sb_bf_stats measured() const
+	{
+		sb_bf_stats stats;
+		sb_bf_measure(&parameters, lines.data(), &stats);
+		return stats;
+	}
+	Bytes value() const
+	{
+		Bytes header(SB_BF_HEADER);
+		sb_bf_encode_header(&parameters, header.data());
+		return header + lines;
+	}
+};
+
+/* a | b and a & b as the contract says to make them: join, a zeroed (or widened) copy, combine. */
+inline Bf united(const Bf &a, const Bf &b)
+{
+	sb_bf parameters;
+	sb_difference difference;
+	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
+	Bf result(parameters);
+	sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data());
+	sb_bf_or(&result.parameters, result.lines.data(), &b.parameters, b.lines.data());
+	return result;
+}
+
+inline Bf intersected(const Bf &a, const Bf &b)
+{
+	sb_bf parameters;
+	sb_difference difference;
+	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
+	Bf result(parameters);
+	sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data());
+	sb_bf_and(&result.parameters, result.lines.data(), &b.parameters, b.lines.data());
+	return result;
+}
+
+inline std::vector<uint64_t> random_hashes(uint64_t seed, size_t count)
+{
+	Random random(seed);
+	std::vector<uint64_t> hashes(count);
+	for (uint64_t &hash : hashes)
+		hash = random();
+	return hashes;
+}
+
+/* ----------------------------------------------------------------------- tbf */
+
+/* A stored tbf. */
+struct Tbf
+{
+	sb_tbf parameters{};
+	Bytes cells;
+
+	size_t cell_bytes() const { return sb_tbf_size(&parameters) - SB_TBF_HEADER; }
+	uint64_t cell(uint64_t i) const { return sb_tbf_cell(&parameters, cells.data(), i); }
+
+	/* The smallest counter of an item, read as a look-up in a stored value would: only its block is at hand. */
+	uint64_t least(uint64_t hash) const
+	{
+		size_t offset;
+		size_t size;
+		sb_tbf_block_range(&parameters, sb_tbf_block(&parameters, hash), &offset, &size);
+		EXPECT_GE(offset, size_t{SB_TBF_HEADER});
+		EXPECT_LE(offset + size, sb_tbf_size(&parameters));
+		return sb_tbf_block_min(&parameters, cells.data() + (offset - SB_TBF_HEADER), hash);
+	}
+	double count(uint64_t hash, int64_t at) const { return sb_tbf_count(&parameters, least(hash), at); }
+
+	Bytes value() const
+	{
+		Bytes header(SB_TBF_HEADER);
+		sb_tbf_encode_header(&parameters, header.data());
+		return header + cells;
+	}
+	Tbf decayed(int64_t at) const
+	{
+		Tbf result;
+		sb_tbf_decay_plan(&parameters, cells.data(), at, &result.parameters);
+		result.cells = Bytes(result.cell_bytes());
+		sb_tbf_decay_write(&parameters, cells.data(), &result.parameters, result.cells.data());
+		return result;
+	}
+};
+
+/* Whatever the core stores, its own readers accept, to the same bytes. */
+inline ::testing::AssertionResult readable(const Tbf &filter)
+{
+	Bytes value = filter.value();
+	sb_tbf read;
+	sb_status status = sb_tbf_decode_header(value.data(), value.size(), value.size(), &read);
+	if (status != SB_OK)
+		return ::testing::AssertionFailure() << "header refused: " << sb_status_text(status);
+	status = sb_tbf_check_cells(&read, value.data() + SB_TBF_HEADER);
+	if (status != SB_OK)
+		return ::testing::AssertionFailure() << "cells refused: " << sb_status_text(status);
+	Bytes again(SB_TBF_HEADER);
+	sb_tbf_encode_header(&read, again.data());
+	return same_bytes(Bytes(value.data(), SB_TBF_HEADER), again);
+}
+
+/* A filter's shape, with room for `cells` counters, of integers. REQUIRES: cells is a power of two from 64 on. */
+inline sb_tbf shape(uint32_t cells, uint8_t hashes, int64_t half_life, int64_t epoch)
+{
+	sb_tbf tbf{};
+	tbf.kind = kind_of(SB_KIND_INTEGER);
+	tbf.blocks = cells > SB_TBF_BLOCK ? cells / SB_TBF_BLOCK : 1;
+	tbf.block_cells = static_cast<uint16_t>(std::min<uint32_t>(cells, SB_TBF_BLOCK));
+	tbf.hashes = hashes;
+	tbf.cell_bits = 8;
+	tbf.unit_bits = half_life != 0 ? SB_TBF_UNIT_BITS : 0;
+	tbf.half_life = half_life;
+	tbf.epoch = half_life != 0 ? epoch : 0;
+	tbf.fpr = 0.01;
+	return tbf;
+}
+
+struct Hit
+{
+	uint64_t hash;
+	int64_t at;
+	double weight = 1;
+};
+
+/* An aggregate's state that owns its planes: used as the PostgreSQL side uses sb_sums. */
+class Sums
+{
+  public:
+	sb_tbf tbf;
+	sb_sums sums{};
+
+	explicit Sums(const sb_tbf &like) : tbf(like)
+	{
+		sums.width = sb_tbf_cells(&like);
+		touched_.resize((sums.width + 63) / 64);
+		sums.touched = touched_.data();
+	}
+	Sums(const Sums &) = delete;
+	Sums &operator=(const Sums &) = delete;
+
+	[[nodiscard]] sb_status add(const Hit &hit)
+	{
+		sb_moment moment;
+		uint64_t value;
+		sb_tbf_moment(tbf.half_life, tbf.epoch, hit.at, &moment);
+		if (sb_status status = sb_tbf_hit(&moment, hit.weight, &value); status != SB_OK)
+			return status;
+		int index = turned(moment.half_lives);
+		if (sb_status status = sb_sums_add_item(&sums, &tbf, index, hit.hash, moment.half_lives, value);
+			status != SB_OK)
+			return status;
+		sb_sums_note_hit(&sums, index, &moment, value);
+		return SB_OK;
+	}
+	void add(const std::vector<Hit> &hits)
+	{
+		for (const Hit &hit : hits)
+			ASSERT_EQ(add(hit), SB_OK);
+	}
+	[[nodiscard]] sb_status add(const Tbf &filter)
+	{
+		int index = sb_sums_turn_for_filter(&sums, &filter.parameters);
+		if (index >= 0 && index < SB_TBF_PLANES)
+			allocate(index);
+		if (index > 0 && filter.parameters.cell_bits == 64)
+			allocate(index - 1);
+		return sb_sums_add_filter(&sums, &tbf, index, &filter.parameters, filter.cells.data());
+	}
+	[[nodiscard]] sb_status combine(const Sums &other)
+	{
+		sb_sums_combine_notes(&sums, &other.sums);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+		{
+			int index = sb_sums_matching_plane(&sums, &other.sums, i);
+			if (index < 0)
+			{
+				if (other.sums.plane[i] != nullptr)
+					sb_sums_mark_touched(&sums, other.sums.plane[i]);
+				continue;
+			}
+			allocate(index);
+			if (sb_status status = sb_sums_add_plane(&sums, index, other.sums.plane[i]); status != SB_OK)
+				return status;
+		}
+		for (size_t i = 0; i < touched_.size(); i++)
+			touched_[i] |= other.touched_[i];
+		return SB_OK;
+	}
+	[[nodiscard]] sb_status store(Tbf *out) const
+	{
+		if (sb_status status = sb_sums_plan(&sums, &tbf, &out->parameters); status != SB_OK)
+			return status;
+		out->cells = Bytes(out->cell_bytes());
+		sb_sums_write(&sums, &out->parameters, out->cells.data());
+		EXPECT_TRUE(readable(*out));
+		return SB_OK;
+	}
+	Tbf stored() const
+	{
+		Tbf filter;
+		EXPECT_EQ(store(&filter), SB_OK);
+		return filter;
+	}
+
+	/* sb_sums_turn(), and the plane it names is there. */
+	int turned(int64_t half_lives)
+	{
+		int index = sb_sums_turn(&sums, half_lives);
+		if (index >= 0)
+			allocate(index);
+		return index;
+	}
+	void allocate(int index)
+	{
+		if (sums.plane[index] == nullptr)
+		{
+			owned_.push_back(std::make_unique<uint64_t[]>(sums.width));
+			sums.plane[index] = owned_.back().get();
+		}
+	}
+
+  private:
+	std::vector<std::unique_ptr<uint64_t[]>> owned_;
+	std::vector<uint64_t> touched_;
+};
+
+inline Tbf stored(const sb_tbf &like, const std::vector<Hit> &hits)
+{
+	Sums sums(like);
+	sums.add(hits);
+	return sums.stored();
+}
+
+inline Tbf merged(const sb_tbf &like, const std::vector<const Tbf *> &filters)
+{
+	Sums sums(like);
+	for (const Tbf *filter : filters)
+		EXPECT_EQ(sums.add(*filter), SB_OK);
+	return sums.stored();
+}
+
+/* -------------------------------------------------------------------- oracle */
+
+inline int64_t floor_quotient(int64_t a, int64_t b)
+{
+	int64_t quotient = a / b;
+	return quotient - (a % b != 0 && a < 0 ? 1 : 0);
+}
+
+/* 2^(x(from) - x(at)), straight from DESIGN section 6, with 64 bits of precision. */
+inline long double faded(int64_t half_life, int64_t epoch, int64_t from, int64_t at)
+{
+	if (half_life == 0)
+		return 1;
+	__extension__ __int128 distance =
+		(static_cast<__int128>(floor_quotient(from, epoch)) - floor_quotient(at, epoch)) * epoch;
+	return exp2l(static_cast<long double>(distance) / static_cast<long double>(half_life));
+}
+
+/* The true decayed count of an item. */
+inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64_t hash, int64_t at)
+{
+	long double sum = 0;
+	for (const Hit &hit : hits)
+		if (hit.hash == hash)
+			sum += static_cast<long double>(hit.weight) * faded(tbf.half_life, tbf.epoch, hit.at, at);
+	return sum;
+}
+
+/* long double's own rounding, far below a double's last bit: what the oracle may be wrong by. */
+inline constexpr long double oracle_error = 2e-17L;
+
+} // namespace test
+
+#endif

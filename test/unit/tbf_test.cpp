@@ -1,0 +1,694 @@
+/*
+ * tbf_test.cpp: the stored Time-decaying Bloom filter: its size, where items lie in it, reading, joining, decay.
+ * What goes into it is in sums_test.cpp, times are in tbf_clock_test.cpp.
+ */
+#include "support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+using namespace test;
+
+static constexpr int64_t hour = INT64_C(3600000000);
+
+static sb_tbf planned(uint64_t items, double fpr, bool power = false)
+{
+	sb_tbf tbf;
+	EXPECT_EQ(sb_tbf_plan(items, fpr, 7 * 24 * hour, hour, power, &tbf), SB_OK) << items << " " << fpr;
+	return tbf;
+}
+
+/* ----------------------------------------------------------------------- plan */
+
+TEST(TbfPlan, HasAShapeThatTheReaderAccepts)
+{
+	for (double fpr : {0.5, 0.1, 0.01, 0.001, 1e-6})
+		for (uint64_t items = 1; items < 4000000; items = items * 4 / 3 + 1)
+			for (bool power : {false, true})
+			{
+				sb_tbf tbf = planned(items, fpr, power);
+				EXPECT_LE(sb_tbf_cells(&tbf), SB_TBF_MAX_CELLS);
+				EXPECT_LE(sb_tbf_size(&tbf), size_t{SB_MAX_BYTES});
+				Tbf empty{tbf, Bytes(sb_tbf_size(&tbf) - SB_TBF_HEADER)};
+				EXPECT_TRUE(readable(empty)) << items << " " << fpr;
+			}
+}
+
+TEST(TbfPlan, RemembersWhatItWasAskedFor)
+{
+	sb_tbf tbf;
+	ASSERT_EQ(sb_tbf_plan(12345, 0.003, 5 * hour, hour, false, &tbf), SB_OK);
+	EXPECT_EQ(tbf.expected_items, 12345u);
+	EXPECT_EQ(tbf.fpr, 0.003);
+	EXPECT_EQ(tbf.half_life, 5 * hour);
+	EXPECT_EQ(tbf.epoch, hour);
+	EXPECT_EQ(tbf.unit_bits, SB_TBF_UNIT_BITS);
+	EXPECT_EQ(tbf.flags, 0);
+	ASSERT_EQ(sb_tbf_plan(12345, 0.003, 0, 0, true, &tbf), SB_OK);
+	EXPECT_EQ(tbf.expected_items, 0u);
+	EXPECT_EQ(tbf.half_life, 0);
+	EXPECT_EQ(tbf.unit_bits, 0);
+}
+
+TEST(TbfPlan, PowerIsAPowerOfTwoOfCells)
+{
+	for (uint64_t items = 1; items < 4000000; items = items * 4 / 3 + 1)
+	{
+		sb_tbf tbf = planned(items, 0.01, true);
+		uint64_t cells = sb_tbf_cells(&tbf);
+		EXPECT_EQ(cells & (cells - 1), 0u);
+	}
+}
+
+TEST(TbfPlan, HashesFollowFromTheRateAlone)
+{
+	for (double fpr : {0.3, 0.1, 0.01, 0.001, 1e-6})
+	{
+		uint8_t hashes = planned(1, fpr).hashes;
+		for (uint64_t items = 1; items < 4000000; items = items * 4 / 3 + 1)
+			for (bool power : {false, true})
+				EXPECT_EQ(planned(items, fpr, power).hashes, hashes);
+	}
+}
+
+TEST(TbfPlan, RefusesParametersOutOfRange)
+{
+	sb_tbf tbf;
+	const int64_t longest = SB_TBF_MAX_TIME;
+	for (bool power : {false, true})
+	{
+		for (double fpr : {0.0, 1.0, 2.0, -1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, 0.9e-6, 0.51})
+			EXPECT_EQ(sb_tbf_plan(1000, fpr, hour, hour, power, &tbf), SB_OUT_OF_RANGE) << fpr;
+		EXPECT_EQ(sb_tbf_plan(0, 0.01, hour, hour, power, &tbf), SB_OUT_OF_RANGE);
+		for (int64_t bad : {INT64_C(-1), longest + 1, INT64_MAX, INT64_MIN})
+		{
+			EXPECT_EQ(sb_tbf_plan(1000, 0.01, bad, hour, power, &tbf), SB_OUT_OF_RANGE) << bad;
+			EXPECT_EQ(sb_tbf_plan(1000, 0.01, hour, bad, power, &tbf), SB_OUT_OF_RANGE) << bad;
+		}
+		EXPECT_EQ(sb_tbf_plan(1000, 0.01, hour, 0, power, &tbf), SB_OUT_OF_RANGE);
+		EXPECT_EQ(sb_tbf_plan(1000, 0.01, 1, 1, power, &tbf), SB_OK);
+		EXPECT_EQ(sb_tbf_plan(1000, 0.01, longest, longest, power, &tbf), SB_OK);
+		EXPECT_EQ(sb_tbf_plan(UINT64_C(1000000000000000000), 0.01, hour, hour, power, &tbf), SB_TOO_LARGE);
+		EXPECT_EQ(sb_tbf_plan(UINT64_MAX, 0.5, hour, hour, power, &tbf), SB_TOO_LARGE);
+	}
+}
+
+TEST(TbfPlan, InTwoStepsIsTheSame)
+{
+	for (double fpr : {0.5, 0.1, 0.01, 1e-6})
+	{
+		uint8_t hashes = 0;
+		double load = sb_tbf_best_load(fpr, &hashes);
+		EXPECT_GT(load, 0);
+		for (uint64_t items = 1; items < 2000000; items = items * 3 + 1)
+			for (bool power : {false, true})
+			{
+				sb_tbf once = planned(items, fpr, power);
+				sb_tbf steps;
+				ASSERT_EQ(sb_tbf_plan_for_load(items, fpr, hashes, load, 7 * 24 * hour, hour, power, &steps), SB_OK);
+				EXPECT_TRUE(same_bytes(Tbf{once, Bytes()}.value(), Tbf{steps, Bytes()}.value()));
+			}
+	}
+	uint8_t hashes = 0;
+	sb_tbf tbf;
+	for (double fpr : {0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN()})
+		EXPECT_EQ(sb_tbf_best_load(fpr, &hashes), 0) << fpr;
+	EXPECT_EQ(sb_tbf_plan_for_load(1000, 0.01, 4, 0, hour, hour, false, &tbf), SB_OUT_OF_RANGE);
+}
+
+TEST(TbfPlan, HoldsTheItemsItWasAskedFor)
+{
+	for (double fpr : {0.1, 0.01, 0.001})
+		for (uint64_t items = 1; items < 1000000; items = items * 6 / 5 + 1)
+			for (bool power : {false, true})
+			{
+				sb_tbf tbf = planned(items, fpr, power);
+				EXPECT_GE(sb_tbf_capacity(&tbf), static_cast<double>(items))
+					<< items << " at " << fpr << ", " << sb_tbf_cells(&tbf) << " cells";
+			}
+}
+
+/* The rate of overcounts: how often an item that was never added has no zero counter. */
+class TbfAtRate : public ::testing::TestWithParam<double>
+{
+};
+INSTANTIATE_TEST_SUITE_P(Rates, TbfAtRate, ::testing::Values(0.1, 0.01, 0.001),
+						 [](const auto &rate) { return "1in" + std::to_string(std::lround(1 / rate.param)); });
+
+TEST_P(TbfAtRate, KeepsTheRateItWasAskedFor)
+{
+	double rate = GetParam();
+	Random random(131);
+	std::vector<uint64_t> numbers = {1, 2, 3, 5, 8, 13, 30, 60, 100, 250, 700, 1000, 3000, 20000, 100000};
+	/* and the most that each size is planned for */
+	for (uint64_t items = 1; items < 2000; items++)
+	{
+		sb_tbf larger = planned(items + 1, rate);
+		sb_tbf smaller = planned(items, rate);
+		if (sb_tbf_cells(&larger) != sb_tbf_cells(&smaller))
+			numbers.push_back(items);
+	}
+	for (uint64_t items : numbers)
+	{
+		sb_tbf tbf = planned(items, rate);
+		auto rounds = static_cast<int>(std::max<uint64_t>(4, 20000 / items));
+		auto probes = static_cast<int>(std::max(2000.0, 1000 / rate / rounds));
+		double sum = 0;
+		double squares = 0;
+		std::vector<bool> touched(sb_tbf_cells(&tbf));
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		for (int round = 0; round < rounds; round++)
+		{
+			touched.assign(touched.size(), false);
+			for (uint64_t i = 0; i < items; i++)
+			{
+				uint64_t hash = random();
+				sb_tbf_positions(&tbf, hash, positions);
+				for (int k = 0; k < tbf.hashes; k++)
+					touched[size_t{sb_tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
+			}
+			int found = 0;
+			for (int i = 0; i < probes; i++)
+			{
+				uint64_t hash = random();
+				size_t block = size_t{sb_tbf_block(&tbf, hash)} * tbf.block_cells;
+				bool all = true;
+				sb_tbf_positions(&tbf, hash, positions);
+				for (int k = 0; k < tbf.hashes; k++)
+					all = all && touched[block + positions[k]];
+				found += all;
+			}
+			double measured = static_cast<double>(found) / probes;
+			sum += measured;
+			squares += measured * measured;
+		}
+		double mean = sum / rounds;
+		double sigma = std::sqrt(std::max(squares / rounds - mean * mean, rate / probes) / rounds);
+		EXPECT_LE(mean, rate + 4 * sigma) << items << " items in " << sb_tbf_cells(&tbf) << " cells";
+	}
+}
+
+TEST(TbfEstimate, CountsDistinctItems)
+{
+	for (uint64_t items : {50u, 1000u, 20000u, 200000u})
+	{
+		sb_tbf tbf = planned(items, 0.01);
+		std::vector<bool> touched(sb_tbf_cells(&tbf));
+		for (uint64_t hash : random_hashes(items, items))
+		{
+			uint16_t positions[SB_TBF_MAX_HASHES];
+			sb_tbf_positions(&tbf, hash, positions);
+			for (int k = 0; k < tbf.hashes; k++)
+				touched[size_t{sb_tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
+		}
+		auto count = static_cast<uint64_t>(std::count(touched.begin(), touched.end(), true));
+		double estimate = sb_tbf_estimate_items(&tbf, count);
+		EXPECT_NEAR(estimate / static_cast<double>(items), 1, 4 / std::sqrt(static_cast<double>(items)) + 0.005) << items;
+	}
+	sb_tbf tbf = planned(1000, 0.01);
+	EXPECT_EQ(sb_tbf_estimate_items(&tbf, 0), 0);
+	EXPECT_GT(sb_tbf_estimate_items(&tbf, sb_tbf_cells(&tbf)), 1000);
+}
+
+/* ------------------------------------------------------------ an item's place */
+
+TEST(TbfPlaces, LieWithinTheBlock)
+{
+	Random random(141);
+	for (int round = 0; round < 100000; round++)
+	{
+		sb_tbf tbf = shape(64u << (random() % 12), static_cast<uint8_t>(between(random, 1, 16)), hour, hour);
+		uint64_t hash = round < 10 ? 0 - static_cast<uint64_t>(round) : random();
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		sb_tbf_positions(&tbf, hash, positions);
+		EXPECT_LT(sb_tbf_block(&tbf, hash), tbf.blocks);
+		for (int k = 0; k < tbf.hashes; k++)
+			EXPECT_LT(positions[k], tbf.block_cells);
+	}
+}
+
+TEST(TbfPlaces, FewerHashesAreTheFirstOfMore)
+{
+	for (uint64_t hash : random_hashes(142, 1000))
+	{
+		sb_tbf tbf = shape(4096, 16, hour, hour);
+		uint16_t most[SB_TBF_MAX_HASHES];
+		sb_tbf_positions(&tbf, hash, most);
+		for (uint8_t hashes = 1; hashes < 16; hashes++)
+		{
+			uint16_t fewer[SB_TBF_MAX_HASHES];
+			tbf.hashes = hashes;
+			sb_tbf_positions(&tbf, hash, fewer);
+			EXPECT_TRUE(std::equal(fewer, fewer + hashes, most));
+		}
+	}
+}
+
+/* The place in half as many cells is half the place: folding rests on it. */
+TEST(TbfPlaces, HalveWithTheCells)
+{
+	for (uint64_t hash : random_hashes(143, 2000))
+		for (uint32_t cells = 1u << 20; cells > 64; cells /= 2)
+		{
+			sb_tbf large = shape(cells, 8, hour, hour);
+			sb_tbf small = shape(cells / 2, 8, hour, hour);
+			uint16_t in_large[SB_TBF_MAX_HASHES];
+			uint16_t in_small[SB_TBF_MAX_HASHES];
+			sb_tbf_positions(&large, hash, in_large);
+			sb_tbf_positions(&small, hash, in_small);
+			bool whole_blocks = cells > SB_TBF_BLOCK;
+			EXPECT_EQ(sb_tbf_block(&small, hash), sb_tbf_block(&large, hash) >> (whole_blocks ? 1 : 0));
+			for (int k = 0; k < 8; k++)
+				EXPECT_EQ(in_small[k], in_large[k] >> (whole_blocks ? 0 : 1));
+		}
+}
+
+TEST(TbfPlaces, AreUniform)
+{
+	sb_tbf tbf = shape(8 * 4096, 16, hour, hour);
+	std::vector<std::vector<int>> seen(16, std::vector<int>(64));
+	std::vector<int> blocks(8);
+	const int items = 200000;
+	for (uint64_t hash : random_hashes(144, items))
+	{
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		sb_tbf_positions(&tbf, hash, positions);
+		blocks[sb_tbf_block(&tbf, hash)]++;
+		for (size_t k = 0; k < 16; k++)
+			seen[k][positions[k] / 64]++;
+	}
+	auto chi_square = [](const std::vector<int> &counts)
+	{
+		double expected = static_cast<double>(items) / static_cast<double>(counts.size());
+		double sum = 0;
+		for (int count : counts)
+			sum += (count - expected) * (count - expected) / expected;
+		return (sum - static_cast<double>(counts.size() - 1)) / std::sqrt(2.0 * static_cast<double>(counts.size() - 1));
+	};
+	EXPECT_LT(chi_square(blocks), 5);
+	for (const auto &counts : seen)
+		EXPECT_LT(chi_square(counts), 5);
+}
+
+/* Two positions of an item agree as often as chance has it, and no oftener. */
+TEST(TbfPlaces, OfAnItemAreIndependent)
+{
+	sb_tbf tbf = shape(64, 16, hour, hour);
+	const int items = 50000;
+	int equal[16][16] = {};
+	for (uint64_t hash : random_hashes(145, items))
+	{
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		sb_tbf_positions(&tbf, hash, positions);
+		for (int a = 0; a < 16; a++)
+			for (int b = 0; b < a; b++)
+				equal[a][b] += positions[a] == positions[b];
+	}
+	double expected = items / 64.0;
+	for (int a = 0; a < 16; a++)
+		for (int b = 0; b < a; b++)
+			EXPECT_NEAR(equal[a][b], expected, 5 * std::sqrt(expected)) << a << " and " << b;
+}
+
+TEST(TbfBlocks, FollowEachOtherToTheEndOfTheValue)
+{
+	for (uint32_t cells : {64u, 128u, 4096u, 8192u, 65536u})
+		for (int bits : {8, 16, 32, 64})
+		{
+			sb_tbf tbf = shape(cells, 4, hour, hour);
+			tbf.cell_bits = static_cast<uint8_t>(bits);
+			size_t next = SB_TBF_HEADER;
+			for (uint32_t block = 0; block < tbf.blocks; block++)
+			{
+				size_t offset;
+				size_t size;
+				sb_tbf_block_range(&tbf, block, &offset, &size);
+				EXPECT_EQ(offset, next);
+				next = offset + size;
+			}
+			EXPECT_EQ(next, sb_tbf_size(&tbf));
+		}
+}
+
+/* --------------------------------------------------------------------- reading */
+
+/* A filter of any cells: the widest needs its width, as the format wants. */
+static Tbf random_filter(Random &random, uint32_t cells, int64_t base = 100)
+{
+	Tbf filter;
+	filter.parameters = shape(cells, static_cast<uint8_t>(between(random, 1, 8)), hour, hour);
+	filter.parameters.flags = SB_TBF_HAS_HITS;
+	filter.parameters.base = base;
+	filter.parameters.newest = base * hour;
+	filter.parameters.slack = random() >> (2 + random() % 62);
+	filter.parameters.total = random() >> (1 + random() % 63);
+	filter.parameters.cell_bits = static_cast<uint8_t>(8 << (random() % 4));
+	if (random() % 2 == 0)
+		filter.parameters.flags |= SB_TBF_FORGOTTEN;
+	filter.cells = Bytes(filter.cell_bytes());
+
+	int bits = filter.parameters.cell_bits;
+	for (size_t i = 0; i < cells; i++)
+	{
+		uint64_t value = (random() >> (64 - bits)) >> (random() % static_cast<uint64_t>(bits + 1)) % 64;
+		if (random() % 4 == 0)
+			value = 0;
+		if (i == 0)
+			value = UINT64_C(1) << (bits - 2);
+		value %= SB_TBF_MAX_CELL;
+		for (size_t byte = 0; byte < static_cast<size_t>(bits / 8); byte++)
+			filter.cells[i * static_cast<size_t>(bits / 8) + byte] = static_cast<unsigned char>(value >> (8 * byte));
+	}
+	return filter;
+}
+
+TEST(TbfCells, AreLittleEndianNumbersOfTheirWidth)
+{
+	Random random(151);
+	for (int round = 0; round < 200; round++)
+	{
+		Tbf filter = random_filter(random, 256);
+		ASSERT_TRUE(readable(filter));
+		size_t width = filter.parameters.cell_bits / 8u;
+		for (size_t i = 0; i < 256; i++)
+		{
+			uint64_t expected = 0;
+			for (size_t byte = width; byte-- > 0;)
+				expected = expected << 8 | filter.cells[i * width + byte];
+			EXPECT_EQ(filter.cell(i), expected);
+		}
+	}
+}
+
+TEST(TbfCells, LeastOfAnItemIsTheLeastOfItsPositions)
+{
+	Random random(152);
+	for (int round = 0; round < 100; round++)
+	{
+		Tbf filter = random_filter(random, 64u << (random() % 8));
+		for (int i = 0; i < 100; i++)
+		{
+			uint64_t hash = random();
+			uint16_t positions[SB_TBF_MAX_HASHES];
+			sb_tbf_positions(&filter.parameters, hash, positions);
+			uint64_t first = uint64_t{sb_tbf_block(&filter.parameters, hash)} * filter.parameters.block_cells;
+			uint64_t least = UINT64_MAX;
+			for (int k = 0; k < filter.parameters.hashes; k++)
+				least = std::min(least, filter.cell(first + positions[k]));
+			EXPECT_EQ(filter.least(hash), least);
+		}
+	}
+}
+
+TEST(TbfCells, AreRefusedWhereNarrowerOnesWouldDo)
+{
+	Tbf filter;
+	filter.parameters = shape(64, 4, hour, hour);
+	filter.parameters.flags = SB_TBF_HAS_HITS;
+	for (int bits : {16, 32, 64})
+	{
+		filter.parameters.cell_bits = static_cast<uint8_t>(bits);
+		filter.cells = Bytes(filter.cell_bytes());
+		auto last = static_cast<size_t>(bits / 8 / 2); /* the lowest byte of the upper half of cell 0 */
+		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+		filter.cells[last] = 1;
+		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_OK);
+		filter.cells[last] = 0;
+		filter.cells[last - 1] = 255;
+		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+	}
+}
+
+TEST(TbfCells, AreRefusedBeyondTheLargest)
+{
+	Tbf filter;
+	filter.parameters = shape(64, 4, hour, hour);
+	filter.parameters.flags = SB_TBF_HAS_HITS;
+	filter.parameters.cell_bits = 64;
+	filter.cells = Bytes(filter.cell_bytes());
+	filter.cells[63 * 8 + 7] = 0x3f;
+	EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_OK);
+	for (unsigned top : {0x40u, 0x80u, 0xffu})
+	{
+		filter.cells[63 * 8 + 7] = static_cast<unsigned char>(top);
+		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+	}
+}
+
+TEST(TbfCells, AreRefusedWithoutHits)
+{
+	Tbf filter;
+	filter.parameters = shape(64, 4, hour, hour);
+	filter.cells = Bytes(64);
+	EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_OK);
+	filter.cells[63] = 1;
+	EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+}
+
+/* --------------------------------------------------------------------- joining */
+
+static sb_difference difference_of(const sb_tbf &a, const sb_tbf &b)
+{
+	sb_tbf out;
+	sb_difference difference{};
+	EXPECT_EQ(sb_tbf_join(&a, &b, &out, &difference), SB_DIFFERENT);
+	EXPECT_NE(difference.parameter, nullptr);
+	return difference;
+}
+
+TEST(TbfJoin, SaysWhichParameterDiffers)
+{
+	sb_tbf a = shape(4096 * 3, 4, 5 * hour, hour);
+	sb_tbf b = a;
+	b.hashes = 5;
+	sb_difference difference = difference_of(a, b);
+	EXPECT_STREQ(difference.parameter, "hashes");
+	EXPECT_EQ(difference.left, 4);
+	EXPECT_EQ(difference.right, 5);
+
+	b = a;
+	b.half_life = 6 * hour;
+	difference = difference_of(a, b);
+	EXPECT_STREQ(difference.parameter, "half_life");
+	EXPECT_EQ(difference.left, static_cast<double>(5 * hour));
+	EXPECT_EQ(difference.right, static_cast<double>(6 * hour));
+
+	b = a;
+	b.epoch = 2 * hour;
+	difference = difference_of(b, a);
+	EXPECT_STREQ(difference.parameter, "epoch");
+	EXPECT_EQ(difference.left, static_cast<double>(2 * hour));
+	EXPECT_EQ(difference.right, static_cast<double>(hour));
+
+	b = a;
+	b.blocks = 4;
+	difference = difference_of(a, b);
+	EXPECT_EQ(difference.left / difference.right, 3.0 / 4);
+}
+
+TEST(TbfJoin, AcceptsEveryPowerOfTwoApart)
+{
+	for (uint32_t small = 64; small <= 1u << 20; small *= 2)
+		for (uint32_t large = small; large <= 1u << 20; large *= 2)
+		{
+			sb_tbf a = shape(small, 4, 5 * hour, hour);
+			sb_tbf b = shape(large, 4, 5 * hour, hour);
+			a.fpr = 0.02;
+			b.expected_items = 77;
+			b.kind = {};
+			for (bool swap : {false, true})
+			{
+				sb_tbf out;
+				sb_difference difference;
+				ASSERT_EQ(sb_tbf_join(swap ? &b : &a, swap ? &a : &b, &out, &difference), SB_OK);
+				EXPECT_EQ(sb_tbf_cells(&out), large);
+				EXPECT_EQ(out.widened, __builtin_ctz(large / small));
+				EXPECT_EQ(out.fpr, 0.02);
+				EXPECT_EQ(out.expected_items, 77u);
+				EXPECT_EQ(out.kind.code, SB_KIND_INTEGER);
+			}
+		}
+}
+
+TEST(TbfJoin, GivesTheHeaderOfAnEmptyFilter)
+{
+	sb_tbf a = shape(256, 4, 5 * hour, hour);
+	a.flags = SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN;
+	a.base = 12;
+	a.newest = 60 * hour;
+	a.slack = 5;
+	a.total = 7;
+	a.cell_bits = 32;
+	sb_tbf b = shape(128, 4, 5 * hour, hour);
+	for (bool swap : {false, true})
+	{
+		sb_tbf out;
+		sb_difference difference;
+		ASSERT_EQ(sb_tbf_join(swap ? &b : &a, swap ? &a : &b, &out, &difference), SB_OK);
+		EXPECT_EQ(out.flags, 0);
+		EXPECT_TRUE(readable(Tbf{out, Bytes(sb_tbf_size(&out) - SB_TBF_HEADER)}));
+	}
+}
+
+TEST(TbfJoin, AcceptsDecayingWithDecayingOnly)
+{
+	sb_tbf a = shape(4096, 4, hour, hour);
+	sb_tbf b = shape(4096, 4, 0, 0);
+	EXPECT_STREQ(difference_of(a, b).parameter, "half_life");
+	EXPECT_STREQ(difference_of(b, a).parameter, "half_life");
+}
+
+/* ----------------------------------------------------------------------- decay */
+
+static uint64_t faded_units(uint64_t units, int64_t half_lives)
+{
+	if (half_lives == 0)
+		return units;
+	if (half_lives > 63 || units <= UINT64_C(1) << (half_lives - 1))
+		return 0;
+	return ((units - 1) >> half_lives) + 1;
+}
+
+static uint64_t rounded_up(uint64_t value, int64_t half_lives)
+{
+	if (value == 0)
+		return 0;
+	return half_lives > 63 ? 1 : ((value - 1) >> half_lives) + 1;
+}
+
+TEST(TbfDecay, IsTheRuleForEachCell)
+{
+	Random random(161);
+	for (int round = 0; round < 500; round++)
+	{
+		Tbf filter = random_filter(random, 128);
+		int64_t half_lives = between(random, 0, random() % 2 ? 6 : 70);
+		Tbf later = filter.decayed((100 + half_lives) * hour + 5);
+		EXPECT_EQ(later.parameters.base, 100 + half_lives);
+		bool forgotten = (filter.parameters.flags & SB_TBF_FORGOTTEN) != 0;
+		for (uint64_t i = 0; i < 128; i++)
+		{
+			uint64_t expected = faded_units(filter.cell(i), half_lives);
+			EXPECT_EQ(later.cell(i), expected) << filter.cell(i) << " after " << half_lives;
+			forgotten |= filter.cell(i) != 0 && expected == 0;
+		}
+		EXPECT_EQ((later.parameters.flags & SB_TBF_FORGOTTEN) != 0, forgotten);
+		EXPECT_EQ(later.parameters.slack, rounded_up(filter.parameters.slack, half_lives));
+		EXPECT_EQ(later.parameters.total, rounded_up(filter.parameters.total, half_lives));
+		EXPECT_EQ(later.parameters.newest, filter.parameters.newest);
+		EXPECT_TRUE(readable(later));
+	}
+}
+
+TEST(TbfDecay, InStepsEqualsAtOnce)
+{
+	Random random(162);
+	for (int round = 0; round < 300; round++)
+	{
+		Tbf filter = random_filter(random, 128);
+		Tbf steps = filter;
+		int64_t at = 100 * hour;
+		for (int64_t n = between(random, 1, 6); n > 0; n--)
+		{
+			at += between(random, 0, 12 * hour);
+			steps = steps.decayed(at);
+		}
+		EXPECT_TRUE(same_bytes(steps.value(), filter.decayed(at).value()));
+	}
+}
+
+TEST(TbfDecay, IsIdempotent)
+{
+	Random random(163);
+	for (int round = 0; round < 200; round++)
+	{
+		Tbf filter = random_filter(random, 128);
+		int64_t at = between(random, 100 * hour, 180 * hour);
+		Tbf once = filter.decayed(at);
+		EXPECT_TRUE(same_bytes(once.decayed(at).value(), once.value()));
+	}
+}
+
+TEST(TbfDecay, ToTheSameHalfLifeOrToThePastChangesNothing)
+{
+	Random random(164);
+	for (int round = 0; round < 200; round++)
+	{
+		Tbf filter = random_filter(random, 128);
+		for (int64_t at : {100 * hour, 101 * hour - 1, 99 * hour, INT64_C(0), -100 * hour, -SB_TBF_MAX_TIME})
+			EXPECT_TRUE(same_bytes(filter.decayed(at).value(), filter.value())) << at;
+	}
+}
+
+TEST(TbfDecay, OverALongTimeGoesToZeroAndGivesBackItsSpace)
+{
+	Random random(165);
+	for (int round = 0; round < 200; round++)
+	{
+		Tbf filter = random_filter(random, 128);
+		Tbf later = filter.decayed(SB_TBF_MAX_TIME);
+		for (uint64_t i = 0; i < 128; i++)
+			EXPECT_EQ(later.cell(i), 0u);
+		EXPECT_EQ(later.parameters.cell_bits, 8);
+		EXPECT_NE(later.parameters.flags & SB_TBF_FORGOTTEN, 0);
+		EXPECT_LE(later.parameters.total, 1u);
+		EXPECT_LE(later.parameters.slack, 1u);
+		EXPECT_TRUE(readable(later));
+	}
+}
+
+TEST(TbfDecay, AcrossTheWholeRangeOfTimeSurvives)
+{
+	for (int64_t half_life : {INT64_C(1), INT64_C(7), SB_TBF_MAX_TIME})
+	{
+		Tbf filter;
+		filter.parameters = shape(64, 2, half_life, 1);
+		filter.parameters.flags = SB_TBF_HAS_HITS;
+		filter.parameters.newest = -SB_TBF_MAX_TIME;
+		filter.parameters.base = floor_quotient(filter.parameters.newest, half_life);
+		filter.cells = Bytes(64);
+		filter.cells[0] = 200;
+		ASSERT_TRUE(readable(filter));
+		Tbf later = filter.decayed(SB_TBF_MAX_TIME);
+		EXPECT_EQ(later.parameters.base, floor_quotient(SB_TBF_MAX_TIME, half_life));
+		EXPECT_TRUE(readable(later));
+	}
+}
+
+TEST(TbfDecay, LeavesUndecayedAndEmptyFiltersAlone)
+{
+	Tbf undecayed;
+	undecayed.parameters = shape(64, 4, 0, 0);
+	undecayed.parameters.flags = SB_TBF_HAS_HITS;
+	undecayed.cells = Bytes(64);
+	undecayed.cells[3] = 200;
+	EXPECT_TRUE(same_bytes(undecayed.decayed(SB_TBF_MAX_TIME).value(), undecayed.value()));
+
+	Tbf empty;
+	empty.parameters = shape(64, 4, hour, hour);
+	empty.cells = Bytes(64);
+	EXPECT_TRUE(same_bytes(empty.decayed(SB_TBF_MAX_TIME).value(), empty.value()));
+}
+
+TEST(TbfDecay, NeverMakesACountSmallerThanItsTruth)
+{
+	/* a filter whose cells are exactly true at its base: the count after decay is at least the faded cell */
+	Random random(166);
+	for (int round = 0; round < 300; round++)
+	{
+		Tbf filter = random_filter(random, 128);
+		filter.parameters.slack = 0;
+		filter.parameters.flags = SB_TBF_HAS_HITS;
+		Tbf later = filter;
+		int64_t at = 100 * hour;
+		for (int64_t n = between(random, 1, 5); n > 0; n--)
+			later = later.decayed(at += between(random, 0, 12) * hour);
+		for (uint64_t i = 0; i < 128; i++)
+		{
+			double exact = std::ldexp(static_cast<double>(filter.cell(i)), -4 - static_cast<int>(at / hour - 100));
+			EXPECT_GE(sb_tbf_count(&later.parameters, later.cell(i), at), exact * (1 - 0x1p-52));
+		}
+	}
+}
