@@ -20,11 +20,18 @@ copy_source() {
 # make_extension [ARGUMENT...]: make in the copy, with the PostgreSQL that was found.
 make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" "$@"; }
 
+# use_cluster: $bin, PGHOST, PGPORT and PGUSER lead to the cluster in $work, and to nothing else.
+use_cluster() {
+	bin=$work/root$("$PG_CONFIG" --bindir)
+	# A directory of its own for the socket: any port is free in it.
+	export PGHOST=$work PGPORT=5432 PGUSER=postgres
+}
+
 # install_extension [ARGUMENT...]: makes the private copy of PostgreSQL and installs the built extension in it.
 install_extension() {
 	local programs libraries shared
 	programs=$("$PG_CONFIG" --bindir) libraries=$("$PG_CONFIG" --pkglibdir) shared=$("$PG_CONFIG" --sharedir)
-	bin=$work/root$programs
+	use_cluster
 	# A streambloom that is installed in the system is not the one to be shown or tested.
 	as_server mkdir -p "$bin" "$work/root$libraries" "$work/root$shared" \
 		&& as_server cp -Rs "$programs/." "$bin" \
@@ -35,7 +42,7 @@ install_extension() {
 		&& run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
 }
 
-# start_cluster: initdb and start; then PGHOST, PGPORT and PGUSER lead to it, and to nothing else.
+# start_cluster: initdb and start.
 start_cluster() {
 	run_logged "$work/initdb.log" as_server "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync || return
 	# fsync off: it lives for minutes. mmap: the /dev/shm of a container is often too small for parallel queries.
@@ -62,8 +69,6 @@ start_cluster() {
 		if [[ -e $work/server.log ]]; then tail -n 20 "$work/server.log" >&2; fi
 		return 1
 	}
-	# A directory of its own for the socket: any port is free in it.
-	export PGHOST=$work PGPORT=5432 PGUSER=postgres
 	if [[ $(run_psql postgres -Atc "SELECT setting FROM pg_config WHERE name = 'PKGLIBDIR'") != "$work"/* ]]; then
 		printf 'This PostgreSQL cannot be run from a copy: it does not find its files from where its programs lie.\n' >&2
 		return 1

@@ -44,10 +44,12 @@ as_server() {
 # ------------------------------------------------------- working directory
 
 # make_work: sets $work to a new directory that as_server can write and that goes away when the script ends, with the
-# server that runs in it. $TMPDIR says where, unless a socket's name there would be too long.
+# server that runs in it. $TMPDIR says where, unless it is too long for the name of a socket or has spaces, which make
+# does not take.
 make_work() {
-	local parent=${TMPDIR:-/tmp}
-	((${#parent} <= 70)) || parent=/tmp
+	local parent
+	parent=$(realpath -- "${TMPDIR:-/tmp}")
+	[[ ${#parent} -le 70 && $parent != *[[:space:]]* ]] || parent=/tmp
 	# The package of the server makes its user: it may be there only now.
 	if ((EUID == 0)) && id postgres >/dev/null 2>&1; then server_user=postgres; fi
 	work=$(mktemp -d "$parent/streambloom.XXXXXX")

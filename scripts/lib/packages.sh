@@ -49,32 +49,29 @@ want_postgresql() {
 		# Headers or a server alone: the other half of the same version. Neither: the distribution's default version.
 		major=$(cut -d/ -f5 <<<"${PG_CONFIG:-$(newest /usr/lib/postgresql/*/bin/postgres)}")
 		if [[ -z $major ]]; then major=$(default_major); fi
+		if [[ -z $major ]]; then
+			missing+=(postgresql postgresql-server-dev-all)
+			return
+		fi
 		want "postgresql-$major" test -x "/usr/lib/postgresql/$major/bin/postgres"
 		want "postgresql-server-dev-$major" test -x "/usr/lib/postgresql/$major/bin/pg_config"
 	fi
-	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major: install a newer one (see apt.postgresql.org) and set PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
+	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major: install a newer one and set PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
 }
 
-# The version that the package postgresql depends on.
+# The version that the package postgresql depends on; nothing if apt-get cannot tell.
 default_major() {
-	local major
-	command -v apt-get >/dev/null || die "found no PostgreSQL and no apt-get: install PostgreSQL $oldest_postgresql or later with its server headers and set PG_CONFIG"
-	known_packages postgresql || update_packages
-	major=$(apt-cache show postgresql 2>/dev/null | sed -n 's/^Depends:.*\<postgresql-\([0-9]\{1,\}\)\>.*/\1/p' | head -n 1)
-	[[ -n $major ]] || die "apt-get knows no package postgresql: install PostgreSQL $oldest_postgresql or later with its server headers and set PG_CONFIG"
-	printf '%s\n' "$major"
+	command -v apt-get >/dev/null || return 0
+	if can_install && ! known_packages postgresql; then update_packages; fi
+	(apt-cache show postgresql 2>/dev/null || true) | sed -n 's/^Depends:.*\<postgresql-\([0-9]\{1,\}\)\>.*/\1/p' | head -n 1
 }
 
 # ----------------------------------------------------------------- apt-get
 
+can_install() { ((EUID == 0)) || command -v sudo >/dev/null; }
+
 as_root() {
-	if ((EUID == 0)); then
-		"$@"
-	elif command -v sudo >/dev/null; then
-		sudo "$@"
-	else
-		die "not root, and there is no sudo. As root: apt-get install ${missing[*]:-postgresql}"
-	fi
+	if ((EUID == 0)); then "$@"; else sudo "$@"; fi
 }
 
 apt_get() { as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -qq -y -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confold "$@"; }
@@ -111,7 +108,8 @@ prepare_packages() {
 	local wants
 	for wants in "$@"; do "$wants"; done
 	if ((${#missing[@]} > 0)); then
-		command -v apt-get >/dev/null || die "there is no apt-get here; please install what Debian calls: ${missing[*]}"
+		command -v apt-get >/dev/null || die "there is no apt-get here. Please install what Debian calls: ${missing[*]}"
+		can_install || die "this is not root, and there is no sudo. Please install as root: apt-get install ${missing[*]}"
 		install_packages "${missing[@]}"
 	fi
 	find_postgresql

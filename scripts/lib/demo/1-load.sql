@@ -11,6 +11,8 @@ CREATE FUNCTION demo.verdict(ok boolean, what text) RETURNS text LANGUAGE sql
 	RETURN CASE WHEN ok THEN '[ok]   ' ELSE '[FAIL] ' END || what;
 CREATE FUNCTION demo.number(numeric) RETURNS text LANGUAGE sql
 	RETURN to_char($1, 'FM999,999,999,999,990');
+CREATE FUNCTION demo.in_column(numeric) RETURNS text LANGUAGE sql
+	RETURN to_char($1, '99,999,999,990');
 
 -- A line: host ident user [time] "request" status bytes "referrer" "agent"; the last two may be missing. One regexp says
 -- whether it is one. The fields are then taken apart at the quotes, which is faster by far than nine groups of a regexp;

@@ -15,11 +15,12 @@ SELECT url, sum(n) AS hits,
 	sum(n * 2::float8 ^ ((e - floor(extract(epoch FROM :'now'::timestamptz - '2000-01-01 00:00+00') / extract(epoch FROM length)))::float8 / 96)) AS exact
 FROM hits, epoch GROUP BY url;
 
-\echo '"Now" is the time of the newest hit,' :now '(the log is old).'
+\echo '"Now" is the time of the newest hit:' :now
 \echo
 
 \set ECHO queries
-SELECT CASE WHEN length(url) > 56 THEN left(url, 55) || '…' ELSE url END AS page, hits,
+SELECT CASE WHEN length(url) > 56 THEN left(url, 55) || '…' ELSE url END AS page,
+       hits, rank() OVER (ORDER BY hits DESC) AS "rank by hits",
        round(exact::numeric, 2) AS "exact, decayed",
        round(tbf_count(heat, url, :'now')::numeric, 2) AS tbf_count
 FROM demo.page, page_heat ORDER BY exact DESC, url LIMIT 10;
@@ -34,7 +35,7 @@ SELECT demo.number(count(*)) AS pages, to_char(max(counted - exact), 'FM999990.0
 FROM (SELECT hits, exact, tbf_count(heat, url, :'now') AS counted FROM demo.page, page_heat) p,
 	(SELECT unit FROM page_heat, tbf_info(heat)) i
 \gset
-\echo 'hits: all that the log holds; the other two: what is left of them, faded.'
+\echo 'hits: all that the log holds. The last two columns: what is left of them, each halved for every 7 days of its age.'
 \echo 'Of' :pages 'pages' :good 'are right to the rounding (a thousandth and' :unit 'hits); the others share their counters'
 \echo 'with other pages and count too much, never too little. The largest overcount of any page:' :worst 'hits.'
 \echo

@@ -36,7 +36,7 @@ FROM chunk_summary c,
      LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.host = $1 OFFSET 0) l
 WHERE c.hosts @> $1
 GROUP BY 1 ORDER BY 1;
-
+\echo
 EXECUTE days_of_host(:'host');
 \set ECHO none
 

@@ -14,8 +14,8 @@ WITH thing AS (
 	UNION ALL SELECT 7, 'table of exact hits of all pages, no index', pg_table_size('demo.page')
 	UNION ALL SELECT 8, 'tbf of all pages', sum(pg_column_size(heat)) FROM page_heat
 )
-SELECT what, coalesce(demo.number(bytes), 'cannot be made: a URL is too long') AS bytes,
-	to_char(100 * bytes / first_value(bytes) OVER (ORDER BY n), 'FM990.00') || ' %' AS "of the table"
+SELECT what, coalesce(demo.in_column(bytes), 'cannot be made: a URL is too long') AS bytes,
+	to_char(100 * bytes / first_value(bytes) OVER (ORDER BY n), '990.00') || ' %' AS "of the table"
 FROM thing ORDER BY n;
 
 SELECT round((SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree('access_log_host')) / sum(pg_column_size(hosts))) AS times FROM chunk_summary \gset

@@ -6,16 +6,18 @@ CREATE TABLE demo.faded AS
 SELECT weeks, tbf_decay(heat, :'now'::timestamptz + weeks * interval '1 week') AS heat
 FROM page_heat, unnest(ARRAY[0, 4, 8, 16]) AS weeks;
 
-\echo 'tbf_decay(heat, at) drops what has faded below half a unit and gives its space back. pg_cron would run it every night:'
+\echo 'tbf_decay drops what has faded below half a unit and gives its space back. A nightly job would run:'
 \echo
 \echo '  UPDATE page_heat SET heat = tbf_decay(heat);'
 \echo
+\echo 'The filter, decayed to later times with no new hits:'
+\echo
 SELECT CASE weeks WHEN 0 THEN 'now' ELSE format('in %s weeks', weeks) END AS "read",
-	demo.number(pg_column_size(heat)) AS bytes,
-	demo.number(round((fill * cells)::numeric)) AS "counters in use",
-	to_char(100 * fill, 'FM990.00') || ' %' AS fill,
-	demo.number(greatest(cardinality, 0)::numeric) AS "pages, estimated",
-	to_char(slack, 'FM990.09999') AS slack
+	demo.in_column(pg_column_size(heat)) AS bytes,
+	demo.in_column(round((fill * cells)::numeric)) AS "counters in use",
+	to_char(100 * fill, '990.00') || ' %' AS fill,
+	demo.in_column(greatest(cardinality, 0)::numeric) AS "pages, estimated",
+	to_char(slack, '990.99999') AS slack
 FROM demo.faded, tbf_info(heat) ORDER BY weeks;
 
 \echo 'slack: what decay has forgotten at most, in hits; every count includes it, so that none becomes too small.'
