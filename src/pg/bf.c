@@ -38,13 +38,6 @@ bf_make(const sb_bf *header, unsigned char **lines)
 }
 
 void
-bf_check_fpr(double fpr)
-{
-	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
-		refuse_fpr(fpr);
-}
-
-void
 bf_plan(int64 items, double fpr, bool power, sb_bf *out)
 {
 	static double known_fpr = 0;	/* the rate that was asked last in this session */
@@ -53,7 +46,7 @@ bf_plan(int64 items, double fpr, bool power, sb_bf *out)
 
 	if (items < 1)
 		refuse_expected_items(items);
-	bf_check_fpr(fpr);
+	check_fpr(fpr);
 	if (fpr != known_fpr)
 	{
 		known_load = sb_bf_best_load(fpr, &known_hashes);
@@ -380,7 +373,7 @@ bf_fold(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	fpr = PG_ARGISNULL(1) ? bf.header.fpr : PG_GETARG_FLOAT8(1);
-	bf_check_fpr(fpr);
+	check_fpr(fpr);
 
 	folded = bf.header;
 	bytes = (size_t) bf.header.lines * SB_BF_LINE;

@@ -27,9 +27,6 @@ extern Datum bf_make(const sb_bf *header, unsigned char **lines);
  */
 extern void bf_plan(int64 items, double fpr, bool power, sb_bf *out);
 
-/* Raises an error if the rate is out of range. */
-extern void bf_check_fpr(double fpr);
-
 /* The parameters of a and b combined, or an error that says what differs. */
 extern void bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out);
 

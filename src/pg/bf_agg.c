@@ -158,16 +158,6 @@ settle(BfState *state)
 		add_now(state, state->pending[i]);
 }
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
-
 /* -------------------------------------------------------------------- bf_agg */
 
 /* bf_agg_add(internal, "any" [, expected_items bigint [, fpr float8]]) */
@@ -188,7 +178,7 @@ bf_agg_add(PG_FUNCTION_ARGS)
 
 		if (PG_ARGISNULL(1))
 		{
-			bf_check_fpr(fpr);
+			check_fpr(fpr);
 			if (!self_sized && PG_GETARG_INT64(2) < 1)
 				refuse_expected_items(PG_GETARG_INT64(2));
 			PG_RETURN_NULL();

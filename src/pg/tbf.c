@@ -57,8 +57,7 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_t
 
 	if (items < 1)
 		refuse_expected_items(items);
-	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
-		refuse_fpr(fpr);
+	check_fpr(fpr);
 	if (fpr != known_fpr)
 	{
 		known_load = sb_tbf_best_load(fpr, &known_hashes);

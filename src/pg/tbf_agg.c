@@ -19,16 +19,6 @@ typedef struct TbfAggState
 	uint64_t	hit_of_one;
 } TbfAggState;
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
-	return context;
-}
-
 static TbfAggState *
 make_state(MemoryContext context, TbfSums *sums)
 {

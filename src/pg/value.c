@@ -61,14 +61,15 @@ value_refuse(const char *type, sb_status status)
 }
 
 void
-refuse_fpr(double fpr)
+check_fpr(double fpr)
 {
+	if (fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR)
+		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("false-positive rate %g is out of range", fpr),
 			 errdetail("It must lie between %g and %g.", SB_BF_MIN_FPR, SB_BF_MAX_FPR),
 			 errhint("The rate is a fraction: 0.01 means one in a hundred.")));
-	pg_unreachable();
 }
 
 void
@@ -191,6 +192,18 @@ value_equal(FunctionCallInfo fcinfo)
 	left = value_open(PG_GETARG_DATUM(0), &left_size);
 	right = value_open(PG_GETARG_DATUM(1), &right_size);
 	return left_size == right_size && memcmp(left, right, left_size) == 0;
+}
+
+/* ----------------------------------------------------------------- aggregates */
+
+MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	return context;
 }
 
 /* --------------------------------------------------------------------- sketch */

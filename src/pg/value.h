@@ -42,12 +42,15 @@ extern const void *value_slice(Datum value, size_t offset, size_t size);
 extern size_t value_size(Datum value);
 
 /* Errors for parameters: ERRCODE_INVALID_PARAMETER_VALUE with the value, the range and a hint. */
-extern SB_NORETURN void refuse_fpr(double fpr);
+extern void check_fpr(double fpr);	/* returns if it is in range */
 extern SB_NORETURN void refuse_expected_items(int64 items);
 extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 
 /* Raises the error of two filters that cannot be combined; `action` completes "cannot ... ". */
 extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
+
+/* The memory context of an aggregate's state; an error outside an aggregate. */
+extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
 /* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
 extern char *sketch_bars(const double *values, int count);
