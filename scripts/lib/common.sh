@@ -17,8 +17,9 @@ help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 
 # The folder of real data files: what STREAMBLOOM_DATA says, else ../shared/data beside the repository; empty if there is none.
 if [[ -z ${STREAMBLOOM_DATA:-} && -d $repository/../shared/data ]]; then
-	STREAMBLOOM_DATA=$(cd "$repository/../shared/data" && pwd)
+	STREAMBLOOM_DATA=$repository/../shared/data
 fi
+if [[ -d ${STREAMBLOOM_DATA:-} ]]; then STREAMBLOOM_DATA=$(realpath "$STREAMBLOOM_DATA"); fi
 export STREAMBLOOM_DATA=${STREAMBLOOM_DATA:-}
 
 # ------------------------------------------------------------------- users

@@ -21,4 +21,5 @@ FROM thing ORDER BY n;
 SELECT round((SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree('access_log_host')) / sum(pg_column_size(hosts))) AS times FROM chunk_summary \gset
 \echo 'Indexes lead to the rows. The filters say which days to look at, in 1 /' :times 'of the bytes of the index on host,'
 \echo 'and what is hot, for which an index does not help.'
-DROP INDEX access_log_host, access_log_url;
+DROP INDEX access_log_host;
+DROP INDEX IF EXISTS access_log_url;

@@ -1,0 +1,184 @@
+# A look-up in a stored filter of megabytes reads its header and the slices that hold the item's cells, not the whole
+# value; and it answers what the same filter answers in memory, also where the column is compressed.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use JSON::PP;
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $db = StreambloomTap->new('005');
+
+# 300 thousand items in filters that are made for millions: 10 MB and several.
+$db->sql(<<'SQL');
+CREATE TABLE stored (name text PRIMARY KEY, b bf, t tbf);
+INSERT INTO stored SELECT 'integers', bf_agg(i, 8400000, 0.01), tbf_agg(i, '2024-05-01 UTC', 1, '7 days', 600000, 0.01)
+	FROM generate_series(1, 300000) i;
+INSERT INTO stored SELECT 'texts', bf_agg('item ' || i, 8400000, 0.01),
+	tbf_agg('item ' || i, '2024-05-01 UTC', 1 + 300 * (i % 100 = 0)::int, '7 days', 600000, 0.01) FROM generate_series(1, 300000) i;
+-- counters of eight bytes, so that a block of 4,096 is as wide as it gets
+INSERT INTO stored SELECT 'wide', NULL, tbf_agg(i, '2024-05-01 UTC', 1e9, '7 days', 100000, 0.01) FROM generate_series(1, 30000) i;
+VACUUM ANALYZE stored;
+SQL
+
+# Pages that a query touches, after it ran twice so that the catalogue's pages do not count.
+sub pages
+{
+	my ($query) = @_;
+	my $explain = "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, FORMAT JSON) $query;\n";
+	my @plans = split /^\]\n?\K/m, $db->sql("SET max_parallel_workers_per_gather = 0; SET enable_indexscan = off; $explain$explain$explain");
+	my $plan = decode_json($plans[2])->[0]{Plan};
+
+	return $plan->{'Shared Hit Blocks'} + $plan->{'Shared Read Blocks'};
+}
+
+sub of { return "FROM stored WHERE name = '$_[0]'"; }
+
+subtest 'the stored filters are as large as the test means them to be' => sub {
+	foreach (['integers', 'b', 10_000_000, 12_000_000], ['texts', 'b', 10_000_000, 12_000_000], ['integers', 't', 4_000_000, 10_000_000],
+		['texts', 't', 8_000_000, 20_000_000], ['wide', 't', 4_000_000, 12_000_000])
+	{
+		my ($name, $column, $least, $most) = @$_;
+		my $type = $column eq 'b' ? 'bf' : 'tbf';
+		my ($bytes, $compression, $storage) = split /\|/, $db->sql("SELECT (${type}_info($column)).bytes, " .
+				"pg_column_compression($column), attstorage " . of($name) =~ s/FROM stored/FROM pg_attribute a, stored/r .
+				" AND attrelid = 'stored'::regclass AND attname = '$column'");
+		cmp_ok($bytes, '>=', $least, "$name.$column: at least $least bytes");
+		cmp_ok($bytes, '<=', $most, "$name.$column: at most $most bytes");
+		is("$compression$storage", 'e', "$name.$column: stored as it is");
+		diag("$name.$column: $bytes bytes, in cells of " . $db->sql("SELECT (tbf_info(t)).cell_bits " . of($name)) . ' bits') if $column eq 't';
+	}
+};
+
+subtest 'pages that a look-up touches' => sub {
+	my $whole_bf = pages('SELECT bf_cardinality(b) ' . of('integers'));
+	my $whole_tbf = pages('SELECT tbf_sketch(t) ' . of('integers'));
+	cmp_ok($whole_bf, '>', 1000, 'a bf read as a whole takes thousands');
+	cmp_ok($whole_tbf, '>', 500, 'so does a tbf');
+
+	my %item = (integers => 4242, texts => "'item 4242'", wide => 4242);
+	my $most = {bf => 0, tbf => 0};
+	foreach my $name (sort keys %item)
+	{
+		foreach my $item ($item{$name}, $name eq 'texts' ? "'absent'" : -1)
+		{
+			my $all = [
+				$name eq 'wide' ? () : (['bf', "b \@> $item"], ['bf', "$item <\@ b"], ['bf', "bf_contains(b, $item)"]),
+				['tbf', "t \@> $item"], ['tbf', "$item <\@ t"], ['tbf', "tbf_contains(t, $item)"],
+				['tbf', "tbf_count(t, $item, '2024-06-01 UTC')"], ['tbf', "t -> $item"], ['tbf', "tbf_rate(t, $item, '2024-06-01 UTC')"]];
+			foreach (@$all)
+			{
+				my ($type, $expression) = @$_;
+				my $limit = $type eq 'bf' ? 20 : 40;
+				my $pages = pages("SELECT $expression " . of($name));
+				cmp_ok($pages, '<=', $limit, "$name: $expression touches at most $limit pages");
+				$most->{$type} = $pages if $pages > $most->{$type};
+			}
+		}
+	}
+	diag("pages touched: bf $most->{bf} of $whole_bf, tbf at most $most->{tbf} of $whole_tbf");
+
+	cmp_ok(pages("SELECT 1 FROM stored WHERE b \@> 4242 AND name = 'integers'"), '<=', 20, 'in a WHERE clause');
+	cmp_ok(pages("SELECT b \@> i FROM stored, generate_series(1, 10) i WHERE name = 'integers'"), '<=', 10 * 20,
+		'ten look-ups touch ten times that');
+};
+
+# The same answers as from a filter in memory: a PL/pgSQL variable that went through bytea.
+$db->sql(<<'SQL');
+CREATE FUNCTION differences(which text, step int) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	memory_b bf := (SELECT bf(bytea(b)) FROM stored WHERE name = which);
+	memory_t tbf := (SELECT tbf(bytea(t)) FROM stored WHERE name = which);
+	query text := 'SELECT count(*) FROM stored, (SELECT %s AS item FROM generate_series(1, 600000, $2) i) x WHERE name = $1 AND ' ||
+		'((b @> item) <> ($3 @> item) OR (t @> item) <> ($4 @> item) OR ' ||
+		'tbf_count(t, item, ''2024-06-01 UTC'') <> tbf_count($4, item, ''2024-06-01 UTC''))';
+	wrong bigint;
+BEGIN
+	EXECUTE format(query, CASE which WHEN 'texts' THEN '''item '' || i' ELSE 'i' END) INTO wrong USING which, step, memory_b, memory_t;
+	RETURN wrong;
+END $$;
+CREATE FUNCTION missed(which text, step int) RETURNS bigint LANGUAGE sql AS $$
+	SELECT CASE which WHEN 'texts' THEN
+		(SELECT count(*) FROM stored, generate_series(1, 300000, step) i
+			WHERE name = which AND (NOT b @> ('item ' || i) OR tbf_count(t, 'item ' || i, '2024-05-01 UTC') < 1))
+	ELSE
+		(SELECT count(*) FROM stored, generate_series(1, CASE which WHEN 'wide' THEN 30000 ELSE 300000 END, step) i
+			WHERE name = which AND (NOT b @> i OR tbf_count(t, i, '2024-05-01 UTC') < 1)) END
+$$;
+SQL
+
+sub answers_are_right
+{
+	my ($how, $step) = @_; # a look-up in a compressed value unpacks all that lies before it
+	foreach my $name ('integers', 'texts', 'wide')
+	{
+		is($db->sql("SELECT differences('$name', $step)"), 0, "$how, $name: the same answers as in memory");
+		is($db->sql("SELECT missed('$name', $step / 2)"), 0, "$how, $name: none missed");
+	}
+}
+
+subtest 'stored filters answer as filters in memory' => sub {
+	answers_are_right('external', 149);
+};
+
+my @methods = ('pglz');
+push @methods, 'lz4' if $db->sqlstate("SET default_toast_compression = 'lz4'") eq '00000';
+foreach my $method (@methods)
+{
+	subtest "a column that is compressed with $method" => sub {
+		$db->sql(<<"SQL");
+CREATE TABLE packed (LIKE stored);
+ALTER TABLE packed ALTER b SET STORAGE EXTENDED, ALTER t SET STORAGE EXTENDED;
+ALTER TABLE packed ALTER b SET COMPRESSION $method, ALTER t SET COMPRESSION $method;
+INSERT INTO packed SELECT name, b || 0, tbf_add(t, 0, '2024-05-01 UTC') FROM stored WHERE name <> 'texts';
+INSERT INTO packed SELECT name, b || 'item 0', tbf_add(t, 'item 0', '2024-05-01 UTC') FROM stored WHERE name = 'texts';
+-- small ones, which are compressed inside the row
+INSERT INTO packed SELECT 'small', bf_agg(i, 3000), tbf_agg(i, '2024-05-01 UTC', 1, '7 days', 300, 0.01) FROM generate_series(1, 20) i;
+ALTER TABLE stored RENAME TO stored_as_is; ALTER TABLE packed RENAME TO stored;
+SQL
+		my $compressed = $db->sql("SELECT string_agg(concat_ws(' ', name, pg_column_compression(b), pg_column_compression(t)), ', ' ORDER BY name) FROM stored");
+		is(() = $compressed =~ /$method/g, 7, "all are compressed: $compressed");
+		is($db->sql("SELECT bool_and(pg_column_size(b) < (bf_info(b)).bytes) FROM stored WHERE name = 'small'"), 't', 'the small one inside the row');
+		answers_are_right($method, 15013);
+		is($db->sql("SELECT count(*) FROM stored, generate_series(1, 20) i WHERE name = 'small' AND (NOT b \@> i OR tbf_count(t, i, '2024-05-01 UTC') < 1)"),
+			0, "$method, small: none missed");
+		is($db->sql("SELECT count(*) FROM stored, generate_series(21, 2020) i WHERE name = 'small' AND b \@> i") < 60 ? 1 : 0, 1,
+			"$method, small: absent ones are seldom found");
+		is($db->sql("SELECT count(*) FROM stored s JOIN stored_as_is a USING (name) WHERE s.name <> 'texts' AND (s.b <> a.b || 0 OR s.t <> tbf_add(a.t, 0, '2024-05-01 UTC'))"),
+			0, 'same values as uncompressed');
+		is($db->sql("SELECT bool_and(bf_cardinality(s.b) >= bf_cardinality(a.b) AND (tbf_info(s.t)).total >= (tbf_info(a.t)).total) " .
+				"FROM stored s JOIN stored_as_is a USING (name) WHERE name <> 'wide'"), 't', 'functions that read it all');
+		$db->sql('DROP TABLE stored; ALTER TABLE stored_as_is RENAME TO stored');
+	};
+}
+
+foreach my $storage ('MAIN', 'PLAIN')
+{
+	subtest "small filters with STORAGE $storage" => sub {
+		$db->sql(<<"SQL");
+CREATE TABLE small (b bf, t tbf);
+ALTER TABLE small ALTER b SET STORAGE $storage, ALTER t SET STORAGE $storage;
+INSERT INTO small SELECT bf_agg(i), tbf_agg(i, '2024-05-01 UTC') FROM generate_series(1, 300) i, generate_series(1, 50) g GROUP BY g;
+SQL
+		is($db->sql("SELECT count(*) FROM small, generate_series(1, 300) i WHERE NOT b \@> i OR NOT t \@> i OR tbf_count(t, i, '2024-05-01 UTC') < 1"),
+			0, 'none missed');
+		$db->sql('DROP TABLE small');
+	};
+}
+
+subtest 'UPDATE, VACUUM FULL, ALTER TABLE keep a stored filter' => sub {
+	my $digest = "SELECT md5(string_agg(concat_ws(',', name, b::text, t::text), ';' ORDER BY name)) FROM stored";
+	my $before = $db->sql($digest);
+	$db->sql('ALTER TABLE stored ADD note text DEFAULT now()::text; UPDATE stored SET note = note || 1; VACUUM FULL stored');
+	is($db->sql($digest), $before, 'the same bytes after it');
+	cmp_ok(pages('SELECT b @> 4242 ' . of('integers')), '<=', 20, 'and still few pages');
+	my $size = $db->sql("SELECT pg_total_relation_size('stored')");
+	$db->sql("UPDATE stored SET t = tbf_decay(t, '2024-05-01 UTC') WHERE name = 'integers'");
+	is($db->sql("SELECT pg_total_relation_size('stored')"), $size, 'an UPDATE to a decay with nothing to do writes no second copy');
+};
+
+done_testing();

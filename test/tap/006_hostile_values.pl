@@ -1,0 +1,442 @@
+# Nothing from outside is trusted: tens of thousands of seeded mutations of valid values come in as text, as bytea and as
+# binary; whatever is accepted is read by every function and operator. Every refusal is an error of class 22 (42804 for
+# kinds that do not agree, 54000 for sizes beyond the limit), and the server stays up.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $db = StreambloomTap->new('006');
+my $rounds = $ENV{STREAMBLOOM_TAP_MUTATIONS} // 24000; # of each type
+my $round = 2000;                                       # mutations a statement
+
+# A crash of a backend empties unlogged tables and keeps the postmaster; a crash of that one changes its start.
+$db->sql('CREATE UNLOGGED TABLE alive AS SELECT 1 AS row');
+my $started = $db->sql('SELECT pg_postmaster_start_time()');
+
+sub server_is_up
+{
+	my ($name) = @_;
+	my ($code, $out, $err) = $db->try('SELECT pg_postmaster_start_time(), (SELECT count(*) FROM alive)');
+	is($out, "$started|1", "$name: the server has not crashed") or BAIL_OUT("the server has crashed: $err");
+}
+
+$db->sql(<<'SQL');
+CREATE TYPE pair AS (number int, name text);
+CREATE TABLE valid (type text, n serial, value bytea);
+INSERT INTO valid (type, value)
+	SELECT 'bf', bytea(f) FROM (
+		SELECT bf_empty(1) UNION ALL SELECT bf_empty(1000, 0.000001) UNION ALL SELECT bf_empty(300, 0.5)
+		UNION ALL SELECT bf_agg(i) FROM generate_series(1, 20) i UNION ALL SELECT bf_agg(i, 500) FROM generate_series(1, 300) i
+		UNION ALL SELECT bf_agg(i::text) FROM generate_series(1, 300) i UNION ALL SELECT bf_agg(i::numeric) FROM generate_series(1, 90) i
+		UNION ALL SELECT bf_agg((i, 'x')::pair, 100, 0.3) FROM generate_series(1, 90) i UNION ALL SELECT bf_agg(md5(i::text)::uuid) FROM generate_series(1, 50) i
+		UNION ALL SELECT bf_agg(i) | bf_agg(i * 64) FILTER (WHERE i < 20) FROM generate_series(1, 400) i) v(f);
+INSERT INTO valid (type, value)
+	SELECT 'tbf', bytea(f) FROM (
+		SELECT tbf_empty(1) UNION ALL SELECT tbf_empty(3, 0.5, NULL) UNION ALL SELECT tbf_empty(600, 0.01)
+		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC') FROM generate_series(1, 9) i
+		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC'::timestamptz + i * interval '5 hours', interval '1 hour') FROM generate_series(1, 30) i
+		UNION ALL SELECT tbf_agg(i, now(), NULL::interval) FROM generate_series(1, 30) i
+		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 1e9, '7 days') FROM generate_series(1, 5) i
+		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 300, '3 days') FROM generate_series(1, 700) i
+		UNION ALL SELECT tbf_agg(i::text, '1800-05-01 UTC', 5, '3 days') FROM generate_series(1, 20) i
+		UNION ALL SELECT tbf_agg((i, 'x')::pair, '2024-05-01 UTC') FROM generate_series(1, 5) i
+		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 1, '1 microsecond', NULL, NULL, '1 microsecond', NULL) FROM generate_series(1, 5) i
+		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 1, '13000000 days', NULL, NULL, '13000000 days', NULL) FROM generate_series(1, 5) i
+		UNION ALL SELECT tbf_decay(tbf_agg(i, '2024-05-01 UTC', i, '7 days'), '2024-06-01 UTC') FROM generate_series(1, 40) i) v(f);
+
+CREATE TABLE outcomes (type text, how text, state text, count bigint, PRIMARY KEY (type, how, state));
+CREATE TABLE problems (type text, what text, state text, message text, value bytea, other bytea);
+
+-- Eight little-endian bytes of a number that stands at some border.
+CREATE FUNCTION odd_number() RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	borders bigint[] := ARRAY[0, 1, -1, 2, 16, 17, 64, 4096, 65535, 65536, 2147483647, 2147483648, 4294967295, 4294967296, 1 << 27,
+		2::numeric ^ 46, 2::numeric ^ 53, 2::numeric ^ 60, 2::numeric ^ 61, 2::numeric ^ 62, 9223372036854775807, -9223372036854775808,
+		-(2::numeric ^ 60), -(2::numeric ^ 61), 8000000, 512000000];
+	number bigint;
+	bytes bytea := '\x0000000000000000';
+BEGIN
+	CASE floor(random() * 4)
+		WHEN 0 THEN number := (random() * 1.8e19 - 9e18)::bigint >> floor(random() * 64)::int;
+		WHEN 1 THEN number := floor(random() * 20)::bigint;
+		WHEN 2 THEN number := 1::bigint << floor(random() * 64)::int;
+		ELSE number := borders[1 + floor(random() * cardinality(borders))::int];
+	END CASE;
+	IF number BETWEEN -9e18 AND 9e18 THEN
+		number := number + floor(random() * 3)::bigint - 1;
+	END IF;
+	FOR i IN 0 .. 7 LOOP
+		bytes := set_byte(bytes, i, ((number >> (8 * i)) & 255)::int);
+	END LOOP;
+	RETURN bytes;
+END $$;
+
+-- Little-endian number of some bytes of a value.
+CREATE FUNCTION field(value bytea, at int, width int) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	number bigint := 0;
+BEGIN
+	FOR i IN REVERSE width - 1 .. 0 LOOP
+		number := number << 8 | get_byte(value, at + i);
+	END LOOP;
+	RETURN number;
+END $$;
+
+-- Another payload of exactly this length: zeros, ones, or a repeated odd number.
+CREATE FUNCTION payload(size int) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	pattern bytea := CASE floor(random() * 4) WHEN 0 THEN '\x00' WHEN 1 THEN '\x01' WHEN 2 THEN '\xff' ELSE odd_number() END;
+BEGIN
+	RETURN substring(decode(repeat(encode(pattern, 'hex'), size / length(pattern) + 1), 'hex') FROM 1 FOR size);
+END $$;
+
+-- A header whose shape is another but agrees with the length: the checks behind that of the length are reached.
+CREATE FUNCTION reshape(kind text, value bytea) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	number int;
+	bits int;
+	cells int;
+BEGIN
+	IF kind = 'bf' THEN
+		number := 1 + floor(random() * random() * 70)::int; -- lines
+		value := overlay(value PLACING int4send(0) FROM 41);
+		value := set_byte(value, 40, number);
+		value := set_byte(value, 44, floor(random() * 18)::int); -- hashes
+		value := set_byte(value, 45, floor(random() * 7)::int); -- widened
+		RETURN substring(value FROM 1 FOR 64) || CASE WHEN random() < 0.5 THEN payload(number * 64) ELSE
+			substring(substring(value FROM 65) || payload(number * 64) FROM 1 FOR number * 64) END;
+	END IF;
+	bits := 8 << floor(random() * 4)::int;
+	cells := 64 << floor(random() * 7)::int;
+	number := CASE WHEN cells = 4096 THEN 1 + floor(random() * 3)::int ELSE 1 END; -- blocks
+	value := overlay(value PLACING '\x00000000000000'::bytea FROM 41);
+	value := set_byte(value, 40, number);
+	value := set_byte(value, 44, cells & 255);
+	value := set_byte(value, 45, cells >> 8);
+	value := set_byte(value, 46, floor(random() * 18)::int);
+	value := set_byte(value, 48, bits);
+	value := set_byte(value, 49, CASE WHEN random() < 0.5 THEN 4 ELSE get_byte(value, 49) END);
+	value := set_byte(value, 50, floor(random() * 7)::int);
+	value := substring(value FROM 1 FOR 128) || payload(cells * number * bits / 8);
+	IF random() < 0.5 THEN
+		-- few large counters and zeros: then the width of the cells is the narrowest
+		value := substring(value FROM 1 FOR 128) || decode(repeat('00', cells * number * bits / 8), 'hex');
+		FOR i IN 1 .. 3 LOOP
+			value := set_byte(value, 128 + floor(random() * cells * number)::int * bits / 8 + bits / 8 - 1, 1 + floor(random() * 63)::int);
+		END LOOP;
+	END IF;
+	RETURN value;
+END $$;
+
+CREATE FUNCTION mutate(kind text, value bytea, other bytea) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	header int := CASE kind WHEN 'bf' THEN 64 ELSE 128 END;
+	at int;
+	width int;
+BEGIN
+	FOR i IN 1 .. 1 + floor(random() * 2.5)::int LOOP
+		IF length(value) <= header THEN
+			RETURN value;
+		END IF;
+		CASE floor(random() * 11)
+			WHEN 0 THEN
+				value := set_bit(value, (random() * (length(value) * 8::bigint - 1))::bigint, floor(random() * 2)::int);
+			WHEN 1 THEN
+				value := set_byte(value, floor(random() * header)::int, floor(random() * 256)::int);
+			WHEN 2 THEN
+				at := floor(random() * header * 8)::int;
+				value := set_bit(value, at::bigint, 1 - get_bit(value, at::bigint));
+			WHEN 3, 4, 5 THEN -- a field of the header
+				width := 1 << floor(random() * 4)::int;
+				at := (40 + floor(random() * (header - 40))::int) / width * width;
+				value := overlay(value PLACING substring(odd_number() FROM 1 FOR width) FROM at + 1 FOR width);
+			WHEN 6 THEN
+				value := substring(value FROM 1 FOR floor(random() * length(value))::int);
+			WHEN 7 THEN
+				value := value || payload(floor(random() * 130)::int);
+			WHEN 8 THEN -- the beginning of one and the end of another
+				at := floor(random() * least(length(value), length(other)))::int;
+				value := substring(other FROM 1 FOR at) || substring(value FROM at + 1);
+			ELSE
+				value := reshape(kind, value);
+		END CASE;
+	END LOOP;
+	RETURN value;
+END $$;
+SQL
+
+# Each use is a block of its own in one PL/pgSQL function, so that an error in one does not hide the next.
+sub user_function
+{
+	my ($type, @uses) = @_;
+	my $blocks = '';
+	foreach (@uses)
+	{
+		my ($what, $expression, $must_hold) = @$_;
+		my $quoted = $what =~ s/'/''/gr;
+		$blocks .= "\tBEGIN\n\t\tholds := $expression;\n" . ($must_hold ?
+				"\t\tIF NOT holds THEN INSERT INTO problems VALUES ('$type', '$quoted', '', 'does not hold', bytea(v), bytea(o)); END IF;\n" : '') .
+			"\tEXCEPTION WHEN OTHERS THEN\n" .
+			"\t\tIF SQLSTATE !~ '^(22...|42804|54000)\$' THEN INSERT INTO problems VALUES ('$type', '$quoted', SQLSTATE, SQLERRM, bytea(v), bytea(o)); END IF;\n" .
+			"\tEND;\n";
+	}
+	$db->sql("CREATE FUNCTION use_$type(v $type, o $type) RETURNS void LANGUAGE plpgsql AS \$f\$\nDECLARE\n\tholds boolean;\nBEGIN\n$blocks" .
+		"END \$f\$");
+}
+
+my @items = ('7', "'7'::text", "'\\x07'::bytea", '7::numeric', "(7, 'x')::pair", "'7'::float8", "md5('7')::uuid", "'7'");
+my @some_items = @items[0, 1, 4];
+my @times = map { "'$_'::timestamptz" } ('2024-05-01 UTC', '2000-01-01 UTC', '4713-01-01 BC', '294276-12-31 UTC', '36000-01-01 UTC', 'infinity',
+	'-infinity', '1066-10-14 UTC');
+
+user_function('bf',
+	(map { ["\@> $_", "v \@> $_"] } @items),
+	['<@', '7 <@ v'],
+	(map { ["added is found: $_", "bf_add(v, $_) \@> $_", 1] } @some_items),
+	(map { ["|| $_", "(v || $_) IS NULL"] } @some_items[0, 1]),
+	['bf_add_all', 'bf_contains_all(bf_add_all(v, ARRAY[1, NULL, 3]), ARRAY[1, 3])', 1],
+	['bf_contains_any', 'bf_contains_any(v, ARRAY[1, 2])'],
+	['bf_contains_all', 'bf_contains_all(v, ARRAY[1, 2])'],
+	['v | v', '(v | v) = v', 1],
+	['v & v', '(v & v) = v', 1],
+	['v | o', '(v | o) = (o | v)', 1],
+	['v & o', '(v & o) = (o & v)', 1],
+	['bf_fold', 'bf_fold(v) IS NULL'],
+	['bf_fold at a half', 'bf_fold(v, 0.5) IS NULL'],
+	['what is folded keeps its items', 'bf_fold(bf_add(v, 7), 0.5) @> 7', 1],
+	['bf_cardinality', 'bf_cardinality(v) >= 0', 1],
+	['bf_info', "bf_info(v)::text !~ 'NaN'", 1],
+	['rates of bf_info', '(bf_info(v)).fill BETWEEN 0 AND 1 AND (bf_info(v)).current_false_positive_rate BETWEEN 0 AND 1', 1],
+	['expected_items of bf_info', 'coalesce((bf_info(v)).expected_items, 1) > 0', 1],
+	['bf_histogram', '(SELECT sum(lines) * 512 FROM bf_histogram(v)) = (bf_info(v)).bits', 1],
+	['bf_sketch', 'length(bf_sketch(v)) > 0', 1],
+	['text and back', 'v::text::bf = v AND NOT v <> v', 1],
+	['bytea and back', 'bf(bytea(v)) = v', 1],
+	['bf_send', 'bf_send(v) = bytea(v)', 1],
+	['bf_union_agg', '(SELECT bf_union_agg(f) FROM (VALUES (v), (o), (v)) x(f)) IS NULL'],
+	['bf_intersection_agg', '(SELECT bf_intersection_agg(f) FROM (VALUES (v), (o), (v)) x(f)) IS NULL'],
+	['an aggregate of a window', '(SELECT count(u) FROM (SELECT bf_union_agg(f) OVER (ORDER BY i) u FROM (VALUES (1, v), (2, o), (3, v)) x(i, f)) w) = 3'],
+);
+
+user_function('tbf',
+	(map { ["\@> $_", "v \@> $_"] } @items),
+	['<@', '7 <@ v'],
+	(map { ["tbf_count at $_", "tbf_count(v, 7, $_) >= 0", 1] } @times),
+	(map { ["tbf_count of $_", "tbf_count(v, $_, $times[0]) >= 0", 1] } @some_items),
+	['->', '(v -> 7) >= 0', 1],
+	['tbf_rate', "tbf_rate(v, 7, $times[0]) >= 0", 1],
+	(map { ["tbf_decay to $_", "tbf_decay(v, $_) IS NULL"] } @times),
+	(map { ["decay never loses: $_", "tbf_count(tbf_decay(v, $_), 7, $_) >= tbf_count(v, 7, $_) * (1 - 1e-9)", 1] } @times[0, 3, 4]),
+	(map { ["decay is idempotent: $_", "tbf_decay(tbf_decay(v, $_), $_) = tbf_decay(v, $_)", 1] } @times[0, 4]),
+	(map { ["tbf_add at $_", "tbf_count(tbf_add(v, 7, $_, 3, 'infinity'), 7, $_) >= 3 + tbf_count(v, 7, $_) * (1 - 1e-9)", 1] } @times[0, 1, 2, 4, 7]),
+	['tbf_add of much', "tbf_count(tbf_add(v, 7, $times[0], 8e9), 7, $times[0]) >= 8e9", 1],
+	['tbf_add of next to nothing', "tbf_count(tbf_add(v, 7, $times[0], 1e-300), 7, $times[0]) > 0", 1],
+	['tbf_add of nothing', "tbf_count(tbf_add(v, 7, $times[0], 0), 7, $times[0]) >= 0", 1],
+	(map { ["tbf_add of $_", "tbf_add(v, $_, $times[0]) IS NULL"] } @some_items[1, 2]),
+	['tbf_add_all', "tbf_count(tbf_add_all(v, ARRAY[7, NULL, 8, 7], $times[0]), 7, $times[0]) >= 2", 1],
+	# a count that no double holds is the smallest double
+	['v + v', "tbf_count(v + v, 7, $times[0]) >= 2 * tbf_count(v, 7, $times[0]) * (1 - 1e-9) - 1e-300", 1],
+	['v + o', "tbf_count(v + o, 7, $times[0]) >= (tbf_count(v, 7, $times[0]) + tbf_count(o, 7, $times[0])) * (1 - 1e-9) - 1e-300", 1],
+	['v + o is o + v', '(v + o) = (o + v)', 1],
+	['tbf_merge_agg', '(SELECT tbf_merge_agg(f) FROM (VALUES (v), (o), (v)) x(f)) IS NULL'],
+	['an aggregate of a window', '(SELECT count(u) FROM (SELECT tbf_merge_agg(f) OVER (ORDER BY i) u FROM (VALUES (1, v), (2, o), (3, v)) x(i, f)) w) = 3'],
+	['tbf_info', "tbf_info(v)::text !~ 'NaN'", 1],
+	['rates of tbf_info', '(tbf_info(v)).fill BETWEEN 0 AND 1 AND (tbf_info(v)).current_false_positive_rate BETWEEN 0 AND 1', 1],
+	['expected_items of tbf_info', 'coalesce((tbf_info(v)).expected_items, 1) > 0', 1],
+	['tbf_histogram', '(SELECT sum(cells) FROM tbf_histogram(v)) = (tbf_info(v)).cells', 1],
+	['tbf_sketch', 'length(tbf_sketch(v)) > 0', 1],
+	['text and back', 'v::text::tbf = v AND NOT v <> v', 1],
+	['bytea and back', 'tbf(bytea(v)) = v', 1],
+	['tbf_send', 'tbf_send(v) = bytea(v)', 1],
+);
+
+foreach my $type ('bf', 'tbf')
+{
+	$db->sql(<<"SQL");
+CREATE FUNCTION note_$type(how text, state text) RETURNS void LANGUAGE sql AS
+	'INSERT INTO outcomes VALUES (''$type'', how, state, 1) ON CONFLICT (type, how, state) DO UPDATE SET count = outcomes.count + 1';
+CREATE FUNCTION fuzz_$type(seed float8, mutations int) RETURNS bigint LANGUAGE plpgsql AS \$f\$
+DECLARE
+	pool bytea[] := (SELECT array_agg(value ORDER BY n) FROM valid WHERE type = '$type');
+	strangers bytea[] := (SELECT array_agg(value ORDER BY n) FROM valid);
+	taken $type\[] := (SELECT array_agg(value::$type ORDER BY n) FROM valid WHERE type = '$type');
+	first int := cardinality(pool);
+	mutant bytea;
+	v $type;
+	how text;
+	state text;
+	accepted bigint := 0;
+BEGIN
+	PERFORM setseed(seed);
+	FOR i IN 1 .. mutations LOOP
+		mutant := mutate('$type', pool[1 + floor(random() * first)::int], strangers[1 + floor(random() * cardinality(strangers))::int]);
+		how := CASE WHEN random() < 0.5 THEN 'text' ELSE 'bytea' END;
+		v := NULL;
+		state := 'accepted';
+		BEGIN
+			IF how = 'text' THEN
+				v := mutant::text::$type;
+			ELSE
+				v := mutant::$type;
+			END IF;
+		EXCEPTION WHEN OTHERS THEN
+			state := SQLSTATE;
+			IF state !~ '^22...\$' THEN
+				INSERT INTO problems VALUES ('$type', 'input as ' || how, SQLSTATE, SQLERRM, mutant, NULL);
+			END IF;
+		END;
+		PERFORM note_$type(how, state);
+		IF v IS NOT NULL THEN
+			accepted := accepted + 1;
+			PERFORM use_$type(v, taken[1 + floor(random() * cardinality(taken))::int]);
+			-- later mutants meet this one
+			taken[first + 1 + accepted % 30] := v;
+		END IF;
+	END LOOP;
+	RETURN accepted;
+END \$f\$;
+SQL
+
+	subtest "$type: the valid values themselves" => sub {
+		$db->sql("SELECT use_$type(a.value::$type, b.value::$type) FROM valid a, valid b WHERE a.type = '$type' AND b.type = '$type'");
+		problems($type, 'valid values');
+	};
+
+	subtest "$type: $rounds mutations" => sub {
+		my $accepted = 0;
+		for (my $done = 0; $done < $rounds; $done += $round)
+		{
+			my $seed = ($done / $round + 1) / 1000;
+			my ($code, $out, $err) = $db->try("SET statement_timeout = '30s'; SELECT fuzz_$type($seed, $round)");
+			is($code, 0, "mutations of seed $seed run to their end") or diag($err);
+			$accepted += $out if $code == 0;
+			server_is_up("seed $seed");
+		}
+		my ($text, $bytea) = map { $db->sql("SELECT string_agg(state || ': ' || count, ', ' ORDER BY state) FROM outcomes " .
+					"WHERE type = '$type' AND how = '$_'") } ('text', 'bytea');
+		diag("$type as text: $text; as bytea: $bytea");
+		cmp_ok($accepted, '>', $rounds / 20, 'many are accepted and used');
+		cmp_ok($accepted, '<', $rounds * 19 / 20, 'many are refused');
+		problems($type, 'mutations');
+	};
+}
+
+# One test for each thing that went wrong anywhere, and one that nothing did.
+sub problems
+{
+	my ($type, $name) = @_;
+	my @problems = $db->rows("SELECT what, state, min(message), count(*), min(substr(value::text, 1, 400)), min(substr(other::text, 1, 400)) " .
+			"FROM problems WHERE type = '$type' GROUP BY what, state ORDER BY what");
+	fail("$name: $_->[0]: $_->[1] $_->[2], $_->[3] times") || diag("for example with\n$_->[4]\nand\n$_->[5]") foreach @problems;
+	is(scalar @problems, 0, "$name: all errors are of class 22, 42804 or 54000, and what must hold does");
+	$db->sql("DELETE FROM problems WHERE type = '$type'");
+}
+
+subtest 'text that is no value' => sub {
+	foreach my $type ('bf', 'tbf')
+	{
+		foreach my $text ('', ' ', 'x', '\\x', '\\x5', '\\x53', '\\x5342', '5342', '\\X5342', '\\x53 42', '\\x534g', '\\xg342', '\\x' . '00' x 64,
+			'\\x' . 'ff' x 128, '\\x' . '53' x 200, '\\xéé', '{}', 'null', '\\x5342' . 'é' x 50, '\\x53420101' . '00' x 60, '\\x53420401' . '00' x 124)
+		{
+			my $shown = substr($text, 0, 24) =~ s/[^ -~]/?/gr;
+			like($db->sqlstate("SELECT '$text'::$type"), qr/^22/, "$type: '$shown' is refused");
+		}
+		is($db->sqlstate("SELECT repeat('5342', 2000000)::$type"), '22P02', "$type: a long text is refused");
+		is($db->sqlstate("SELECT ('\\x' || repeat('53', 20000000))::$type"), '22P03', "$type: a long hexadecimal text is refused");
+		is($db->sqlstate("SELECT ''::bytea::$type"), '22P03', "$type: no bytes are refused");
+	}
+	is($db->sqlstate('SELECT bytea(bf_empty())::tbf'), '22P03', 'a bf is no tbf');
+	is($db->sqlstate('SELECT bytea(tbf_empty())::bf'), '22P03', 'a tbf is no bf');
+	server_is_up('text');
+};
+
+# A file of COPY BINARY with one row of one value.
+sub binary_file
+{
+	my ($value) = @_;
+	my $file = StreambloomTap::scratch() . '/hostile.bin';
+	StreambloomTap::write_file($file, "PGCOPY\n\xff\r\n\0" . pack('NN', 0, 0) . pack('n', 1) . pack('N', length $value) . $value .
+			pack('n', 65535));
+	return $file;
+}
+
+subtest 'binary input' => sub {
+	srand(42);
+	foreach my $type ('bf', 'tbf')
+	{
+		$db->sql("CREATE TABLE received_$type (f $type)");
+		my @values = map { pack('H*', substr($_, 2)) } split /\n/, $db->sql("SELECT value FROM valid WHERE type = '$type' ORDER BY n");
+		is($db->sqlstate("\\copy received_$type from '" . binary_file($values[4]) . "' with (format binary)\n"), '00000', "$type: a valid one is taken");
+		is($db->sql("SELECT count(*) FROM received_$type, valid v WHERE f::bytea = v.value"), 1, "$type: as it was sent");
+
+		my $script = '';
+		my $refused = 0;
+		for my $i (1 .. 40)
+		{
+			my $value = $values[$i % @values];
+			my $at = int(rand(length($value) < 128 || $type eq 'bf' ? 64 : 128));
+			my @ways = (
+				sub { substr($value, 0, int(rand(length $value))) },
+				sub { $value . "\0" x (1 + int(rand(100))) },
+				sub { substr($value, $at, 1) = chr(int(rand(256))); $value },
+				sub { substr($value, $at & ~7, 8) = ("\xff" x 8, "\0" x 8, "\xff" x 7 . "\x7f", "\0" x 7 . "\x80", "\0\0\0\x80\0\0\0\0")[int(rand(5))]; $value },
+				sub { '' },
+			);
+			my $mutant = $ways[$i % @ways]->();
+			my $state = $db->sqlstate("\\copy received_$type from '" . binary_file($mutant) . "' with (format binary)\n");
+			$refused++ if $state ne '00000';
+			like($state, qr/^(00000|22...)$/, "$type, mutation $i: taken or refused with class 22");
+		}
+		cmp_ok($refused, '>=', 15, "$type: many are refused");
+		is($db->sqlstate("SELECT use_$type(a.f, b.f) FROM received_$type a, received_$type b"), '00000', "$type: those taken can be used");
+		problems($type, 'binary');
+	}
+	server_is_up('binary');
+};
+
+subtest 'arguments that are out of range' => sub {
+	my %states = (
+		'bf_empty(0)' => '22023', 'bf_empty(-1)' => '22023', 'bf_empty(9223372036854775807)' => '54000', 'bf_empty(-9223372036854775808)' => '22023',
+		'bf_empty(1000000000000, 0.01)' => '54000', "bf_empty(1, 'NaN')" => '22023', "bf_empty(1, 'infinity')" => '22023', 'bf_empty(1, 0)' => '22023',
+		'bf_empty(1, 1)' => '22023', 'bf_empty(1, 1e-300)' => '22023', 'bf_empty(1, -0.1)' => '22023',
+		'tbf_empty(0)' => '22023', 'tbf_empty(9223372036854775807)' => '54000', "tbf_empty(1, 'NaN')" => '22023', "tbf_empty(1, 0.01, '0')" => '22023',
+		"tbf_empty(1, 0.01, '-1 day')" => '22023', "tbf_empty(1, 0.01, '1 month')" => '22023', "tbf_empty(1, 0.01, '178000000 years')" => '22023',
+		"tbf_empty(1, 0.01, '2147483647 days')" => '22023', "tbf_empty(1, 0.01, '1 day', '0')" => '22023', "tbf_empty(1, 0.01, '1 day', '-1 s')" => '22023',
+		"tbf_empty(1, 0.01, NULL, '1 s')" => '22023', "tbf_empty(1, 0.01, '1 microsecond', '13000000 days')" => '00000',
+		"tbf_add(tbf_empty(), 1, 'infinity')" => '22008', "tbf_add(tbf_empty(), 1, '-infinity')" => '22008',
+		"tbf_add(tbf_empty(), 1, 'infinity', 1, 'infinity')" => '22008', "tbf_add(tbf_empty(), 1, now(), 'NaN')" => '22023',
+		"tbf_add(tbf_empty(), 1, now(), -1)" => '22023', "tbf_add(tbf_empty(), 1, now(), 'infinity')" => '22023',
+		"tbf_add(tbf_empty(), 1, now(), 1e300)" => '22003', "tbf_add(tbf_empty(), 1, now(), 1e-320)" => '00000', "tbf_add(tbf_empty(), 1, now(), -0.0::float8)" => '00000',
+		"tbf_count(tbf_empty(), 1, 'infinity')" => '22008', "tbf_decay(tbf_empty(), '-infinity')" => '22008', "bf_fold(bf_empty(), 'NaN')" => '22023',
+		"bf_fold(bf_empty(), 0)" => '22023', "(SELECT bf_agg(1, 0))" => '22023', "(SELECT bf_agg(1, 1, 'NaN'))" => '22023',
+		"(SELECT bf_agg(1, 9223372036854775807))" => '54000', "(SELECT tbf_agg(1, now(), 'NaN'::float8))" => '22023',
+		"(SELECT tbf_agg(1, now(), 1, '1 day', 0, 0.01))" => '22023', "(SELECT tbf_agg(1, now(), 1, '1 day', 9223372036854775807, 0.01))" => '54000',
+		"(SELECT tbf_agg(1, NULL::timestamptz))" => '22004', "(SELECT tbf_agg(1, now() + interval '2 days'))" => '22008',
+		"bloom_optimal_bits('NaN', 'NaN')" => '22023', "bloom_false_positive_rate(0, 0, 0)" => '22023', "bloom_optimal_hashes('infinity', 0)" => '22023',
+		"bf_false_positive_rate(512, 16, 1e308)" => '00000',
+	);
+	foreach my $call (sort keys %states)
+	{
+		is($db->sqlstate("SET statement_timeout = '30s'; SELECT $call"), $states{$call}, "SELECT $call");
+	}
+	server_is_up('arguments');
+};
+
+subtest 'functions that only aggregates may call' => sub {
+	foreach my $call ('bf_agg_final(NULL)', 'bf_agg_combine(NULL, NULL)', 'bf_agg_serialize(NULL)', "bf_agg_deserialize('\\x', NULL)", 'bf_agg_add(NULL, 1)',
+		'bf_agg_add(NULL, 1, 1)', 'tbf_agg_final(NULL)', 'tbf_agg_combine(NULL, NULL)', 'tbf_agg_serialize(NULL)', "tbf_agg_deserialize('\\x', NULL)",
+		'tbf_agg_add(NULL, 1, now())', 'tbf_merge_agg_add(NULL, NULL)', 'tbf_merge_agg_add(NULL, tbf_empty())', 'tbf_agg_add_half_life(NULL, 1, now(), NULL)',
+		'bf_union_agg_add(bf_empty(), bf_empty())', 'bf_intersection_agg_add(bf_empty(), bf_empty())')
+	{
+		isnt($db->sqlstate("SELECT $call"), 'lost', "SELECT $call does not end the session");
+	}
+	server_is_up('calls');
+};
+
+done_testing();

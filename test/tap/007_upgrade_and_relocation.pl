@@ -1,0 +1,215 @@
+# The extension in another schema, moved, dropped, made by a user who is no superuser, used with an empty search_path; and
+# what upgrades lead to is what a fresh installation gives.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+# All objects of the extension with their definitions, comments and marks, whatever schema they are in.
+my $catalogue = <<'SQL';
+SET search_path = '';
+SELECT translate(replace(concat_ws(' ; ', pg_describe_object(d.classid, d.objid, 0),
+			CASE d.classid
+				WHEN 'pg_proc'::regclass THEN (SELECT concat_ws(' ', provolatile, proisstrict, proparallel, procost, prorows, prosrc, proargnames, pronargdefaults,
+					pg_get_expr(proargdefaults, 0), pg_get_function_result(p.oid), proleakproof, prokind) FROM pg_proc p WHERE oid = d.objid)
+				WHEN 'pg_type'::regclass THEN (SELECT concat_ws(' ', typstorage, typalign, typlen, typcategory, typinput, typoutput, typreceive, typsend) FROM pg_type WHERE oid = d.objid)
+				WHEN 'pg_operator'::regclass THEN (SELECT concat_ws(' ', oprcode, oprrest, oprjoin, oprcom::regoperator, oprnegate::regoperator) FROM pg_operator WHERE oid = d.objid)
+				WHEN 'pg_cast'::regclass THEN (SELECT concat_ws(' ', castcontext, castmethod, castfunc::regprocedure) FROM pg_cast WHERE oid = d.objid)
+			END,
+			(SELECT concat_ws(' ', aggfinalmodify, aggtransspace, aggcombinefn, aggserialfn, aggdeserialfn) FROM pg_aggregate WHERE aggfnoid = d.objid AND d.classid = 'pg_proc'::regclass),
+			(SELECT obj_description(d.objid, relname) FROM pg_class WHERE oid = d.classid)), quote_ident(n.nspname) || '.', ''), E'\n', ' ')
+	FROM pg_depend d, pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+	WHERE e.extname = 'streambloom' AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+SQL
+
+sub objects
+{
+	my ($db) = @_;
+	return [sort split /\n/, $db->sql($catalogue)];
+}
+
+# One test: the extension's objects are those of a fresh installation in public.
+my $fresh;
+
+sub same_objects
+{
+	my ($db, $name) = @_;
+	is_deeply(objects($db), $fresh, $name);
+}
+
+# Uses of everything, with names that carry their schema: OPERATOR() and all.
+sub uses
+{
+	my ($s) = @_;
+	return (
+		['@>', "$s.bf_agg(i) OPERATOR($s.@>) 42", 't'],
+		['@> an untyped literal', "$s.bf_agg('item ' || i) OPERATOR($s.@>) 'item 42'", 't'],
+		['<@', "42 OPERATOR($s.<@) $s.bf_agg(i)", 't'],
+		['||', "($s.bf_agg(i) OPERATOR($s.||) 1000) OPERATOR($s.@>) 1000", 't'],
+		['|| a text', "($s.bf_agg(i::text) OPERATOR($s.||) 'x'::text) OPERATOR($s.@>) 'x'", 't'],
+		['|', "($s.bf_agg(i) OPERATOR($s.|) $s.bf_agg(-i)) OPERATOR($s.@>) -42", 't'],
+		['&', "($s.bf_agg(i) OPERATOR($s.&) $s.bf_agg(i)) OPERATOR($s.=) $s.bf_agg(i)", 't'],
+		['<>', "$s.bf_agg(i) OPERATOR($s.<>) $s.bf_agg(-i)", 't'],
+		['casts', "$s.bf_agg(i)::bytea::$s.bf::text::$s.bf OPERATOR($s.=) $s.bf_agg(i)", 't'],
+		['defaults and named arguments', "($s.bf_info($s.bf_empty(fpr => 0.5))).expected_items", '10000'],
+		['bf_info', "($s.bf_info($s.bf_agg(i))).item_kind", 'integer'],
+		['bf_union_agg', "(SELECT $s.bf_union_agg(f) OPERATOR($s.@>) 2 FROM (VALUES ($s.bf_add($s.bf_empty(), 1)), ($s.bf_add($s.bf_empty(), 2))) v(f))", 't'],
+		['tbf_count', "$s.tbf_count($s.tbf_agg(i, '2024-05-01 UTC'::timestamptz), 42, '2024-05-01 UTC') OPERATOR(pg_catalog.<) 1.1", 't'],
+		['->', "($s.tbf_agg(i, pg_catalog.now()) OPERATOR($s.->) 42) OPERATOR(pg_catalog.>=) 1", 't'],
+		['tbf @>', "$s.tbf_agg(i, pg_catalog.now()) OPERATOR($s.@>) 42", 't'],
+		['+', "$s.tbf_count($s.tbf_agg(i, pg_catalog.now()) OPERATOR($s.+) $s.tbf_agg(i, pg_catalog.now()), 42) OPERATOR(pg_catalog.>=) 2", 't'],
+		['tbf_merge_agg', "(SELECT $s.tbf_merge_agg(f) IS NULL FROM (VALUES ($s.tbf_empty())) v(f))", 'f'],
+		['tbf_add', "$s.tbf_count($s.tbf_add($s.tbf_empty(), 1), 1) OPERATOR(pg_catalog.>=) 1", 't'],
+		['tbf_decay', "$s.tbf_decay($s.tbf_agg(i, pg_catalog.now())) OPERATOR($s.=) NULL IS NULL", 't'],
+		['bloom_optimal_bits', "$s.bloom_optimal_bits(1000, 0.01)::int", '9585'],
+	);
+}
+
+sub everything_works
+{
+	my ($db, $schema, $settings, $how) = @_;
+	foreach (uses($schema))
+	{
+		my ($name, $expression, $expected) = @$_;
+		my ($code, $out, $err) = $db->try("$settings SELECT $expression FROM pg_catalog.generate_series(1, 100) i" .
+				($expression =~ /_agg\(i|_agg\('item|_agg\(-i/ ? '' : ' LIMIT 1'));
+		is($code == 0 ? $out : $err, $expected, "$how: $name");
+	}
+}
+
+my $plain = StreambloomTap->new('007_plain');
+$fresh = objects($plain);
+
+subtest 'in another schema' => sub {
+	my $db = StreambloomTap->new('007_schema', bare => 1);
+	$db->sql('CREATE SCHEMA "Bloom Filters"; CREATE SCHEMA moved; CREATE EXTENSION streambloom SCHEMA "Bloom Filters"');
+	same_objects($db, 'the same objects as in public');
+	is($db->sql("SELECT count(*) FROM pg_proc p WHERE probin LIKE '%streambloom%' AND pronamespace <> '\"Bloom Filters\"'::regnamespace"), 0,
+		'nothing outside of it');
+	everything_works($db, '"Bloom Filters"', "SET search_path = '';", 'search_path empty');
+	everything_works($db, '"Bloom Filters"', 'SET search_path = "Bloom Filters", public;', 'schema in the search_path');
+
+	$db->sql(<<'SQL');
+SET search_path = public, "Bloom Filters";
+CREATE TYPE pair AS (number int, name text);
+CREATE TABLE kept AS SELECT bf_agg(i) AS b, tbf_agg(i, '2024-05-01 UTC') AS t, bf_agg((i, 'x')::pair) AS p, bf_agg(i::numeric) AS n
+	FROM generate_series(1, 100) i;
+CREATE VIEW asked AS SELECT b @> 42 AS has, 'x' <@ bf_add(bf_empty(), 'x'::text) AS literal, tbf_count(t, 42, '2024-05-01 UTC') AS count, p @> (42, 'x')::pair AS pair,
+	n @> 42.00 AS number FROM kept;
+ALTER TABLE kept ADD has boolean GENERATED ALWAYS AS (b @> 42) STORED;
+CREATE FUNCTION has(f bf, i int) RETURNS boolean LANGUAGE sql IMMUTABLE BEGIN ATOMIC SELECT f @> i; END;
+SQL
+	my $before = $db->sql('SET search_path = public, "Bloom Filters"; SELECT * FROM asked, kept');
+	$db->sql('ALTER EXTENSION streambloom SET SCHEMA moved');
+	is($db->sql('SELECT * FROM public.asked, public.kept'), $before, 'moved: a view, a generated column and values stay as they are');
+	is($db->sql('SELECT public.has(b, 42) FROM kept'), 't', 'moved: an SQL function still works');
+	is($db->sql('UPDATE kept SET b = moved.bf_add(b, 7) RETURNING has'), 't', 'moved: the generated column is computed again');
+	same_objects($db, 'moved: the same objects');
+	everything_works($db, 'moved', "SET search_path = '';", 'moved, search_path empty');
+	like($db->sqlstate('SELECT bf_empty()'), qr/^42883$/, 'moved: not found without the schema');
+
+	my ($code, $out, $err) = $db->try('DROP EXTENSION streambloom');
+	like($err, qr/ERROR:\s+2BP01:/, 'DROP EXTENSION is refused while columns need it');
+	$db->sql('DROP EXTENSION streambloom CASCADE');
+	is($db->sql("SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'kept'::regclass AND attnum > 0 AND NOT attisdropped"),
+		'', 'with CASCADE the columns go');
+	is($db->sql("SELECT count(*) FROM pg_proc WHERE probin LIKE '%streambloom%'"), 0, 'no function is left');
+	is($db->sql("SELECT count(*) FROM pg_type WHERE typname IN ('bf', 'tbf', '_bf', '_tbf')"), 0, 'no type is left');
+	is($db->sql("SELECT count(*) FROM pg_depend WHERE classid = 'pg_extension'::regclass AND objid NOT IN (SELECT oid FROM pg_extension)"), 0,
+		'no dependency is left');
+	$db->sql('CREATE EXTENSION streambloom SCHEMA moved');
+	same_objects($db, 'it can be made again');
+};
+
+subtest 'DROP EXTENSION and CREATE EXTENSION in one session' => sub {
+	is($plain->sql('BEGIN; CREATE TEMP TABLE v AS SELECT bf_agg(i)::text AS b FROM generate_series(1, 10) i; DROP EXTENSION streambloom; ' .
+				'CREATE EXTENSION streambloom; SELECT b::bf @> 7 FROM v; ROLLBACK; SELECT bf_agg(1) @> 1'), "t\nt", 'the session goes on');
+};
+
+subtest 'by a user who may create in the database and is no superuser' => sub {
+	my $db = StreambloomTap->new('007_user', bare => 1);
+	$db->make_role('streambloom_tap_maker', 'NOSUPERUSER');
+	$db->make_role('streambloom_tap_other', 'NOSUPERUSER');
+	my $as_maker = 'SET SESSION AUTHORIZATION streambloom_tap_maker;';
+
+	is($db->sqlstate("$as_maker CREATE EXTENSION streambloom"), '42501', 'not without CREATE on the database');
+	$db->sql('GRANT CREATE ON DATABASE ' . $db->name . ' TO streambloom_tap_maker');
+	$db->sql("$as_maker CREATE SCHEMA mine; CREATE EXTENSION streambloom SCHEMA mine");
+	is($db->sql("SELECT extowner::regrole FROM pg_extension WHERE extname = 'streambloom'"), 'streambloom_tap_maker', 'the user owns the extension');
+	same_objects($db, 'the same objects');
+	everything_works($db, 'mine', "$as_maker SET search_path = '';", 'as the user');
+
+	# another user needs no more than the right to use the schema
+	$db->sql("$as_maker GRANT USAGE ON SCHEMA mine TO streambloom_tap_other; CREATE TABLE mine.kept AS SELECT mine.bf_agg(i) AS b FROM generate_series(1, 9) i; " .
+			'GRANT SELECT ON mine.kept TO streambloom_tap_other');
+	is($db->sql('SET SESSION AUTHORIZATION streambloom_tap_other; SELECT b OPERATOR(mine.@>) 7 FROM mine.kept'), 't', 'another user asks');
+	is($db->sqlstate('SET SESSION AUTHORIZATION streambloom_tap_other; DROP EXTENSION streambloom'), '42501', 'but may not drop it');
+	$db->sql("$as_maker CREATE SCHEMA mine_too; ALTER EXTENSION streambloom UPDATE; COMMENT ON EXTENSION streambloom IS 'mine'");
+	$db->sql("$as_maker DROP EXTENSION streambloom CASCADE");
+	is($db->sql("SELECT count(*) FROM pg_extension WHERE extname = 'streambloom'"), 0, 'the user may drop it');
+	$db->sql('DROP OWNED BY streambloom_tap_maker CASCADE; DROP OWNED BY streambloom_tap_other CASCADE');
+};
+
+subtest 'no name of the search_path can get between' => sub {
+	my $db = StreambloomTap->new('007_trap', bare => 1);
+	$db->sql(<<'SQL');
+CREATE SCHEMA trap; CREATE SCHEMA bloom; CREATE EXTENSION streambloom SCHEMA bloom;
+CREATE FUNCTION trap.caught(bloom.bf, anyelement) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'caught'; END $$;
+CREATE OPERATOR trap.@> (LEFTARG = bloom.bf, RIGHTARG = anyelement, FUNCTION = trap.caught);
+CREATE FUNCTION trap.hashint4extended(int, bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'caught'; END $$;
+CREATE FUNCTION trap.now() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'caught'; END $$;
+SQL
+	everything_works($db, 'bloom', 'SET search_path = trap, pg_catalog, bloom;', 'names in front of it');
+};
+
+subtest 'two databases, two schemas: values mean the same' => sub {
+	my $db = StreambloomTap->new('007_other', bare => 1);
+	$db->sql('CREATE SCHEMA bloom; CREATE EXTENSION streambloom SCHEMA bloom; CREATE SCHEMA types; CREATE TYPE types.pair AS (a int, b text)');
+	$plain->sql('CREATE TYPE pair AS (number int, name text)');
+	foreach (['i', '42'], ["i::numeric", '42.0'], ["(i, 'x')::pair", "(42, 'x')::types.pair"], ["int4range(i, i + 5)", "int4range(42, 47)"],
+		["ARRAY[(i, 'x')::pair]", "ARRAY[(42, 'x')::types.pair]"])
+	{
+		my ($built, $asked) = @$_;
+		my $value = $plain->sql("SELECT bf_agg($built) FROM generate_series(1, 100) i");
+		is($db->sql("SELECT '$value'::bloom.bf OPERATOR(bloom.\@>) $asked"), 't', "a filter of $built, asked in another schema for $asked");
+	}
+};
+
+subtest 'upgrades' => sub {
+	my @paths = $plain->rows("SELECT source, target, path FROM pg_extension_update_paths('streambloom') WHERE path IS NOT NULL " .
+			"AND target = (SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom')");
+	my %installable = map { $_->[0] => 1 } $plain->rows("SELECT version FROM pg_available_extension_versions WHERE name = 'streambloom'");
+
+	is($plain->sql("SELECT extversion = (SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom') FROM pg_extension WHERE extname = 'streambloom'"),
+		't', 'a new installation is of the default version');
+	is($plain->sql('ALTER EXTENSION streambloom UPDATE; SELECT 1'), 1, 'an update to the same version does nothing');
+	same_objects($plain, 'and changes nothing');
+	foreach (grep { $installable{$_->[0]} } @paths)
+	{
+		my ($source, $target, $path) = @$_;
+		my $db = StreambloomTap->new('007_upgrade', bare => 1);
+		$db->sql("CREATE EXTENSION streambloom VERSION '$source'; ALTER EXTENSION streambloom UPDATE TO '$target'");
+		same_objects($db, "$path: the same objects as a fresh installation");
+		everything_works($db, 'public', '', $path);
+	}
+	diag(@paths . ' upgrade paths');
+};
+
+subtest 'every object of the extension has a comment but for input and output functions' => sub {
+	my $without = $plain->sql(<<'SQL');
+SELECT string_agg(pg_describe_object(d.classid, d.objid, 0), ', ')
+FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid LEFT JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
+WHERE e.extname = 'streambloom' AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND d.classid <> 'pg_cast'::regclass
+	AND obj_description(d.objid, d.classid::regclass::name) IS NULL
+	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.objid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))
+	AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = d.objid AND t.typelem <> 0)
+SQL
+	is($without, '', 'none is without');
+};
+
+done_testing();

@@ -1,0 +1,216 @@
+# StreambloomTap.pm: a database of its own for each test file, and the real data loaded into it.
+#
+# Tests run against a cluster that is already there (PGHOST, PGPORT, PGUSER: a superuser), with streambloom installed.
+# A test makes a database with StreambloomTap->new('name') and talks to it through psql: one call is one session.
+# All databases and roles made here are dropped when the test ends.
+package StreambloomTap;
+
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use POSIX qw(_exit);
+use Test::More;
+
+my @databases;
+my @roles;
+my $scratch = tempdir('streambloom-tap-XXXXXX', TMPDIR => 1, CLEANUP => 1);
+my $maker = $$;
+
+# A scratch folder that is removed in the end.
+sub scratch { return $scratch; }
+
+# Runs a program with files for its input and output; returns exit code, output and errors.
+sub run_program
+{
+	my ($input, @command) = @_;
+	my ($in, $out, $err) = map { "$scratch/$_.$$" } qw(stdin stdout stderr);
+
+	write_file($in, $input);
+	my $child = fork();
+	defined $child or die "cannot fork: $!";
+	if ($child == 0)
+	{
+		open(STDIN, '<', $in) && open(STDOUT, '>', $out) && open(STDERR, '>', $err) or _exit(126);
+		exec { $command[0] } @command or _exit(127);
+	}
+	waitpid($child, 0);
+	my $code = $? >> 8 || ($? & 127 ? 128 : 0);
+	my @result = ($code, read_file($out), read_file($err));
+	$result[2] .= "cannot run $command[0]\n" if $code == 127;
+	return @result;
+}
+
+sub write_file
+{
+	my ($path, $content) = @_;
+	open(my $file, '>:raw', $path) or die "cannot write $path: $!";
+	print $file $content;
+	close($file) or die "cannot write $path: $!";
+}
+
+sub read_file
+{
+	my ($path) = @_;
+	open(my $file, '<:raw', $path) or die "cannot read $path: $!";
+	local $/;
+	my $content = <$file>;
+	return $content // '';
+}
+
+# Where a client program of the installation that is tested lies (pg_dump must not be older than the server).
+sub client_program
+{
+	my ($name) = @_;
+	my ($code, $folder) = run_program('', $ENV{PG_CONFIG} // 'pg_config', '--bindir');
+	chomp $folder;
+	return $code == 0 && -x "$folder/$name" ? "$folder/$name" : $name;
+}
+
+sub psql
+{
+	my ($database, $sql, %option) = @_;
+	my @command = ('psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', $database);
+
+	push @command, '-v', 'VERBOSITY=' . ($option{verbosity} // 'verbose');
+	local $ENV{PGCLIENTENCODING} = $option{encoding} // 'UTF8';
+	local $ENV{PGOPTIONS} = ($ENV{PGOPTIONS} // '') . ' -c client_min_messages=warning';
+	my ($code, $out, $err) = run_program($sql, @command);
+	$out =~ s/\n\z//;
+	return ($code, $out, $err);
+}
+
+# Skips the whole file if there is no cluster to talk to.
+sub require_cluster
+{
+	plan skip_all => 'no cluster: PGHOST is not set (scripts/test starts one)' if !$ENV{PGHOST};
+}
+
+# The path of a file of the real data, or skips the whole file.
+sub require_data
+{
+	my ($name, $unpacker) = @_;
+	my $folder = $ENV{STREAMBLOOM_DATA} // '';
+
+	plan skip_all => 'no real data: STREAMBLOOM_DATA is not set' if $folder eq '';
+	plan skip_all => "no real data: $name is not in STREAMBLOOM_DATA" if !-r "$folder/$name";
+	plan skip_all => "no $unpacker to unpack $name with" if system("command -v $unpacker >/dev/null 2>&1") != 0;
+	return "$folder/$name";
+}
+
+# A new database with the extension. Options: options (for CREATE DATABASE), bare (without the extension).
+sub new
+{
+	my ($class, $name, %option) = @_;
+	my $self = bless {name => "streambloom_tap_$name"}, $class;
+
+	my ($code, $out, $err) = psql('postgres', "DROP DATABASE IF EXISTS $self->{name} WITH (FORCE)");
+	if ($code == 0)
+	{
+		push @databases, $self->{name};
+		($code, $out, $err) = psql('postgres', "CREATE DATABASE $self->{name} " . ($option{options} // ''));
+	}
+	BAIL_OUT("cannot make the database $self->{name}: $err") if $code != 0;
+	$self->sql('CREATE EXTENSION streambloom') if !$option{bare};
+	return $self;
+}
+
+sub name { return $_[0]{name}; }
+
+# Makes a role that is dropped in the end, after the databases.
+sub make_role
+{
+	my ($self, $role, $attributes) = @_;
+	push @roles, $role;
+	$self->sql("DROP ROLE IF EXISTS $role; CREATE ROLE $role $attributes");
+}
+
+# Exit code, output and errors of some SQL.
+sub try
+{
+	my ($self, $sql, %option) = @_;
+	return psql($self->{name}, $sql, %option);
+}
+
+# The output of SQL that must succeed; the test ends if it does not.
+sub sql
+{
+	my ($self, $sql, %option) = @_;
+	my ($code, $out, $err) = $self->try($sql, %option);
+	if ($code != 0)
+	{
+		diag("this failed:\n" . substr($sql, 0, 2000) . "\nwith:\n" . substr($err, 0, 4000));
+		die "psql failed with code $code\n";
+	}
+	return $out;
+}
+
+# Rows of the output as references to arrays of columns.
+sub rows
+{
+	my ($self, $sql) = @_;
+	return map { [split /\|/, $_, -1] } split /\n/, $self->sql($sql);
+}
+
+# The SQLSTATE that some SQL fails with, '00000' if it does not fail, 'lost' if the server went away.
+sub sqlstate
+{
+	my ($self, $sql, %option) = @_;
+	my ($code, $out, $err) = $self->try($sql, %option);
+
+	return '00000' if $code == 0;
+	return $err =~ /(?:ERROR|FATAL|PANIC):\s+([0-9A-Z]{5}):/ ? $1 : 'lost';
+}
+
+# One test: this SQL fails with this SQLSTATE and a message that matches.
+sub fails_like
+{
+	my ($self, $sql, $state, $pattern, $name) = @_;
+	my ($code, $out, $err) = $self->try($sql);
+	my $ok = $code != 0 && $err =~ /ERROR:\s+\Q$state\E:/ && $err =~ $pattern;
+
+	ok($ok, $name) or diag($code == 0 ? "no error, but: " . substr($out, 0, 500) : substr($err, 0, 1000));
+}
+
+# Loads the lines of a packed file into a table (n, line), each as one value. n counts lines: COPY fills gaps in earlier
+# pages, so that the order of rows in the table is not that of the file.
+sub load_lines
+{
+	my ($self, $table, $path, $unpacker) = @_;
+	$path =~ s/'/'\\''/g;
+	my $command = "$unpacker -dc '$path'";
+	$command =~ s/'/''/g;
+	$self->sql("CREATE UNLOGGED TABLE $table (n bigserial, line text);\n" .
+		"\\copy $table (line) from program '$command' with (format csv, quote e'\\x01', delimiter e'\\x02')\n" .
+		"ANALYZE $table;");
+}
+
+# SQL that turns a parallel plan on for whatever follows in the same call, or off.
+sub parallel
+{
+	my ($workers) = @_;
+	return "SET max_parallel_workers_per_gather = $workers; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; " .
+		"SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = on;\n";
+}
+
+# One test: the plan of a query has aggregates in its workers.
+sub plan_is_parallel
+{
+	my ($self, $query, $name) = @_;
+	my $plan = $self->sql(parallel(2) . "EXPLAIN (COSTS OFF) $query");
+	ok($plan =~ /Finalize Aggregate/ && $plan =~ /Gather/ && $plan =~ /Partial Aggregate/, $name) or diag($plan);
+}
+
+END
+{
+	my $status = $?;
+	if ($$ == $maker)
+	{
+		psql('postgres', "DROP DATABASE IF EXISTS $_ WITH (FORCE)") foreach @databases;
+		psql('postgres', "DROP ROLE IF EXISTS $_") foreach @roles;
+	}
+	$? = $status;
+}
+
+1;
