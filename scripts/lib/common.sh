@@ -36,9 +36,9 @@ as_server() {
 	(
 		cd "$work" || exit
 		if ((EUID == 0)); then
-			exec runuser -u "$server_user" -- env HOME="$work" "$@"
+			exec runuser -u "$server_user" -- env HOME="$work" TMPDIR="$work/tmp" "$@"
 		fi
-		exec "$@"
+		exec env TMPDIR="$work/tmp" "$@"
 	)
 }
 
@@ -59,7 +59,7 @@ make_work() {
 	trap 'exit 143' TERM HUP
 	chmod 755 "$work"
 	if ((EUID == 0)); then chown "$server_user" "$work"; fi
-	as_server test -w "$work" 2>/dev/null || die "the user $server_user cannot write in $work: set TMPDIR to a directory that all users can enter"
+	as_server mkdir "$work/tmp" 2>/dev/null || die "the user $server_user cannot write in $work: set TMPDIR to a directory that all users can enter"
 }
 
 clean_up() {

@@ -273,7 +273,6 @@ int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 #define SB_TBF_PLANES 4
 #define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
 #define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
-#define SB_TBF_EASY_CELL (UINT64_C(1) << 54)	/* below this a stored counter can always be merged again */
 #define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* of times from 2000, half-lives and epochs: 36,500 years */
 
 /* Bits of sb_tbf.flags; stored. */
@@ -437,14 +436,14 @@ void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, u
 void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) SB_NOEXCEPT;
 
 /*
- * Two steps to add a stored filter. The first is sb_sums_turn() for its base; it leaves sums alone and returns -1 for a
- * filter without hits. Counters of 64 bits are split between the plane of the base and the next newer one, which is
- * there then; if of these two only the newer is still kept, SB_TBF_PLANES is returned. The caller then allocates, where
- * they are NULL, plane[index] and for cells of 64 bits plane[index - 1], as far as there are such planes.
+ * Two steps to add a stored filter. The first is sb_sums_turn() for it; it leaves sums alone and returns -1 for a filter
+ * without hits. Large counters (cells of 64 bits) are split into 16 binary digits for the plane of the base and each
+ * newer one up to that after the newest hit: `planes` of them, 1 to 4, with the indices index, index - 1, ...; those
+ * that are not 0 .. 3 have fallen out. The caller then allocates the others where they are NULL.
  * The second adds cells and totals; it notes the totals even if index is -1. The filter may be smaller by a power of
  * two than `tbf`, whose cells the planes have.
  */
-int			sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter) SB_NOEXCEPT;
+int			sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter, int *planes) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
 										  const void *cells) SB_NOEXCEPT;
 
@@ -475,7 +474,8 @@ SB_NODISCARD sb_status sb_tbf_fold_plane(const sb_tbf *from, const uint64_t *cel
 
 /*
  * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
- * copy of tbf); write fills the cells. SB_OVERFLOW if a counter or the total does not fit.
+ * copy of tbf); write fills the cells. SB_OVERFLOW if a counter or the total does not fit, SB_TOO_LARGE if the value would
+ * have more than SB_MAX_BYTES (out is filled then too).
  */
 SB_NODISCARD sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) SB_NOEXCEPT;
 void		sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) SB_NOEXCEPT;

@@ -196,7 +196,8 @@ static bool clock_is_valid(const sb_tbf *tbf)
 		return false;
 	if ((tbf->flags & SB_TBF_HAS_HITS) == 0)
 		return tbf->base == 0 && tbf->newest == 0;
-	return tbf->newest % tbf->epoch == 0;
+	return tbf->newest % tbf->epoch == 0 &&
+		   floor_divide(tbf->newest, tbf->half_life) - tbf->base <= SB_TBF_MAX_SPREAD;
 }
 
 static bool shape_is_valid(const sb_tbf *tbf)

@@ -92,21 +92,33 @@ int sb_sums_turn(sb_sums *sums, int64_t half_lives) noexcept
 	return behind < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
 }
 
-/* Cells of 64 bits may hold more than a word of their own plane takes. */
-static bool needs_two_planes(const sb_tbf *filter)
+/* The half-life of the newest hit, or the base if the filter has decayed beyond it. */
+static int64_t newest_half_life(const sb_tbf *filter)
 {
-	return filter->cell_bits == 64;
+	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));
 }
 
-int sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter) noexcept
+/* Over how many planes the counters of a filter of this base and newest half-life are split, if they need it. */
+static int planes_between(int64_t base, int64_t newest)
 {
+	return static_cast<int>(std::min<int64_t>(plane_of(newest) + 2 - plane_of(base), SB_TBF_PLANES));
+}
+
+static int planes_for(const sb_tbf *filter)
+{
+	return filter->cell_bits == 64 ? planes_between(filter->base, newest_half_life(filter)) : 1;
+}
+
+int sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter, int *planes) noexcept
+{
+	*planes = 0;
 	if ((filter->flags & SB_TBF_HAS_HITS) == 0)
 		return -1;
-	sb_sums_turn(sums, filter->base);
-	if (needs_two_planes(filter))
-		make_room(sums, plane_of(filter->base) + 1);
+	*planes = planes_for(filter);
+	sb_sums_turn(sums, newest_half_life(filter));
+	make_room(sums, plane_of(filter->base) + *planes - 1);
 	int64_t behind = sums->newest_plane - plane_of(filter->base);
-	return behind < SB_TBF_PLANES + needs_two_planes(filter) ? static_cast<int>(behind) : -1;
+	return behind - (*planes - 1) < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
 }
 
 /* word += value, unless it would reach SB_TBF_MAX_CELL. */
@@ -208,20 +220,21 @@ sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const 
 
 	mapping small(tbf, filter);
 	int shift = SB_TBF_HIT_BITS - filter->unit_bits + place;
-	bool split = needs_two_planes(filter);
+	int last = planes_for(filter) - 1;
 	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
 	{
 		u128 amount = static_cast<u128>(sb_tbf_cell(filter, cells, small(i))) << shift;
-		u128 high = split ? amount >> SB_TBF_PLANE : 0;
-		auto low = static_cast<uint64_t>(split ? amount & ((1 << SB_TBF_PLANE) - 1) : amount);
-		if (high >= SB_TBF_MAX_CELL)
-			return SB_OVERFLOW;
-		if (low_is_kept)
-			if (sb_status status = add(&sums->plane[index][i], low); status != SB_OK)
-				return status;
-		if (high != 0)
-			if (sb_status status = add(&sums->plane[index - 1][i], static_cast<uint64_t>(high)); status != SB_OK)
-				return status;
+		for (int j = 0; amount != 0; j++)
+		{
+			constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
+			u128 part = j < last ? amount & digits : amount;
+			if (part >= SB_TBF_MAX_CELL)
+				return SB_OVERFLOW;
+			if (index - j < SB_TBF_PLANES)
+				if (sb_status status = add(&sums->plane[index - j][i], static_cast<uint64_t>(part)); status != SB_OK)
+					return status;
+			amount = j < last ? amount >> SB_TBF_PLANE : 0;
+		}
 	}
 	return SB_OK;
 }
@@ -361,14 +374,18 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 	int64_t newest = sums->newest_half_life;
 	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
 	auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
+	int64_t newest_hit = tbf->half_life == 0 ? 0 : floor_divide(sums->newest, tbf->half_life);
 	uint64_t shift;
 	u128 dropped;
 	for (;; base++)
 	{
+		/* split over its planes, what is left of a counter for the last of them stays below 2^46 */
+		int planes = planes_between(base, std::max(base, newest_hit));
+		u128 easy = std::min(u128{1} << (7 + SB_TBF_PLANE * planes), u128{SB_TBF_MAX_CELL});
 		shift = half_lives_above_oldest(sums, base);
 		dropped = shift_right_up(u128{sums->dropped}, shift + SB_TBF_PLANE);
 		u128 cell = shift_right_up(largest, shift + coarser);
-		bool fits = cell < (base < newest ? SB_TBF_EASY_CELL : SB_TBF_MAX_CELL) && dropped < SB_TBF_MAX_CELL &&
+		bool fits = cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL}) && dropped < SB_TBF_MAX_CELL &&
 					shift_right_up(total, shift) + dropped < (u128{1} << 63) &&
 					shift_right_up(slack, shift) + dropped < SB_TBF_MAX_CELL;
 		if (fits)
@@ -384,7 +401,7 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + dropped);
 	auto widest = static_cast<uint64_t>(shift_right_up(largest, shift + coarser));
 	out->cell_bits = widest >> 32 ? 64 : widest >> 16 ? 32 : widest >> 8 ? 16 : 8;
-	return SB_OK;
+	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
 template <typename Cell>

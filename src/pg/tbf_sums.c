@@ -328,13 +328,13 @@ void
 tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
 {
 	int			index;
+	int			planes;
 
 	settle(state);
 	join_plan(state, &filter->header);
-	index = sb_sums_turn_for_filter(&state->sums, &filter->header);
-	allocate_plane(state, index);
-	if (filter->header.cell_bits == 64)
-		allocate_plane(state, index - 1);
+	index = sb_sums_turn_for_filter(&state->sums, &filter->header, &planes);
+	for (int i = 0; i < planes; i++)
+		allocate_plane(state, index - i);
 	must_fit(sb_sums_add_filter(&state->sums, &state->plan, index, &filter->header, filter->cells));
 }
 
@@ -453,6 +453,7 @@ tbf_sums_store(TbfSums *state)
 	sb_tbf		header;
 	sb_sums		sums = state->sums;
 	unsigned char *cells;
+	sb_status	status;
 	Datum		result;
 	bool		copied;
 
@@ -474,7 +475,9 @@ tbf_sums_store(TbfSums *state)
 				if (state->sums.plane[i] != NULL)
 					must_fit(sb_tbf_fold_plane(&state->plan, state->sums.plane[i], &plan, sums.plane[i]));
 	}
-	must_fit(sb_sums_plan(&sums, &plan, &header));
+	status = sb_sums_plan(&sums, &plan, &header);
+	if (status != SB_TOO_LARGE)
+		must_fit(status);		/* else tbf_make() says so */
 	result = tbf_make(&header, &cells);
 	sb_sums_write(&sums, &header, cells);
 	if (copied)

@@ -176,12 +176,12 @@ struct State
 	}
 	sb_status add(const Filter &filter)
 	{
-		int index = sb_sums_turn_for_filter(&sums, &filter.tbf);
-		FUZZ_CHECK(index >= -1 && index <= SB_TBF_PLANES);
-		if (index >= 0 && index < SB_TBF_PLANES)
-			allocate(index);
-		if (index > 0 && filter.tbf.cell_bits == 64)
-			allocate(index - 1);
+		int planes;
+		int index = sb_sums_turn_for_filter(&sums, &filter.tbf, &planes);
+		FUZZ_CHECK(planes >= 0 && planes <= SB_TBF_PLANES && index >= -1 && index < SB_TBF_PLANES + planes);
+		for (int i = 0; i < planes; i++)
+			if (index - i >= 0 && index - i < SB_TBF_PLANES)
+				allocate(index - i);
 		return sb_sums_add_filter(&sums, &tbf, index, &filter.tbf, filter.cells.data());
 	}
 	sb_status hit(uint64_t hash, int64_t at, double weight)

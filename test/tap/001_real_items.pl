@@ -54,9 +54,9 @@ ANALYZE;
 
 -- In functions the filter is a parameter and lies in memory, not in a table.
 CREATE FUNCTION missed_ids(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
-	'BEGIN RETURN (SELECT count(*) FROM ids WHERE NOT f @> id); END';
+	'BEGIN RETURN (SELECT count(*) FROM distinct_ids WHERE NOT f @> id); END';
 CREATE FUNCTION missed_urls(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
-	'BEGIN RETURN (SELECT count(*) FROM urls WHERE NOT f @> url); END';
+	'BEGIN RETURN (SELECT count(*) FROM distinct_urls WHERE NOT f @> url); END';
 CREATE FUNCTION false_ids(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
 	'BEGIN RETURN (SELECT count(*) FROM absent_ids WHERE f @> id); END';
 CREATE FUNCTION false_urls(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS

@@ -753,7 +753,8 @@ TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
 			while (added < 100 && all.add(shard) == SB_OK)
 				added++;
 			ASSERT_EQ(added, 100) << "base " << shard.parameters.base << ", first " << first << ", spread " << spread;
-			Tbf sum = all.stored();
+			Tbf sum;
+			ASSERT_EQ(all.store(&sum), SB_OK) << "first " << first << ", spread " << spread;
 			EXPECT_GE(sum.count(2, (first + spread) * hour), 1e8);
 			EXPECT_LE(sum.count(2, (first + spread) * hour), 1.001e8);
 		}

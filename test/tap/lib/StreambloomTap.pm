@@ -59,19 +59,25 @@ sub read_file
 	return $content // '';
 }
 
-# Where a client program of the installation that is tested lies (pg_dump must not be older than the server).
+# Where a client program of the installation that is tested lies: pg_dump must not be older than the server, and what
+# distributions put in front of psql takes longer to start than psql.
+my %client_programs;
+
 sub client_program
 {
 	my ($name) = @_;
-	my ($code, $folder) = run_program('', $ENV{PG_CONFIG} // 'pg_config', '--bindir');
-	chomp $folder;
-	return $code == 0 && -x "$folder/$name" ? "$folder/$name" : $name;
+	return $client_programs{$name} //= do
+	{
+		my ($code, $folder) = run_program('', $ENV{PG_CONFIG} // 'pg_config', '--bindir');
+		chomp $folder;
+		$code == 0 && -x "$folder/$name" ? "$folder/$name" : $name;
+	};
 }
 
 sub psql
 {
 	my ($database, $sql, %option) = @_;
-	my @command = ('psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', $database);
+	my @command = (client_program('psql'), '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', $database);
 
 	push @command, '-v', 'VERBOSITY=' . ($option{verbosity} // 'verbose');
 	local $ENV{PGCLIENTENCODING} = $option{encoding} // 'UTF8';
