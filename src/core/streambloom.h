@@ -400,7 +400,9 @@ typedef struct sb_sums
 	uint64_t   *touched;		/* NULL, or `width` bits: words whose only hits are dropped (see sb_sums_touched) */
 	sb_u128		total[SB_TBF_PLANES];
 	sb_u128		slack[SB_TBF_PLANES];
-	sb_u128		dropped;		/* all that was older than the planes kept, as if in the newest plane not kept */
+	sb_u128		loss[SB_TBF_PLANES];	/* what one item loses at most if the plane falls out */
+	sb_u128		dropped_total;	/* total and loss of what fell out, as if it were in the newest plane not kept */
+	sb_u128		dropped_loss;
 	int64_t		newest_plane;
 	int64_t		newest_half_life;	/* the greatest floor(x) of anything added */
 	int64_t		oldest_base;	/* of filters merged */

@@ -64,13 +64,16 @@ static void make_room(sb_sums *sums, int64_t wanted)
 			sb_sums_mark_touched(sums, freed);
 			std::memset(freed, 0, sums->width * sizeof *freed);
 		}
-		sums->dropped += sums->total[last] + sums->slack[last];
+		sums->dropped_total += sums->total[last];
+		sums->dropped_loss += sums->loss[last] + sums->slack[last];
 		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
 		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
 		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
+		std::memmove(sums->loss + 1, sums->loss, last * sizeof *sums->loss);
 		sums->plane[0] = freed;
 		sums->total[0] = 0;
 		sums->slack[0] = 0;
+		sums->loss[0] = 0;
 	}
 	sums->newest_plane = std::max(sums->newest_plane, wanted);
 }
@@ -188,7 +191,9 @@ void sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, ui
 void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) noexcept
 {
 	sums->newest = std::max(sums->newest, moment->epoch_start);
-	(index >= 0 ? sums->total[index] : sums->dropped) += static_cast<u128>(value) << place_in_plane(moment->half_lives);
+	u128 amount = static_cast<u128>(value) << place_in_plane(moment->half_lives);
+	(index >= 0 ? sums->total[index] : sums->dropped_total) += amount;
+	(index >= 0 ? sums->loss[index] : sums->dropped_loss) += amount;
 	if ((value & ((UINT64_C(1) << SB_TBF_HIT_BITS) - 1)) != 0)
 		sums->fractions = true;
 }
@@ -208,19 +213,13 @@ sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const 
 	u128 total = static_cast<u128>(filter->total) << place;
 	u128 slack = static_cast<u128>(sb_tbf_slack(filter)) << place;
 	bool low_is_kept = index >= 0 && index < SB_TBF_PLANES;
-	if (low_is_kept)
-	{
-		sums->total[index] += total;
-		sums->slack[index] += slack;
-	}
-	else
-		sums->dropped += total + slack;
-	if (index < 0)
-		return SB_OK;
+	(low_is_kept ? sums->total[index] : sums->dropped_total) += total;
+	(low_is_kept ? sums->slack[index] : sums->dropped_loss) += slack;
 
 	mapping small(tbf, filter);
 	int shift = SB_TBF_HIT_BITS - filter->unit_bits + place;
 	int last = planes_for(filter) - 1;
+	uint64_t largest[SB_TBF_PLANES] = {};
 	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
 	{
 		u128 amount = static_cast<u128>(sb_tbf_cell(filter, cells, small(i))) << shift;
@@ -230,12 +229,17 @@ sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const 
 			u128 part = j < last ? amount & digits : amount;
 			if (part >= SB_TBF_MAX_CELL)
 				return SB_OVERFLOW;
-			if (index - j < SB_TBF_PLANES)
+			largest[j] = std::max(largest[j], static_cast<uint64_t>(part));
+			if (index >= 0 && index - j < SB_TBF_PLANES)
 				if (sb_status status = add(&sums->plane[index - j][i], static_cast<uint64_t>(part)); status != SB_OK)
 					return status;
 			amount = j < last ? amount >> SB_TBF_PLANE : 0;
 		}
 	}
+
+	/* an item loses no more than the largest counter does, however much the filter holds */
+	for (int j = 0; j <= last; j++)
+		(index >= 0 && index - j < SB_TBF_PLANES ? sums->loss[index - j] : sums->dropped_loss) += largest[j];
 	return SB_OK;
 }
 
@@ -254,15 +258,20 @@ void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
 		{
 			sums->total[index] += other->total[i];
 			sums->slack[index] += other->slack[i];
+			sums->loss[index] += other->loss[i];
 		}
 		else
-			sums->dropped += other->total[i] + other->slack[i];
+		{
+			sums->dropped_total += other->total[i];
+			sums->dropped_loss += other->loss[i] + other->slack[i];
+		}
 	}
 	sums->newest = std::max(sums->newest, other->newest);
 	if (other->merged)
 		sums->oldest_base = sums->merged ? std::min(sums->oldest_base, other->oldest_base) : other->oldest_base;
 	sums->merged |= other->merged;
-	sums->dropped += other->dropped;
+	sums->dropped_total += other->dropped_total;
+	sums->dropped_loss += other->dropped_loss;
 	sums->fractions |= other->fractions;
 }
 
@@ -376,18 +385,20 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 	auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
 	int64_t newest_hit = tbf->half_life == 0 ? 0 : floor_divide(sums->newest, tbf->half_life);
 	uint64_t shift;
-	u128 dropped;
+	u128 lost;
+	u128 gone;
 	for (;; base++)
 	{
 		/* split over its planes, what is left of a counter for the last of them stays below 2^46 */
 		int planes = planes_between(base, std::max(base, newest_hit));
 		u128 easy = std::min(u128{1} << (7 + SB_TBF_PLANE * planes), u128{SB_TBF_MAX_CELL});
 		shift = half_lives_above_oldest(sums, base);
-		dropped = shift_right_up(u128{sums->dropped}, shift + SB_TBF_PLANE);
+		lost = shift_right_up(u128{sums->dropped_loss}, shift + SB_TBF_PLANE);
+		gone = shift_right_up(u128{sums->dropped_total}, shift + SB_TBF_PLANE);
 		u128 cell = shift_right_up(largest, shift + coarser);
-		bool fits = cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL}) && dropped < SB_TBF_MAX_CELL &&
-					shift_right_up(total, shift) + dropped < (u128{1} << 63) &&
-					shift_right_up(slack, shift) + dropped < SB_TBF_MAX_CELL;
+		bool fits = cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL}) && lost < SB_TBF_MAX_CELL &&
+					gone < (u128{1} << 63) && shift_right_up(total, shift) + gone < (u128{1} << 63) &&
+					shift_right_up(slack, shift) + lost < SB_TBF_MAX_CELL;
 		if (fits)
 			break;
 		if (base >= newest)
@@ -397,8 +408,8 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 	out->flags = SB_TBF_HAS_HITS;
 	out->base = base;
 	out->newest = sums->newest;
-	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift) + dropped);
-	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + dropped);
+	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift) + lost);
+	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + gone);
 	auto widest = static_cast<uint64_t>(shift_right_up(largest, shift + coarser));
 	out->cell_bits = widest >> 32 ? 64 : widest >> 16 ? 32 : widest >> 8 ? 16 : 8;
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;

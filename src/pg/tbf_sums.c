@@ -529,11 +529,13 @@ tbf_sums_serialize(TbfSums *state)
 	pq_sendint64(&out, sums->newest_half_life);
 	pq_sendint64(&out, sums->oldest_base);
 	pq_sendint64(&out, sums->newest);
-	send_u128(&out, sums->dropped);
+	send_u128(&out, sums->dropped_total);
+	send_u128(&out, sums->dropped_loss);
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
 		send_u128(&out, sums->total[i]);
 		send_u128(&out, sums->slack[i]);
+		send_u128(&out, sums->loss[i]);
 		pq_sendbyte(&out, sums->plane[i] != NULL);
 	}
 	if (over_items(state))
@@ -626,11 +628,13 @@ tbf_sums_deserialize(MemoryContext context, bytea *bytes)
 	sums->newest_half_life = pq_getmsgint64(&in);
 	sums->oldest_base = pq_getmsgint64(&in);
 	sums->newest = pq_getmsgint64(&in);
-	sums->dropped = read_u128(&in);
+	sums->dropped_total = read_u128(&in);
+	sums->dropped_loss = read_u128(&in);
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
 		sums->total[i] = read_u128(&in);
 		sums->slack[i] = read_u128(&in);
+		sums->loss[i] = read_u128(&in);
 		plane[i] = read_flag(&in);
 		planes += plane[i];
 	}

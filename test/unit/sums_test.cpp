@@ -834,6 +834,7 @@ TEST(SumsMerge, OfWideCountersNeverUndercounts)
 		ASSERT_EQ(sums.add(hit), SB_OK);
 		Tbf sum = sums.stored();
 		Tbf later = sum.decayed(between(random, 0, 200) * hour);
+		EXPECT_LE(sb_tbf_count(&sum.parameters, 0, sum.parameters.newest), 0.5);
 		for (const Hit &asked : all)
 			for (int64_t at : {asked.at, between(random, -100, 300) * hour})
 			{
@@ -842,6 +843,33 @@ TEST(SumsMerge, OfWideCountersNeverUndercounts)
 				EXPECT_GE(static_cast<long double>(later.count(asked.hash, at)), exact * (1 - oracle_error));
 			}
 	}
+}
+
+/*
+ * What falls out of the planes is at least 33 half-lives old: a count that is charged for it must not feel it. A merged
+ * filter's old base falls out before its newest hits do, and those are not to be charged to every other item.
+ */
+TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
+{
+	sb_tbf like = shape(64, 2, hour, hour);
+	for (double hits : {1.0, 1e3, 5e5, 1e9})
+		for (int64_t first : {0, 7, 15})
+			for (int64_t spread : {0, 8, 16, 32})
+				for (int64_t later = first + spread; later < first + 100; later++)
+					for (bool wide : {false, true})
+					{
+						Tbf old_filter = stored(like, {{1, first * hour, 1}});
+						Tbf new_filter = stored(like, {{2, (first + spread) * hour, hits}});
+						Tbf both = joined(old_filter, new_filter);
+						/* a wide counter needs the plane after that of its newest hit, so that one more falls out */
+						Tbf newest = stored(like, {{3, later * hour, 1000}});
+						if (wide)
+							newest = joined(stored(like, {{3, (later - 32) * hour, 1}}), newest);
+						for (const Tbf &sum : {joined(both, newest), joined(newest, both)})
+							ASSERT_LE(sb_tbf_count(&sum.parameters, 0, later * hour), hits * 0x1p-32 + 3.0 / 16)
+								<< hits << " hits at " << first + spread << " on a base of " << first << ", newest at "
+								<< later << (wide ? ", wide" : "");
+					}
 }
 
 /* tbf_add on a stored filter, an hour at a time: the base stays behind, and that must not end in an overflow. */
@@ -1158,7 +1186,7 @@ TEST(SumsTurn, KeepsTheNewestFourPlanes)
 	EXPECT_EQ(sums.turned(-1), 2);
 	EXPECT_EQ(sums.turned(-17), 3);
 	EXPECT_EQ(sums.turned(-32), 3);
-	EXPECT_FALSE(sums.sums.dropped);
+	EXPECT_FALSE(sums.sums.dropped_loss);
 	EXPECT_EQ(sums.turned(-33), -1);
 	EXPECT_EQ(sums.turned(63), 0);
 	EXPECT_EQ(sums.turned(16), 2);
