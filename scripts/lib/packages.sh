@@ -30,7 +30,7 @@ postgresql_major() { "$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1
 want() {
 	local package=$1
 	shift
-	"$@" >/dev/null 2>&1 || missing+=("$package")
+	"$@" >/dev/null 2>&1 || [[ " ${missing[*]} " == *" $package "* ]] || missing+=("$package")
 }
 
 has_header() { g++ -E -x c++ -o /dev/null - <<<"#include <$1>"; }

@@ -37,6 +37,6 @@ FROM (SELECT hits, exact, tbf_count(heat, url, :'now') AS counted FROM demo.page
 \gset
 \echo 'hits: all that the log holds. The last two columns: what is left of them, each halved for every 7 days of its age.'
 \echo 'Of' :pages 'pages' :good 'are right to the rounding (a thousandth and' :unit 'hits); the others share their counters'
-\echo 'with other pages and count too much, never too little. The largest overcount of any page:' :worst 'hits.'
+\echo 'with other pages and count too much. The largest overcount of any page:' :worst 'hits.'
 \echo
 \echo :verdict

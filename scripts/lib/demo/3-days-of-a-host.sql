@@ -50,8 +50,8 @@ FROM demo.partitions_read(format('EXECUTE days_of_host(%L)', :'host')) \gset
 SELECT read AS all_read FROM demo.partitions_read(format('SELECT count(*) FROM access_log WHERE host = %L', :'host')) \gset
 
 \echo 'EXPLAIN ANALYZE:' :read 'of' :of 'partitions read,' :in_vain 'of them in vain. Without the summary:' :all_read 'of' :of
-SELECT format(E'Every host asked for every day on which it did not come: %s questions, %s wrong yes (%s %%).',
-	demo.number(count(*)), demo.number(count(*) FILTER (WHERE hosts @> host)),
+SELECT format(E'%s hosts, asked for on each day on which they did not come: %s questions, %s wrong yes (%s %%).',
+	demo.number(count(DISTINCT host)), demo.number(count(*)), demo.number(count(*) FILTER (WHERE hosts @> host)),
 	coalesce(round(100.0 * count(*) FILTER (WHERE hosts @> host) / nullif(count(*), 0), 2), 0)) AS text
 FROM (SELECT c.hosts, h.host FROM chunk_summary c, (SELECT host FROM access_log GROUP BY host ORDER BY md5(host) LIMIT 2000) h
 	WHERE NOT EXISTS (SELECT FROM (SELECT DISTINCT tableoid::regclass AS chunk, host FROM access_log) d WHERE d.chunk = c.chunk AND d.host = h.host)) a \gset
