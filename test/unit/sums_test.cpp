@@ -872,6 +872,35 @@ TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
 					}
 }
 
+/* The same for many items of a hit each: then the counters are narrow, and the total is what is large. */
+TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
+{
+	sb_tbf like = shape(8192, 1, hour, hour);
+	std::vector<Hit> hits;
+	for (uint64_t hash : random_hashes(219, 4000))
+		hits.push_back({hash, 0, 1});
+	for (int64_t first : {0, 15})
+		for (int64_t spread : {0, 16, 22})
+		{
+			for (Hit &hit : hits)
+				hit.at = (first + spread) * hour;
+			Tbf both = joined(stored(like, {{1, first * hour, 1}}), stored(like, hits));
+			EXPECT_LT(both.parameters.cell_bits, 64);
+			for (int64_t later : {40, 47, 48, 56, 64, 72, 80, 90, 110, 200})
+			{
+				Tbf newest = joined(stored(like, {{3, (later - 32) * hour, 1}}), stored(like, {{3, later * hour, 1000}}));
+				Tbf sum = joined(both, newest);
+				double total = std::ldexp(static_cast<double>(sum.parameters.total),
+										  static_cast<int>(sum.parameters.base - later) - SB_TBF_HIT_BITS);
+				double exact = 1000 + 0x1p-32 + std::ldexp(4000, static_cast<int>(first + spread - later)) +
+							   std::ldexp(1, static_cast<int>(first - later));
+				EXPECT_GE(total, exact) << first << " + " << spread << ", newest at " << later;
+				/* what has fallen out counts as if it lay in the newest plane that has */
+				EXPECT_LE(total, exact * 1.001 + std::ldexp(4000, -11)) << first << " + " << spread << ", newest at " << later;
+			}
+		}
+}
+
 /* tbf_add on a stored filter, an hour at a time: the base stays behind, and that must not end in an overflow. */
 TEST(SumsMerge, TakesAHotItemHourByHour)
 {
