@@ -195,8 +195,11 @@ class Decaying
 	{
 		size_t offset;
 		size_t size;
-		sb_tbf_block_range(&stored_header_, sb_tbf_block(&stored_header_, hash), &offset, &size);
-		uint64_t least = sb_tbf_block_min(&stored_header_, stored_.data() + (offset - SB_TBF_HEADER), hash);
+		uint32_t block = sb_tbf_block(&stored_header_, hash);
+		uint64_t least = 0;
+		sb_tbf_directory_range(&stored_header_, block, &offset, &size);
+		(void)!sb_tbf_block_range(&stored_header_, block, stored_.data() + (offset - SB_TBF_HEADER), &offset, &size);
+		(void)!sb_tbf_block_min(&stored_header_, stored_.data() + (offset - SB_TBF_HEADER), size, hash, &least);
 		return sb_tbf_count(&stored_header_, least, time);
 	}
 	double bytes() const { return static_cast<double>(sums_.width * 8); }

@@ -47,9 +47,10 @@ COMMENT ON OPERATOR <> (tbf, tbf) IS 'different filters';
 -- making and adding
 
 CREATE FUNCTION tbf_empty(expected_items bigint DEFAULT 10000, fpr double precision DEFAULT 0.01,
-		half_life interval DEFAULT '7 days', epoch interval DEFAULT NULL) RETURNS tbf
+		half_life interval DEFAULT '7 days', epoch interval DEFAULT NULL, layout text DEFAULT 'extensible',
+		minimum_increase boolean DEFAULT false, recurring_minimum boolean DEFAULT false, top integer DEFAULT 0) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval) IS 'an empty filter for this many distinct items, of which at most the share fpr is overcounted; half_life null: no decay; epoch: the step of the decay, half_life / 96 if not given';
+COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval, text, boolean, boolean, integer) IS 'an empty filter for this many distinct items, of which at most the share fpr is overcounted; half_life null: no decay; epoch: the step of the decay, half_life / 96 if not given; layout: extensible or flat; minimum_increase, recurring_minimum: ways to overcount less; top: entries of a list of hot items';
 
 CREATE FUNCTION tbf_add(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
@@ -90,6 +91,9 @@ COMMENT ON OPERATOR <@ ("any", tbf) IS 'may have hits in the filter';
 CREATE FUNCTION tbf_decay(filter tbf, at timestamptz DEFAULT now()) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: what has faded below half a unit is dropped and its space given back; the filter itself if there is nothing to do';
+CREATE FUNCTION tbf_layout(filter tbf, layout text) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest)';
 CREATE FUNCTION tbf_merge(tbf, tbf) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_merge(tbf, tbf) IS 'the hits of both; half-life and epoch must be the same, sizes may differ by a power of two';
 CREATE OPERATOR + (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_merge, COMMUTATOR = +);
@@ -123,6 +127,8 @@ CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, inte
 COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) IS 'transition function of tbf_agg';
 CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add_like(internal, "any", timestamptz, double precision, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add_like(internal, "any", timestamptz, double precision, tbf) IS 'transition function of tbf_agg';
 CREATE FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) IS 'transition function of tbf_agg';
 CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
@@ -183,6 +189,14 @@ CREATE AGGREGATE tbf_agg("any", timestamptz, interval) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval) IS 'decayed hit counts of the items that are not null; item, time, half-life (null: no decay)';
+
+CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, tbf) (
+	SFUNC = tbf_agg_add_like, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, tbf) IS 'decayed hit counts of the items that are not null; item, time, weight, and an empty filter whose parameters the result has: tbf_empty(...)';
 
 CREATE AGGREGATE tbf_merge_agg(tbf) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,

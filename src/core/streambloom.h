@@ -275,9 +275,18 @@ int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 #define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
 #define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* of times from 2000, half-lives and epochs: 36,500 years */
 
+/* sb_tbf.layout; stored. */
+#define SB_TBF_FLAT 0
+#define SB_TBF_EXTENSIBLE 1
+
 /* Bits of sb_tbf.flags; stored. */
 #define SB_TBF_HAS_HITS 1		/* base and newest mean something */
 #define SB_TBF_FORGOTTEN 2		/* decay has let a counter go to zero: up to half a unit is missing somewhere */
+#define SB_TBF_MINIMUM_INCREASE 4	/* parameter: hits raise only the counters that have to be */
+#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: items whose minimum does not recur are counted in a table of their own */
+#define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
+
+#define SB_TBF_MAX_TOP 10000	/* entries of a list of hot items */
 
 /* The header of a tbf, decoded. */
 typedef struct sb_tbf
@@ -287,8 +296,8 @@ typedef struct sb_tbf
 	uint32_t	blocks;
 	uint16_t	block_cells;	/* SB_TBF_BLOCK, or if there is one block a power of two from 64 on */
 	uint8_t		hashes;
-	uint8_t		layout;			/* 0: flat */
-	uint8_t		cell_bits;		/* flat: 8, 16, 32 or 64, the narrowest that holds the largest cell */
+	uint8_t		layout;			/* SB_TBF_FLAT or SB_TBF_EXTENSIBLE */
+	uint8_t		cell_bits;		/* of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */
 	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4 */
 	uint8_t		widened;		/* as in sb_bf */
 	int64_t		half_life;		/* microseconds; 0: no decay */
@@ -299,6 +308,9 @@ typedef struct sb_tbf
 	uint64_t	total;			/* all hits, decayed: 2^-12 hits at the base, rounded up */
 	uint64_t	expected_items;
 	double		fpr;
+	uint32_t	payload;		/* extensible: bytes of directory and blocks, 0 if all counters are zero; flat: 0 */
+	uint32_t	extra;			/* bytes after the counters: the list of hot items, or the table of recurring minimum */
+	uint16_t	top;			/* parameter: entries of the list of hot items; 0: none is kept */
 } sb_tbf;
 
 /* A moment on the decaying scale: 2^half_lives * scale / 2^62 is the weight of one hit, rounded up by < 1e-9. */
@@ -342,7 +354,8 @@ double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
 void		sb_tbf_clear(sb_tbf *tbf) SB_NOEXCEPT;
 
 uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
-size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;
+size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the whole value */
+size_t		sb_tbf_counters_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the counters alone, which follow the header */
 void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
 
 /* As sb_bf_decode_header(). The cells themselves are looked at by sb_tbf_check_cells(). */
@@ -353,14 +366,26 @@ SB_NODISCARD sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) 
 uint32_t	sb_tbf_block(const sb_tbf *tbf, uint64_t hash) SB_NOEXCEPT;
 void		sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TBF_MAX_HASHES]) SB_NOEXCEPT;
 
-/* Where a stored block lies: counted from the first header byte. */
-void		sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) SB_NOEXCEPT;
+/*
+ * Where a stored block lies, counted from the first header byte; size 0 if it is empty (all its counters are zero). The
+ * extensible layout has a directory for that: the first function says which of its bytes to give to the second (none, and
+ * so any pointer, for the flat layout). SB_BAD_CELLS if the directory contradicts the header.
+ */
+void		sb_tbf_directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
+										  size_t *size) SB_NOEXCEPT;
 
-/* The smallest of the item's counters, in units, read from its stored block. */
-uint64_t	sb_tbf_block_min(const sb_tbf *tbf, const void *block, uint64_t hash) SB_NOEXCEPT;
+/* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
+SB_NODISCARD sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash,
+										uint64_t *out) SB_NOEXCEPT;
 
-/* One stored cell, 0 .. sb_tbf_cells() - 1. */
-uint64_t	sb_tbf_cell(const sb_tbf *tbf, const void *cells, uint64_t index) SB_NOEXCEPT;
+/* All counters of one stored block, in units: block_cells of them. cells: all that follows the header. */
+SB_NODISCARD sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block,
+										   uint64_t *counters) SB_NOEXCEPT;
+
+/* The same counters in another layout. Two calls, as for decay. */
+SB_NODISCARD sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, uint8_t layout, sb_tbf *out) SB_NOEXCEPT;
+void		sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) SB_NOEXCEPT;
 
 /*
  * The count that a counter of `units` stands for at a time: (units + slack) * 2^(base - x(at)), rounded up.
@@ -381,8 +406,9 @@ SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out
  * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). Two calls, so that the
  * caller can allocate: the plan says the parameters (and so the size) of the result, which is the same filter if
  * there is nothing to do (*out equals *tbf); write fills the cells of the result.
+ * SB_BAD_CELLS if a stored block cannot be read, SB_TOO_LARGE as sb_sums_plan().
  */
-void		sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
 void		sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *decayed, void *out) SB_NOEXCEPT;
 
 /* ------------------------------------------- exact sums, before they are stored */

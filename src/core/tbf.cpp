@@ -1,6 +1,6 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header, cells, reading, decay. (Sums before they
- * are stored are in tbf_sums.cpp, times in tbf_clock.cpp.)
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header, an item's place, decay. (Its counters are
+ * in tbf_cells.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
  *
  * Cells lie in blocks of 4,096, and an item has all its cells in one block, so that a look-up in a stored filter
  * reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
@@ -10,6 +10,7 @@
 #include "bits.hpp"
 #include "header.hpp"
 #include "streambloom.h"
+#include "tbf_cells.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +60,7 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, doubl
 	out->fpr = fpr;
 	out->expected_items = power ? 0 : items;
 	out->unit_bits = half_life ? SB_TBF_UNIT_BITS : 0;
+	out->layout = SB_TBF_EXTENSIBLE;
 	out->cell_bits = 8;
 
 	double cells = std::ceil(static_cast<double>(items) / load * SB_TBF_BLOCK);
@@ -110,8 +112,10 @@ double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
 
 void sb_tbf_clear(sb_tbf *tbf) noexcept
 {
-	tbf->flags = 0;
+	tbf->flags &= SB_TBF_OPTIONS;
+	tbf->extra = 0;
 	tbf->cell_bits = 8;
+	tbf->payload = 0;
 	tbf->base = 0;
 	tbf->newest = 0;
 	tbf->slack = 0;
@@ -123,9 +127,16 @@ uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
 	return static_cast<uint64_t>(tbf->blocks) * tbf->block_cells;
 }
 
+size_t sb_tbf_counters_size(const sb_tbf *tbf) noexcept
+{
+	if (tbf->layout == SB_TBF_EXTENSIBLE)
+		return tbf->payload;
+	return static_cast<size_t>(sb_tbf_cells(tbf)) * (tbf->cell_bits / 8u);
+}
+
 size_t sb_tbf_size(const sb_tbf *tbf) noexcept
 {
-	return SB_TBF_HEADER + static_cast<size_t>(sb_tbf_cells(tbf)) * (tbf->cell_bits / 8u);
+	return SB_TBF_HEADER + sb_tbf_counters_size(tbf) + tbf->extra;
 }
 
 uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
@@ -141,11 +152,13 @@ uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
  *   40      4   blocks
  *   44      2   cells of a block
  *   46      1   hashes
- *   47      1   layout: 0 flat
- *   48      1   bits of a cell (flat: 8, 16, 32, 64)
+ *   47      1   layout: 0 flat, 1 extensible
+ *   48      1   bits of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter
  *   49      1   unit bits: 0 or 4
  *   50      1   widened
- *   51      5   zero
+ *   51      1   zero
+ *   52      2   entries of the list of hot items
+ *   54      2   zero
  *   56      8   half-life, microseconds
  *   64      8   epoch, microseconds
  *   72      8   base, half-lives since 2000-01-01 UTC
@@ -154,8 +167,9 @@ uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
  *   96      8   total, 2^-12 hits at the base
  *  104      8   expected_items
  *  112      8   fpr, IEEE 754
- *  120      8   zero
- *  128          cells
+ *  120      4   extensible: bytes of directory and blocks; flat: zero
+ *  124      4   bytes after the counters
+ *  128          counters (tbf_cells.cpp)
  */
 void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 {
@@ -169,7 +183,8 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 	bytes[49] = tbf->unit_bits;
 	bytes[50] = tbf->widened;
 	bytes[51] = 0;
-	store_le(bytes + 52, uint32_t{0});
+	store_le(bytes + 52, tbf->top);
+	store_le(bytes + 54, uint16_t{0});
 	store_le(bytes + 56, static_cast<uint64_t>(tbf->half_life));
 	store_le(bytes + 64, static_cast<uint64_t>(tbf->epoch));
 	store_le(bytes + 72, static_cast<uint64_t>(tbf->base));
@@ -178,7 +193,8 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 	store_le(bytes + 96, tbf->total);
 	store_le(bytes + 104, tbf->expected_items);
 	store_le(bytes + 112, std::bit_cast<uint64_t>(tbf->fpr));
-	store_le(bytes + 120, uint64_t{0});
+	store_le(bytes + 120, tbf->payload);
+	store_le(bytes + 124, tbf->extra);
 }
 
 /* Times and scale agree with each other: nobody can overflow 64 bits by believing them. */
@@ -209,6 +225,23 @@ static bool shape_is_valid(const sb_tbf *tbf)
 	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
 }
 
+/* What excludes what, and nothing behind the counters that nothing speaks of. */
+static bool options_are_valid(const sb_tbf *tbf)
+{
+	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
+	if (recurring && (tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
+		return false;
+	return tbf->top <= SB_TBF_MAX_TOP && (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
+}
+
+/* A directory, and blocks that are not all empty. */
+static bool payload_is_valid(const sb_tbf *tbf)
+{
+	if (tbf->layout == SB_TBF_FLAT || tbf->payload == 0)
+		return tbf->payload == 0;
+	return (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > uint64_t{4} * tbf->blocks;
+}
+
 sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) noexcept
 {
 	const auto *bytes = static_cast<const unsigned char *>(data);
@@ -216,7 +249,7 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 
 	*out = {};
 	if (sb_status status = decode_common(data, have, SB_TBF_HEADER, value_type::tbf,
-										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN, &flags, &out->kind);
+										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN | SB_TBF_OPTIONS, &flags, &out->kind);
 		status != SB_OK)
 		return status;
 	out->flags = flags;
@@ -235,13 +268,16 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 	out->total = load_le<uint64_t>(bytes + 96);
 	out->expected_items = load_le<uint64_t>(bytes + 104);
 	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 112));
+	out->payload = load_le<uint32_t>(bytes + 120);
+	out->extra = load_le<uint32_t>(bytes + 124);
+	out->top = load_le<uint16_t>(bytes + 52);
 
 	bool hits = (flags & SB_TBF_HAS_HITS) != 0;
 	if (!shape_is_valid(out) || !clock_is_valid(out) || out->hashes == 0 || out->hashes > SB_TBF_MAX_HASHES ||
-		out->layout != 0 || (out->unit_bits != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
+		out->layout > SB_TBF_EXTENSIBLE || (out->unit_bits != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
 		(out->half_life != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
 		(out->cell_bits != 8 && out->cell_bits != 16 && out->cell_bits != 32 && out->cell_bits != 64) ||
-		bytes[51] != 0 || load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 120) != 0 ||
+		bytes[51] != 0 || load_le<uint16_t>(bytes + 54) != 0 || !options_are_valid(out) || !payload_is_valid(out) ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->slack >= SB_TBF_MAX_CELL ||
 		out->total >> 63 || out->expected_items >> 63 || (!hits && (out->slack || out->total || (flags & SB_TBF_FORGOTTEN))) ||
 		(hits && out->kind.code == SB_KIND_NONE))
@@ -249,64 +285,6 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 	if (sb_tbf_size(out) > SB_MAX_BYTES)
 		return SB_TOO_LARGE;
 	return total == sb_tbf_size(out) ? SB_OK : SB_BAD_LENGTH;
-}
-
-/* --------------------------------------------------------------------- cells */
-
-static uint64_t load_cell(const unsigned char *cells, int bits, uint64_t index)
-{
-	switch (bits)
-	{
-		case 8:
-			return cells[index];
-		case 16:
-			return load_le<uint16_t>(cells + index * 2);
-		case 32:
-			return load_le<uint32_t>(cells + index * 4);
-		default:
-			return load_le<uint64_t>(cells + index * 8);
-	}
-}
-
-static void store_cell(unsigned char *cells, int bits, uint64_t index, uint64_t value)
-{
-	switch (bits)
-	{
-		case 8:
-			cells[index] = static_cast<unsigned char>(value);
-			break;
-		case 16:
-			store_le(cells + index * 2, static_cast<uint16_t>(value));
-			break;
-		case 32:
-			store_le(cells + index * 4, static_cast<uint32_t>(value));
-			break;
-		default:
-			store_le(cells + index * 8, value);
-	}
-}
-
-static uint8_t narrowest(uint64_t largest)
-{
-	return largest >> 32 ? 64 : largest >> 16 ? 32 : largest >> 8 ? 16 : 8;
-}
-
-uint64_t sb_tbf_cell(const sb_tbf *tbf, const void *cells, uint64_t index) noexcept
-{
-	return load_cell(static_cast<const unsigned char *>(cells), tbf->cell_bits, index);
-}
-
-sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
-{
-	uint64_t largest = 0;
-	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
-		largest = std::max(largest, sb_tbf_cell(tbf, cells, i));
-
-	/* The narrowest width is part of the format: equal filters have equal bytes. */
-	if (largest >= SB_TBF_MAX_CELL || narrowest(largest) != tbf->cell_bits ||
-		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
-		return SB_BAD_CELLS;
-	return SB_OK;
 }
 
 /* ----------------------------------------------------------- an item's place */
@@ -334,23 +312,6 @@ void sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TB
 		positions[i] = static_cast<uint16_t>((pieces & 0xffff) * tbf->block_cells >> 16);
 		pieces >>= 16;
 	}
-}
-
-void sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) noexcept
-{
-	*size = static_cast<size_t>(tbf->block_cells) * (tbf->cell_bits / 8u);
-	*offset = SB_TBF_HEADER + *size * block;
-}
-
-uint64_t sb_tbf_block_min(const sb_tbf *tbf, const void *block, uint64_t hash) noexcept
-{
-	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t least = UINT64_MAX;
-
-	sb_tbf_positions(tbf, hash, positions);
-	for (int i = 0; i < tbf->hashes; i++)
-		least = std::min(least, sb_tbf_cell(tbf, block, positions[i]));
-	return least;
 }
 
 /* ------------------------------------------------------------------- joining */
@@ -385,6 +346,7 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 	sb_tbf_clear(out);
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
+	out->layout = std::max(a->layout, b->layout);
 	out->expected_items = std::max(a->expected_items, b->expected_items);
 	out->fpr = std::fmax(a->fpr, b->fpr);
 	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));
@@ -408,42 +370,45 @@ static uint64_t steps(const sb_tbf *from, const sb_tbf *to)
 	return static_cast<uint64_t>(to->base - from->base);
 }
 
-void sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) noexcept
+sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) noexcept
 {
 	*out = *tbf;
 	if (tbf->half_life == 0 || (tbf->flags & SB_TBF_HAS_HITS) == 0)
-		return;
+		return SB_OK;
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 	if (moment.half_lives <= tbf->base)
-		return;
-
-	out->base = moment.half_lives;
-	uint64_t j = steps(tbf, out);
-	uint64_t largest = 0;
-	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
-	{
-		uint64_t before = sb_tbf_cell(tbf, cells, i);
-		uint64_t after = decayed(before, j);
-		largest = std::max(largest, after);
-		if (before != 0 && after == 0)
-			out->flags |= SB_TBF_FORGOTTEN;
-	}
+		return SB_OK;
 
 	/*
 	 * Counters that go to zero now lose at most half a unit, and what was forgotten of them before has decayed too; the
 	 * flag stands for half a unit at whatever base, which only gets more generous. So the pair (slack, flag) composes
 	 * exactly as the counters do.
 	 */
+	out->base = moment.half_lives;
+	uint64_t j = steps(tbf, out);
 	out->slack = shift_right_up(tbf->slack, j);
 	out->total = shift_right_up(tbf->total, j);
-	out->cell_bits = narrowest(largest);
+	return measure_cells(out, [&](uint32_t block, uint64_t *counters) {
+		sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
+		for (uint32_t i = 0; i < tbf->block_cells && status == SB_OK; i++)
+		{
+			uint64_t after = decayed(counters[i], j);
+			if (counters[i] != 0 && after == 0)
+				out->flags |= SB_TBF_FORGOTTEN;
+			counters[i] = after;
+		}
+		return status;
+	});
 }
 
 void sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *to, void *out) noexcept
 {
-	auto *bytes = static_cast<unsigned char *>(out);
 	uint64_t j = steps(tbf, to);
-	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
-		store_cell(bytes, to->cell_bits, i, decayed(sb_tbf_cell(tbf, cells, i), j));
+	write_cells(*to, out, [&](uint32_t block, uint64_t *counters) {
+		sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
+		for (uint32_t i = 0; i < tbf->block_cells && status == SB_OK; i++)
+			counters[i] = decayed(counters[i], j);
+		return status;
+	});
 }

@@ -9,6 +9,7 @@
  */
 #include "bits.hpp"
 #include "streambloom.h"
+#include "tbf_cells.hpp"
 
 #include <algorithm>
 
@@ -220,9 +221,18 @@ sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const 
 	int shift = SB_TBF_HIT_BITS - filter->unit_bits + place;
 	int last = planes_for(filter) - 1;
 	uint64_t largest[SB_TBF_PLANES] = {};
+	block_counters counters;
+	uint32_t unpacked = UINT32_MAX;
 	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
 	{
-		u128 amount = static_cast<u128>(sb_tbf_cell(filter, cells, small(i))) << shift;
+		uint64_t cell = small(i);
+		if (auto block = static_cast<uint32_t>(cell / filter->block_cells); block != unpacked)
+		{
+			if (sb_status status = sb_tbf_unpack_block(filter, cells, block, counters); status != SB_OK)
+				return status;
+			unpacked = block;
+		}
+		u128 amount = static_cast<u128>(counters[cell % filter->block_cells]) << shift;
 		for (int j = 0; amount != 0; j++)
 		{
 			constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
@@ -359,6 +369,20 @@ static uint64_t half_lives_above_oldest(const sb_sums *sums, int64_t base)
 	return static_cast<uint64_t>(base - (sums->newest_plane - (SB_TBF_PLANES - 1)) * SB_TBF_PLANE);
 }
 
+/* Fills a block with the sums, rounded up to units at the base. */
+static auto stored_counters(const sb_sums *sums, const sb_tbf *planned)
+{
+	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
+									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits)
+							   : 0;
+	return [=](uint32_t block, uint64_t *counters) {
+		uint64_t first = static_cast<uint64_t>(block) * planned->block_cells;
+		for (uint32_t i = 0; i < planned->block_cells; i++)
+			counters[i] = static_cast<uint64_t>(shift_right_up(aligned(sums, first + i), shift));
+		return SB_OK;
+	};
+}
+
 sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noexcept
 {
 	*out = *tbf;
@@ -405,39 +429,15 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 			return SB_OVERFLOW;
 	}
 
-	out->flags = SB_TBF_HAS_HITS;
+	out->flags |= SB_TBF_HAS_HITS;
 	out->base = base;
 	out->newest = sums->newest;
 	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift) + lost);
 	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + gone);
-	auto widest = static_cast<uint64_t>(shift_right_up(largest, shift + coarser));
-	out->cell_bits = widest >> 32 ? 64 : widest >> 16 ? 32 : widest >> 8 ? 16 : 8;
-	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
-}
-
-template <typename Cell>
-static void write_cells(const sb_sums *sums, uint64_t shift, void *cells)
-{
-	auto *bytes = static_cast<unsigned char *>(cells);
-	for (uint64_t i = 0; i < sums->width; i++)
-		store_le(bytes + i * sizeof(Cell), static_cast<Cell>(shift_right_up(aligned(sums, i), shift)));
+	return measure_cells(out, stored_counters(sums, out));
 }
 
 void sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) noexcept
 {
-	uint64_t shift = 0;
-	if (sums->any)
-		shift = half_lives_above_oldest(sums, planned->base) +
-				static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits);
-	switch (planned->cell_bits)
-	{
-		case 8:
-			return write_cells<uint8_t>(sums, shift, cells);
-		case 16:
-			return write_cells<uint16_t>(sums, shift, cells);
-		case 32:
-			return write_cells<uint32_t>(sums, shift, cells);
-		default:
-			return write_cells<uint64_t>(sums, shift, cells);
-	}
+	write_cells(*planned, cells, stored_counters(sums, planned));
 }

@@ -29,6 +29,15 @@ tbf_open(Datum value, TbfValue *tbf)
 	tbf->cells = data + SB_TBF_HEADER;
 }
 
+void
+tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters)
+{
+	sb_status	status = sb_tbf_unpack_block(&tbf->header, tbf->cells, block, counters);
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+}
+
 Datum
 tbf_make(const sb_tbf *header, unsigned char **cells)
 {
@@ -38,8 +47,8 @@ tbf_make(const sb_tbf *header, unsigned char **cells)
 	if (sb_tbf_size(header) > SB_MAX_BYTES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a tbf of " UINT64_FORMAT " counters of %d bits would be too large",
-						sb_tbf_cells(header), header->cell_bits),
+				 errmsg("a tbf of " UINT64_FORMAT " counters in %zu bytes would be too large",
+						sb_tbf_cells(header), sb_tbf_size(header)),
 				 errdetail("A filter has at most %u bytes.", SB_MAX_BYTES),
 				 errhint("Expect fewer items, allow a higher rate, or build one filter for each part of the data.")));
 	value = value_make(sb_tbf_size(header), &data);
@@ -290,7 +299,23 @@ tbf_ne(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------ making, adding */
 
-/* tbf_empty(expected_items, fpr, half_life, epoch) */
+static uint8_t
+layout_argument(FunctionCallInfo fcinfo, int argno)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+
+	if (strcmp(name, "extensible") == 0)
+		return SB_TBF_EXTENSIBLE;
+	if (strcmp(name, "flat") == 0)
+		return SB_TBF_FLAT;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("there is no layout \"%s\"", name),
+			 errhint("Layouts are \"extensible\" (small counters take few bits) and \"flat\" (all counters take as many as the largest).")));
+	pg_unreachable();
+}
+
+/* tbf_empty(expected_items, fpr, half_life, epoch, layout, minimum_increase, recurring_minimum, top) */
 SB_FUNCTION(tbf_empty);
 Datum
 tbf_empty(PG_FUNCTION_ARGS)
@@ -299,12 +324,39 @@ tbf_empty(PG_FUNCTION_ARGS)
 	unsigned char *cells;
 	int64		half_life;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(6) || PG_ARGISNULL(7))
 		PG_RETURN_NULL();
 	half_life = tbf_half_life(interval_argument(fcinfo, 2));
 	tbf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life, tbf_epoch(interval_argument(fcinfo, 3), half_life),
 			 false, &header);
+	header.layout = layout_argument(fcinfo, 4);
+	if (PG_GETARG_BOOL(5) || PG_GETARG_BOOL(6) || PG_GETARG_INT32(7) != 0)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("not yet")));
 	return tbf_make(&header, &cells);
+}
+
+/* tbf_layout(tbf, layout) */
+SB_FUNCTION(tbf_layout);
+Datum
+tbf_layout(PG_FUNCTION_ARGS)
+{
+	TbfValue	tbf;
+	sb_tbf		planned;
+	unsigned char *cells;
+	uint8_t		layout = layout_argument(fcinfo, 1);
+	sb_status	status;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	if (tbf.header.layout == layout)
+		return PG_GETARG_DATUM(0);
+	status = sb_tbf_layout_plan(&tbf.header, tbf.cells, layout, &planned);
+	if (status == SB_BAD_CELLS)
+		value_refuse("tbf", status);
+	result = tbf_make(&planned, &cells);
+	sb_tbf_layout_write(&tbf.header, tbf.cells, &planned, cells);
+	memcpy(cells + sb_tbf_counters_size(&planned), tbf.cells + sb_tbf_counters_size(&tbf.header), planned.extra);
+	return result;
 }
 
 /* The time of a hit at argument argno, checked against the limit at argument argno + 2 (NULL: the default). */
@@ -408,26 +460,47 @@ tbf_add_all(PG_FUNCTION_ARGS)
 /* -------------------------------------------------------------------- asking */
 
 /*
- * The smallest counter of an item, in units. Reads the header and one block, and of a stored filter nothing else. An
- * item that the empty filter cannot have has 0.
+ * Of a stored value the header is read together with what lies in the same TOAST chunk: mostly the whole directory of
+ * blocks.
+ */
+#define FIRST_SLICE 1900
+
+/*
+ * The smallest counter of an item, in units. Reads the header, the place of one block and the block, and of a stored
+ * filter nothing else. An item that the empty filter cannot have has 0.
  */
 static uint64_t
 item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 {
 	size_t		size = value_size(value);
-	const void *head = value_slice(value, 0, Min(size, SB_TBF_HEADER));
-	sb_status	status = sb_tbf_decode_header(head, Min(size, SB_TBF_HEADER), size, header);
+	size_t		first = Min(size, FIRST_SLICE);
+	const char *head = value_slice(value, 0, first);
+	sb_status	status = sb_tbf_decode_header(head, first, size, header);
 	uint64_t	hash;
+	uint32_t	block;
+	const void *directory;
+	const void *cells;
 	size_t		offset;
-	size_t		block_size;
+	size_t		length;
+	uint64_t	units = 0;
 
 	if (status != SB_OK)
 		value_refuse("tbf", status);
 	hash = item_hash_for(hasher, item, &header->kind);
 	if (header->kind.code == SB_KIND_NONE)
 		return 0;
-	sb_tbf_block_range(header, sb_tbf_block(header, hash), &offset, &block_size);
-	return sb_tbf_block_min(header, value_slice(value, offset, block_size), hash);
+	block = sb_tbf_block(header, hash);
+	sb_tbf_directory_range(header, block, &offset, &length);
+	directory = offset + length <= first ? head + offset : value_slice(value, offset, length);
+	status = sb_tbf_block_range(header, block, directory, &offset, &length);
+	if (status == SB_OK)
+	{
+		cells = offset + length <= first ? head + offset : value_slice(value, offset, length);
+		status = sb_tbf_block_min(header, cells, length, hash, &units);
+	}
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+	return units;
 }
 
 static double
@@ -518,12 +591,15 @@ tbf_decay(PG_FUNCTION_ARGS)
 	TbfValue	tbf;
 	sb_tbf		decayed;
 	unsigned char *cells;
+	sb_status	status;
 	Datum		result;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	if (tbf.header.half_life != 0)
 		tbf_check_time(at);
-	sb_tbf_decay_plan(&tbf.header, tbf.cells, at, &decayed);
+	status = sb_tbf_decay_plan(&tbf.header, tbf.cells, at, &decayed);
+	if (status == SB_BAD_CELLS)
+		value_refuse("tbf", status);
 	if (decayed.base == tbf.header.base)
 		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
 	result = tbf_make(&decayed, &cells);
@@ -555,14 +631,37 @@ unit_of(const sb_tbf *tbf)
 	return ldexp(1, -tbf->unit_bits);
 }
 
+/* Counters by the number of binary digits of their units: [0] zero, [b] 2^(b-1) .. 2^b - 1. */
+#define HISTOGRAM_BUCKETS 64
+
+static int
+cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
+{
+	uint64_t	counters[SB_TBF_BLOCK];
+	int			used = 1;
+
+	memset(cells, 0, HISTOGRAM_BUCKETS * sizeof *cells);
+	for (uint32_t block = 0; block < tbf->header.blocks; block++)
+	{
+		tbf_unpack_block(tbf, block, counters);
+		for (uint32_t i = 0; i < tbf->header.block_cells; i++)
+		{
+			int			digits = counters[i] == 0 ? 0 : pg_leftmost_one_pos64(counters[i]) + 1;
+
+			cells[digits]++;
+			used = Max(used, digits + 1);
+		}
+	}
+	return used;
+}
+
 static uint64_t
 nonzero_cells(const TbfValue *tbf)
 {
-	uint64_t	count = 0;
+	int64		cells[HISTOGRAM_BUCKETS];
 
-	for (uint64_t i = 0; i < sb_tbf_cells(&tbf->header); i++)
-		count += sb_tbf_cell(&tbf->header, tbf->cells, i) != 0;
-	return count;
+	cell_histogram(tbf, cells);
+	return sb_tbf_cells(&tbf->header) - cells[0];
 }
 
 SB_FUNCTION(tbf_info);
@@ -576,6 +675,7 @@ tbf_info(PG_FUNCTION_ARGS)
 	Datum		values[columns_];
 	bool		nulls[columns_] = {false};
 	bool		hits;
+	uint64_t	nonzero;
 	double		filled;
 	TimestampTz base_time;
 
@@ -583,7 +683,8 @@ tbf_info(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
-	filled = (double) nonzero_cells(&tbf) / sb_tbf_cells(&tbf.header);
+	nonzero = nonzero_cells(&tbf);
+	filled = (double) nonzero / sb_tbf_cells(&tbf.header);
 	base_time = tbf.header.base * tbf.header.half_life;
 
 	values[item_kind_] = CStringGetTextDatum(item_kind_text(&tbf.header.kind));
@@ -596,7 +697,7 @@ tbf_info(PG_FUNCTION_ARGS)
 	values[false_positive_rate] = Float8GetDatum(tbf.header.fpr);
 	values[hashes] = Int32GetDatum(tbf.header.hashes);
 	values[cells] = Int64GetDatum(sb_tbf_cells(&tbf.header));
-	values[layout] = CStringGetTextDatum("flat");
+	values[layout] = CStringGetTextDatum(tbf.header.layout == SB_TBF_FLAT ? "flat" : "extensible");
 	values[cell_bits] = Int32GetDatum(tbf.header.cell_bits);
 	values[unit] = Float8GetDatum(unit_of(&tbf.header));
 	values[bytes] = Int64GetDatum(sb_tbf_size(&tbf.header));
@@ -608,28 +709,8 @@ tbf_info(PG_FUNCTION_ARGS)
 	values[total] = Float8GetDatum(ldexp((double) tbf.header.total, -SB_TBF_HIT_BITS));
 	values[fill] = Float8GetDatum(filled);
 	values[current_rate] = Float8GetDatum(pow(filled, tbf.header.hashes));
-	values[cardinality] = Float8GetDatum(sb_tbf_estimate_items(&tbf.header, nonzero_cells(&tbf)));
+	values[cardinality] = Float8GetDatum(sb_tbf_estimate_items(&tbf.header, nonzero));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
-}
-
-/* Counters by the number of binary digits of their units: [0] zero, [b] 2^(b-1) .. 2^b - 1. */
-#define HISTOGRAM_BUCKETS 64
-
-static int
-cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
-{
-	int			used = 1;
-
-	memset(cells, 0, HISTOGRAM_BUCKETS * sizeof *cells);
-	for (uint64_t i = 0; i < sb_tbf_cells(&tbf->header); i++)
-	{
-		uint64_t	units = sb_tbf_cell(&tbf->header, tbf->cells, i);
-		int			digits = units == 0 ? 0 : pg_leftmost_one_pos64(units) + 1;
-
-		cells[digits]++;
-		used = Max(used, digits + 1);
-	}
-	return used;
 }
 
 /* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells */
@@ -667,9 +748,11 @@ tbf_sketch(PG_FUNCTION_ARGS)
 	double		heights[HISTOGRAM_BUCKETS];
 	int			used;
 	char	   *largest;
+	uint64_t	nonzero;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	used = cell_histogram(&tbf, cells);
+	nonzero = sb_tbf_cells(&tbf.header) - cells[0];
 
 	/* zeros are told by the fill; the others span orders of magnitude, so their logarithms are drawn */
 	for (int digits = 1; digits < used; digits++)
@@ -677,7 +760,7 @@ tbf_sketch(PG_FUNCTION_ARGS)
 	largest = psprintf("%g", ldexp(unit_of(&tbf.header), used - 1));
 	PG_RETURN_TEXT_P(cstring_to_text(psprintf("tbf of %s: %.0f items, %.1f%% full, counters below %s hits |%s|",
 											  item_kind_text(&tbf.header.kind),
-											  sb_tbf_estimate_items(&tbf.header, nonzero_cells(&tbf)),
-											  100.0 * nonzero_cells(&tbf) / sb_tbf_cells(&tbf.header), largest,
+											  sb_tbf_estimate_items(&tbf.header, nonzero),
+											  100.0 * nonzero / sb_tbf_cells(&tbf.header), largest,
 											  sketch_bars(heights, used - 1))));
 }

@@ -25,6 +25,9 @@ extern void tbf_open(Datum value, TbfValue *tbf);
 /* A new tbf of these parameters, all counters zero; *cells is where to set them. Errors if it would be too large. */
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 
+/* Unpacks a block, or raises an error. counters: room for SB_TBF_BLOCK. */
+extern void tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters);
+
 /* Parameters, as bf_plan(). half_life and epoch come from tbf_half_life() and tbf_epoch(). */
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out);
 

@@ -40,12 +40,36 @@ typedef struct Arguments
 	int			fpr;
 	int			epoch;
 	int			not_after;
+	int			like;			/* an empty filter that says all but not_after */
 } Arguments;
 
 static bool
 given(FunctionCallInfo fcinfo, int argno)
 {
 	return argno != 0 && argno < PG_NARGS() && !PG_ARGISNULL(argno);
+}
+
+/* The parameters of a group are those of an empty filter. */
+static TbfAggState *
+begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno)
+{
+	TbfAggState *state;
+	TbfValue	like;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the filter that says the parameters of tbf_agg() must not be null"),
+				 errhint("Give tbf_empty() with the parameters wanted, or leave the argument out.")));
+	tbf_open(PG_GETARG_DATUM(argno), &like);
+	if ((like.header.flags & SB_TBF_HAS_HITS) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the filter that says the parameters of tbf_agg() must be empty"),
+				 errhint("Give tbf_empty() with the parameters wanted. The hits of two filters are added with + or tbf_merge_agg().")));
+	state = make_state(context, tbf_sums_over_items(context, &like.header, false));
+	state->not_after = tbf_default_not_after();
+	return state;
 }
 
 /* The parameters of a group, from its first row. */
@@ -57,6 +81,9 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	int64		half_life = TBF_DEFAULT_HALF_LIFE;
 	TbfAggState *state;
 	sb_tbf		plan;
+
+	if (arguments->like != 0)
+		return begin_like(fcinfo, context, arguments->like);
 
 	/* a half-life that is given as NULL means no decay; one that is not given means the default */
 	if (arguments->half_life != 0 && arguments->half_life < PG_NARGS())
@@ -151,6 +178,16 @@ Datum
 tbf_agg_add(PG_FUNCTION_ARGS)
 {
 	static const Arguments arguments = {.weight = 3, .half_life = 4, .expected_items = 5, .fpr = 6, .epoch = 7, .not_after = 8};
+
+	return add_row(fcinfo, &arguments);
+}
+
+/* (internal, "any", at, weight, tbf) */
+SB_FUNCTION(tbf_agg_add_like);
+Datum
+tbf_agg_add_like(PG_FUNCTION_ARGS)
+{
+	static const Arguments arguments = {.weight = 3, .like = 4};
 
 	return add_row(fcinfo, &arguments);
 }

@@ -75,6 +75,8 @@ turn(TbfSums *state, int64_t half_lives)
 static void
 must_fit(sb_status status)
 {
+	if (status == SB_BAD_CELLS)
+		value_refuse("tbf", status);
 	if (status != SB_OK)
 		tbf_refuse_overflow();
 }

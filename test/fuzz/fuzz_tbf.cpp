@@ -99,11 +99,25 @@ struct Filter
 
 	uint64_t least(uint64_t hash) const
 	{
+		uint64_t units = 0;
+		(void)!look_up(hash, &units);
+		return units;
+	}
+
+	/* As a look-up in a stored value does: it sees a piece of the directory, and a block. */
+	sb_status look_up(uint64_t hash, uint64_t *units) const
+	{
+		uint32_t block = sb_tbf_block(&tbf, hash);
 		size_t offset;
 		size_t size;
-		sb_tbf_block_range(&tbf, sb_tbf_block(&tbf, hash), &offset, &size);
+		sb_tbf_directory_range(&tbf, block, &offset, &size);
 		FUZZ_CHECK(offset >= SB_TBF_HEADER && offset + size <= sb_tbf_size(&tbf));
-		return sb_tbf_block_min(&tbf, cells.data() + (offset - SB_TBF_HEADER), hash);
+		Copy directory(cells.data() + (offset - SB_TBF_HEADER), size);
+		if (sb_status status = sb_tbf_block_range(&tbf, block, directory.data(), &offset, &size); status != SB_OK)
+			return status;
+		FUZZ_CHECK(offset >= SB_TBF_HEADER && offset + size <= sb_tbf_size(&tbf));
+		Copy slice(cells.data() + (offset - SB_TBF_HEADER), size);
+		return sb_tbf_block_min(&tbf, slice.data(), size, hash, units);
 	}
 	double count(uint64_t hash, int64_t at) const
 	{
@@ -129,7 +143,7 @@ static void check_readable(const Filter &filter)
 static Filter decayed(const Filter &filter, int64_t at)
 {
 	sb_tbf tbf;
-	sb_tbf_decay_plan(&filter.tbf, filter.cells.data(), at, &tbf);
+	FUZZ_CHECK(sb_tbf_decay_plan(&filter.tbf, filter.cells.data(), at, &tbf) == SB_OK);
 	Filter result{tbf, Copy(sb_tbf_size(&tbf) - SB_TBF_HEADER)};
 	sb_tbf_decay_write(&filter.tbf, filter.cells.data(), &result.tbf, result.cells.data());
 	check_readable(result);
@@ -249,6 +263,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* A look-up reads the header and one block, and never the check of the cells: it must survive any cells. */
 	(void)!(filter.count(hash, first) > 0);
+	for (uint32_t block = 0; block < std::min(tbf.blocks, 4u); block++)
+	{
+		uint64_t counters[SB_TBF_BLOCK];
+		(void)!sb_tbf_unpack_block(&tbf, filter.cells.data(), block, counters);
+	}
 	if (sb_tbf_check_cells(&tbf, filter.cells.data()) != SB_OK)
 		return -1;
 	check_readable(filter);

@@ -397,7 +397,11 @@ TEST(TbfHeader, RefusesContradictions)
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 32; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 1000; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 8192; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 1; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 2; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.layout = 1, t.payload = 4; })); /* a directory of empty blocks */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.top = SB_TBF_MAX_TOP + 1; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.extra = 1; })); /* of what? */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags |= SB_TBF_RECURRING_MINIMUM; })); /* for filters that do not decay */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 12; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.cell_bits = 128; }));

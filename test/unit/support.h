@@ -196,17 +196,37 @@ struct Tbf
 	Bytes cells;
 
 	size_t cell_bytes() const { return sb_tbf_size(&parameters) - SB_TBF_HEADER; }
-	uint64_t cell(uint64_t i) const { return sb_tbf_cell(&parameters, cells.data(), i); }
+	uint64_t cell(uint64_t i) const
+	{
+		std::vector<uint64_t> block(parameters.block_cells);
+		EXPECT_EQ(sb_tbf_unpack_block(&parameters, cells.data(), static_cast<uint32_t>(i / block.size()), block.data()), SB_OK);
+		return block[i % block.size()];
+	}
+	std::vector<uint64_t> counters() const
+	{
+		std::vector<uint64_t> all(sb_tbf_cells(&parameters));
+		for (uint32_t block = 0; block < parameters.blocks; block++)
+			EXPECT_EQ(sb_tbf_unpack_block(&parameters, cells.data(), block, &all[size_t{block} * parameters.block_cells]), SB_OK);
+		return all;
+	}
 
 	/* The smallest counter of an item, read as a look-up in a stored value would: only its block is at hand. */
 	uint64_t least(uint64_t hash) const
 	{
+		uint32_t block = sb_tbf_block(&parameters, hash);
 		size_t offset;
 		size_t size;
-		sb_tbf_block_range(&parameters, sb_tbf_block(&parameters, hash), &offset, &size);
+		uint64_t units = 0;
+		sb_tbf_directory_range(&parameters, block, &offset, &size);
 		EXPECT_GE(offset, size_t{SB_TBF_HEADER});
 		EXPECT_LE(offset + size, sb_tbf_size(&parameters));
-		return sb_tbf_block_min(&parameters, cells.data() + (offset - SB_TBF_HEADER), hash);
+		Bytes directory(cells.data() + (offset - SB_TBF_HEADER), size);
+		EXPECT_EQ(sb_tbf_block_range(&parameters, block, directory.data(), &offset, &size), SB_OK);
+		EXPECT_GE(offset, size_t{SB_TBF_HEADER});
+		EXPECT_LE(offset + size, sb_tbf_size(&parameters));
+		Bytes slice(cells.data() + (offset - SB_TBF_HEADER), size);
+		EXPECT_EQ(sb_tbf_block_min(&parameters, slice.data(), slice.size(), hash, &units), SB_OK);
+		return units;
 	}
 	double count(uint64_t hash, int64_t at) const { return sb_tbf_count(&parameters, least(hash), at); }
 
@@ -219,15 +239,25 @@ struct Tbf
 	Tbf decayed(int64_t at) const
 	{
 		Tbf result;
-		sb_tbf_decay_plan(&parameters, cells.data(), at, &result.parameters);
+		EXPECT_EQ(sb_tbf_decay_plan(&parameters, cells.data(), at, &result.parameters), SB_OK);
 		result.cells = Bytes(result.cell_bytes());
 		sb_tbf_decay_write(&parameters, cells.data(), &result.parameters, result.cells.data());
 		return result;
 	}
+
+	/* The same counters in the other layout. */
+	Tbf relaid() const
+	{
+		Tbf result;
+		uint8_t other = parameters.layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
+		EXPECT_EQ(sb_tbf_layout_plan(&parameters, cells.data(), other, &result.parameters), SB_OK);
+		result.cells = Bytes(result.cell_bytes());
+		sb_tbf_layout_write(&parameters, cells.data(), &result.parameters, result.cells.data());
+		return result;
+	}
 };
 
-/* Whatever the core stores, its own readers accept, to the same bytes. */
-inline ::testing::AssertionResult readable(const Tbf &filter)
+inline ::testing::AssertionResult readable_as_it_is(const Tbf &filter)
 {
 	Bytes value = filter.value();
 	sb_tbf read;
@@ -240,6 +270,38 @@ inline ::testing::AssertionResult readable(const Tbf &filter)
 	Bytes again(SB_TBF_HEADER);
 	sb_tbf_encode_header(&read, again.data());
 	return same_bytes(Bytes(value.data(), SB_TBF_HEADER), again);
+}
+
+/*
+ * Whatever the core stores, its own readers accept, to the same bytes; and the other layout says the same: the same
+ * counters, the same answers, the same after decay, and the way back leads to the same bytes.
+ */
+inline ::testing::AssertionResult readable(const Tbf &filter)
+{
+	if (auto fine = readable_as_it_is(filter); !fine)
+		return fine;
+	Tbf other = filter.relaid();
+	if (auto fine = readable_as_it_is(other); !fine)
+		return fine << " (in the other layout)";
+	if (filter.counters() != other.counters())
+		return ::testing::AssertionFailure() << "the other layout has other counters";
+	if (auto fine = same_bytes(other.relaid().value(), filter.value()); !fine)
+		return fine << " (there and back)";
+	Random random(sb_tbf_cells(&filter.parameters));
+	for (int i = 0; i < 20; i++)
+	{
+		uint64_t hash = random();
+		if (filter.least(hash) != other.least(hash))
+			return ::testing::AssertionFailure() << "the other layout answers otherwise";
+	}
+	if (filter.parameters.half_life != 0)
+		for (int64_t steps : {1, 3, 40})
+		{
+			int64_t at = std::min<int64_t>((filter.parameters.base + steps) * filter.parameters.half_life, SB_TBF_MAX_TIME);
+			if (auto fine = same_bytes(filter.decayed(at).relaid().value(), other.decayed(at).value()); !fine)
+				return fine << " (after decay)";
+		}
+	return ::testing::AssertionSuccess();
 }
 
 /* A filter's shape, with room for `cells` counters, of integers. REQUIRES: cells is a power of two from 64 on. */

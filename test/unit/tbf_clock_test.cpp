@@ -471,7 +471,7 @@ TEST(TbfCount, SurvivesTheExtremesOfTheScale)
 					{
 						EXPECT_GE(sb_tbf_count(&read, 1, at), 0);
 						sb_tbf later;
-						sb_tbf_decay_plan(&read, cells.data(), at, &later);
+						EXPECT_EQ(sb_tbf_decay_plan(&read, cells.data(), at, &later), SB_OK);
 						EXPECT_GE(later.base, read.base);
 						Bytes faded(sb_tbf_size(&later) - SB_TBF_HEADER);
 						sb_tbf_decay_write(&read, cells.data(), &later, faded.data());

@@ -324,7 +324,7 @@ TEST(TbfBlocks, FollowEachOtherToTheEndOfTheValue)
 			{
 				size_t offset;
 				size_t size;
-				sb_tbf_block_range(&tbf, block, &offset, &size);
+				ASSERT_EQ(sb_tbf_block_range(&tbf, block, nullptr, &offset, &size), SB_OK);
 				EXPECT_EQ(offset, next);
 				next = offset + size;
 			}

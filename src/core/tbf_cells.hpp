@@ -1,0 +1,78 @@
+/*
+ * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own files;
+ * everybody else goes through sb_tbf_unpack_block() and the functions beside it.
+ */
+#ifndef STREAMBLOOM_TBF_CELLS_HPP
+#define STREAMBLOOM_TBF_CELLS_HPP
+
+#include "bits.hpp"
+#include "streambloom.h"
+
+namespace streambloom {
+
+/* The counters of one block, unpacked. */
+using block_counters = uint64_t[SB_TBF_BLOCK];
+
+/*
+ * First of two passes over the counters of a filter that is to be stored: what its header will say of them. REQUIRES:
+ * all blocks, in order, as counters below SB_TBF_MAX_CELL.
+ */
+class cell_meter
+{
+  public:
+	void add(const sb_tbf &shape, const uint64_t *counters);
+
+	/* Sets cell_bits and payload. SB_TOO_LARGE (they are set all the same) if the value would exceed SB_MAX_BYTES. */
+	sb_status finish(sb_tbf *out) const;
+
+  private:
+	uint64_t largest_ = 0;
+	uint64_t packed_ = 0; /* bytes of all packed blocks */
+};
+
+/* The second pass: the same blocks again, to where the stored counters go (sb_tbf_size() - SB_TBF_HEADER bytes). */
+class cell_writer
+{
+  public:
+	cell_writer(const sb_tbf &planned, void *cells);
+	void add(const uint64_t *counters);
+
+  private:
+	const sb_tbf &planned_;
+	unsigned char *cells_;
+	uint32_t block_ = 0;
+	uint64_t packed_ = 0;
+};
+
+/* Both passes over a function that fills the counters of a block: status = produce(block, counters). */
+template <typename Produce>
+sb_status measure_cells(sb_tbf *planned, Produce produce)
+{
+	block_counters counters;
+	cell_meter meter;
+	for (uint32_t block = 0; block < planned->blocks; block++)
+	{
+		if (sb_status status = produce(block, counters); status != SB_OK)
+			return status;
+		meter.add(*planned, counters);
+	}
+	return meter.finish(planned);
+}
+
+/* REQUIRES: measure_cells() of the same was not refused for its cells. */
+
+template <typename Produce>
+void write_cells(const sb_tbf &planned, void *cells, Produce produce)
+{
+	block_counters counters;
+	cell_writer writer(planned, cells);
+	for (uint32_t block = 0; block < planned.blocks; block++)
+	{
+		(void) produce(block, counters);
+		writer.add(counters);
+	}
+}
+
+} // namespace streambloom
+
+#endif
