@@ -127,8 +127,8 @@ CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, inte
 COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) IS 'transition function of tbf_agg';
 CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add_like(internal, "any", timestamptz, double precision, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add_like(internal, "any", timestamptz, double precision, tbf) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, double precision, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, double precision, tbf) IS 'transition function of tbf_agg_like';
 CREATE FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) IS 'transition function of tbf_agg';
 CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
@@ -190,13 +190,13 @@ CREATE AGGREGATE tbf_agg("any", timestamptz, interval) (
 );
 COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval) IS 'decayed hit counts of the items that are not null; item, time, half-life (null: no decay)';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, tbf) (
-	SFUNC = tbf_agg_add_like, STYPE = internal, SSPACE = 1024,
+CREATE AGGREGATE tbf_agg_like("any", timestamptz, double precision, tbf) (
+	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, tbf) IS 'decayed hit counts of the items that are not null; item, time, weight, and an empty filter whose parameters the result has: tbf_empty(...)';
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, double precision, tbf) IS 'decayed hit counts of the items that are not null; item, time, weight, and an empty filter whose parameters the result has: tbf_empty(...)';
 
 CREATE AGGREGATE tbf_merge_agg(tbf) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,

@@ -290,11 +290,6 @@ sb_status cell_meter::finish(sb_tbf *out) const
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
-cell_writer::cell_writer(const sb_tbf &planned, void *cells)
-	: planned_(planned), cells_(static_cast<unsigned char *>(cells))
-{
-}
-
 template <typename Cell>
 static void write_flat(const uint64_t *counters, uint32_t cells, unsigned char *out)
 {

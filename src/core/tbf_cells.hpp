@@ -34,7 +34,8 @@ class cell_meter
 class cell_writer
 {
   public:
-	cell_writer(const sb_tbf &planned, void *cells);
+	/* Here and not in the .cpp: there it would be an alias in the bitcode, which PostgreSQL's JIT compiler dies of. */
+	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
 
   private:

@@ -183,9 +183,9 @@ tbf_agg_add(PG_FUNCTION_ARGS)
 }
 
 /* (internal, "any", at, weight, tbf) */
-SB_FUNCTION(tbf_agg_add_like);
+SB_FUNCTION(tbf_agg_like_add);
 Datum
-tbf_agg_add_like(PG_FUNCTION_ARGS)
+tbf_agg_like_add(PG_FUNCTION_ARGS)
 {
 	static const Arguments arguments = {.weight = 3, .like = 4};
 

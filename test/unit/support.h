@@ -297,7 +297,8 @@ inline ::testing::AssertionResult readable(const Tbf &filter)
 	if (filter.parameters.half_life != 0)
 		for (int64_t steps : {1, 3, 40})
 		{
-			int64_t at = std::min<int64_t>((filter.parameters.base + steps) * filter.parameters.half_life, SB_TBF_MAX_TIME);
+			double later = static_cast<double>(filter.parameters.base + steps) * static_cast<double>(filter.parameters.half_life);
+			int64_t at = std::abs(later) < 1e18 ? static_cast<int64_t>(later) : SB_TBF_MAX_TIME;
 			if (auto fine = same_bytes(filter.decayed(at).relaid().value(), other.decayed(at).value()); !fine)
 				return fine << " (after decay)";
 		}
