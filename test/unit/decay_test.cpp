@@ -70,7 +70,7 @@ std::vector<int64_t> all_ages()
 
 constexpr double ulp = 0x1p-52; /* at most, of the result */
 
-/* REQUIRES: a type wider than double, for a reference; elsewhere the tests of exactness have nothing to compare with. */
+/* The reference needs a type wider than double; elsewhere the tests of exactness have nothing to compare with. */
 constexpr bool have_reference = std::numeric_limits<long double>::digits >= 64;
 
 /* A little more than an ulp at either side: the reference and its conversions round too. */
