@@ -54,7 +54,7 @@ SELECT tbf_decay(f, '2024-01-01') = f AS same_time, tbf_decay(f, '2023-01-01') =
 SELECT tbf_decay(tbf_empty()) = tbf_empty() AS empty, tbf_decay(tbf_empty(), '30000-01-01') = tbf_empty() AS empty, tbf_decay(f, '30000-01-01') = f AS undecaying FROM tbf_add(tbf_empty(10, 0.01, NULL), 1) f;
 -- an UPDATE then writes no new TOAST value: the pointer is the same (that is as far as SQL can see)
 CREATE TABLE tbf_decay (f tbf);
-INSERT INTO tbf_decay SELECT tbf_add(tbf_empty(100000, 0.01, '1 day'), 1, '2024-01-01');
+INSERT INTO tbf_decay SELECT tbf_agg(i, '2024-01-01', 1, interval '1 day', 100000, 0.01) FROM generate_series(1, 100000) i;
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 'tbf_decay'::regclass \gset
 SELECT count(DISTINCT chunk_id) AS values, count(*) > 100 AS large FROM :toast;
 UPDATE tbf_decay SET f = tbf_decay(f, '2024-01-01 12:00');

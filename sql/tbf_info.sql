@@ -12,7 +12,7 @@ SELECT name, item_kind, half_life, epoch, expected_items, false_positive_rate, h
 SELECT name, base, newest, slack, round(total::numeric, 1) AS total FROM filter, tbf_info(f) ORDER BY name;
 SELECT base <= newest AND newest < base + half_life AS newest_follows_base FROM tbf_info(tbf_add(tbf_empty(10, 0.01, '1 day', '7 minutes'), 1, '2024-01-01 12:34'));
 -- measures agree with each other
-SELECT name, bytes = 128 + cells * cell_bits / 8 AS bytes, bytes = length(f::bytea) AS bytes, abs(cardinality - n) <= 0.05 * n + 0.25 AS sane, abs(current_false_positive_rate - power(fill, hashes)) < 1e-12 AS rate, current_false_positive_rate <= 1.15 * false_positive_rate AS rate_holds FROM filter, tbf_info(f) ORDER BY name;
+SELECT name, (tbf_info(tbf_layout(f, 'flat'))).bytes = 128 + cells * cell_bits / 8 AS flat_bytes, bytes = length(f::bytea) AS bytes, bytes <= (tbf_info(tbf_layout(f, 'flat'))).bytes AS no_larger, abs(cardinality - n) <= 0.05 * n + 0.25 AS sane, abs(current_false_positive_rate - power(fill, hashes)) < 1e-12 AS rate, current_false_positive_rate <= 1.15 * false_positive_rate AS rate_holds FROM filter, tbf_info(f) ORDER BY name;
 SELECT fill, current_false_positive_rate, cardinality FROM filter, tbf_info(f) WHERE name = 'empty';
 -- the current rate is what absent items meet
 SELECT name, abs(measured - current_false_positive_rate) < 0.1 * current_false_positive_rate + 0.001 AS as_measured
