@@ -75,10 +75,14 @@ start_cluster() {
 	fi
 }
 
+# stop_cluster: and whatever a test has started in its scratch folder and could not stop.
 stop_cluster() {
-	if [[ -e $work/data/postmaster.pid ]]; then
-		as_server "$bin/pg_ctl" -D "$work/data" -m immediate stop >/dev/null 2>&1 || true
-	fi
+	local lock
+	for lock in "$work"/data/postmaster.pid "$work"/tmp/*/data/postmaster.pid; do
+		if [[ -e $lock ]]; then
+			as_server "$bin/pg_ctl" -D "$(dirname "$lock")" -m immediate stop >/dev/null 2>&1 || true
+		fi
+	done
 }
 
 # run_psql DATABASE [ARGUMENT...]

@@ -115,6 +115,21 @@ prepare_packages() {
 	find_postgresql
 }
 
+# prepare_extras WANT...: as prepare_packages, for what can be done without: nothing is an error, and no password is asked
+# for. After prepare_packages, which tells the version of PostgreSQL.
+prepare_extras() {
+	missing=()
+	local wants
+	for wants in "$@"; do "$wants"; done
+	((${#missing[@]} > 0)) || return 0
+	command -v apt-get >/dev/null && { ((EUID == 0)) || sudo -n true; } 2>/dev/null || return 0
+	# Without any lists of packages nothing is known yet.
+	(
+		known_packages "${missing[@]}" || known_packages postgresql || update_packages
+		known_packages "${missing[@]}" && install_packages "${missing[@]}"
+	) || printf '  going on without: %s\n' "${missing[*]}"
+}
+
 want_build() {
 	want_postgresql
 	want g++ command -v g++
@@ -130,4 +145,12 @@ want_tests() {
 	want perl command -v prove
 	want libipc-run-perl has_perl_module IPC::Run
 	want binutils command -v readelf
+}
+
+# For the tests of jobs, where PostgreSQL is the distribution's. The caller's own choice of one is left as it is.
+want_cron() {
+	local major
+	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
+	major=$(postgresql_major)
+	want "postgresql-$major-cron" test -e "$("$PG_CONFIG" --pkglibdir)/pg_cron.so"
 }

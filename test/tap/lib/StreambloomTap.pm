@@ -2,7 +2,8 @@
 #
 # Tests run against a cluster that is already there (PGHOST, PGPORT, PGUSER: a superuser), with streambloom installed.
 # A test makes a database with StreambloomTap->new('name') and talks to it through psql: one call is one session.
-# All databases and roles made here are dropped when the test ends.
+# All databases and roles made here are dropped when the test ends. A test that needs settings of its own which the server
+# takes only at its start calls start_own_cluster(): from then on it talks to that one.
 package StreambloomTap;
 
 use strict;
@@ -103,6 +104,67 @@ sub require_data
 	plan skip_all => "no real data: $name is not in STREAMBLOOM_DATA" if !-r "$folder/$name";
 	plan skip_all => "no $unpacker to unpack $name with" if system("command -v $unpacker >/dev/null 2>&1") != 0;
 	return "$folder/$name";
+}
+
+# Where a program of the server lies: scripts/test puts those of the private copy with the extension first in the path.
+sub server_program
+{
+	my ($name) = @_;
+	my ($found) = grep { -x $_ } map { "$_/$name" } split /:/, $ENV{PATH} // '';
+	return $found // client_program($name);
+}
+
+# A cluster of the test's own, beside the one that is there: same socket directory, next port that is free. It is stopped
+# in the end, also if the test is told to stop before.
+my $own_cluster;
+
+sub start_own_cluster
+{
+	my $folder = $ENV{PGHOST};
+	my $port = ($ENV{PGPORT} // 5432) + 1;
+
+	plan skip_all => "no place for a second cluster: $folder is no directory that this user can write" if !-d $folder || !-w _;
+	plan skip_all => 'root cannot start a second cluster' if $> == 0;
+	$port++ while -e "$folder/.s.PGSQL.$port" || -e "$folder/.s.PGSQL.$port.lock";
+	$own_cluster = "$scratch/data";
+	$SIG{$_} = sub { exit(1) } foreach 'INT', 'TERM', 'HUP';
+	my ($code, $out, $err) = run_program('', server_program('initdb'), '-D', $own_cluster, '-U', 'postgres', '-A', 'trust',
+		'-E', 'UTF8', '--locale=C.UTF-8', '--no-sync');
+	BAIL_OUT("initdb failed: $err") if $code != 0;
+	@ENV{'PGPORT', 'PGUSER'} = ($port, 'postgres');
+	restart_own_cluster(
+		listen_addresses => '', unix_socket_directories => $folder, port => $port, fsync => 'off', shared_buffers => '64MB',
+		dynamic_shared_memory_type => 'mmap', timezone => 'UTC', log_timezone => 'UTC');
+}
+
+# Starts it anew, with further settings.
+sub restart_own_cluster
+{
+	my (%setting) = @_;
+	my $way = -e "$own_cluster/postmaster.pid" ? 'restart' : 'start';
+
+	open(my $file, '>>', "$own_cluster/postgresql.conf") or die "cannot write postgresql.conf: $!";
+	print $file "$_ = '$setting{$_}'\n" foreach sort keys %setting;
+	close($file) or die "cannot write postgresql.conf: $!";
+	my ($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-w', '-m', 'fast',
+		'-l', "$own_cluster/server.log", $way);
+	BAIL_OUT("cannot $way a cluster: $err" . own_log()) if $code != 0;
+}
+
+# What that server has to say.
+sub own_log { return $own_cluster && -e "$own_cluster/server.log" ? read_file("$own_cluster/server.log") : ''; }
+
+# Asks again until the answer is 't'; dies when that takes five minutes. For what other processes do in their own time.
+sub wait_until
+{
+	my ($self, $query, $what) = @_;
+	foreach (1 .. 1000)
+	{
+		return if $self->sql($query) eq 't';
+		select(undef, undef, undef, 0.3);
+	}
+	diag("waited in vain: $what");
+	die "waited in vain\n";
 }
 
 # A new database with the extension. Options: options (for CREATE DATABASE), bare (without the extension).
@@ -215,6 +277,7 @@ END
 	{
 		psql('postgres', "DROP DATABASE IF EXISTS $_ WITH (FORCE)") foreach @databases;
 		psql('postgres', "DROP ROLE IF EXISTS $_") foreach @roles;
+		run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-m', 'immediate', 'stop') if $own_cluster;
 	}
 	$? = $status;
 }

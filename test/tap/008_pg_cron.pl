@@ -1,0 +1,265 @@
+# Jobs of pg_cron: decay and an hourly roll-up, run by the real scheduler in a cluster of the test's own. What a job has
+# left never undercounts the exact answer of SQL; a run too many changes nothing, and one that was missed is made good by
+# the next, to the byte. pg_cron lives in one database; jobs for another go through cron.schedule_in_database.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+my (undef, $version) = StreambloomTap::psql('postgres', "SELECT default_version FROM pg_available_extensions WHERE name = 'pg_cron'");
+plan skip_all => 'pg_cron is not installed (postgresql-NN-cron of Debian and Ubuntu)' if $version eq '';
+
+# As the manual has it: the database is there; the library is preloaded and told its name; then comes CREATE EXTENSION.
+# By default jobs connect to localhost; here as in many places nothing listens there but the socket.
+StreambloomTap::start_own_cluster();
+my $db = StreambloomTap->new('008');
+my $other = StreambloomTap->new('008_other');
+StreambloomTap::restart_own_cluster(
+	shared_preload_libraries => 'pg_cron', 'cron.database_name' => $db->name, 'cron.host' => $ENV{PGHOST});
+$db->sql('CREATE EXTENSION pg_cron');
+
+# Seconds since pg_cron 1.5; before, a minute is the shortest.
+my $seconds = $db->sqlstate("SELECT cron.schedule('try', '1 second', 'SELECT 1')") eq '00000';
+my $often = $seconds ? '1 second' : '* * * * *';
+my $short = $seconds ? '5 seconds' : '30 seconds';
+$db->sql("SELECT cron.unschedule('try')") if $seconds;
+diag("pg_cron $version, jobs run with '$often'");
+
+# What a job has done: runs that succeeded with a message like this, or failed.
+sub runs
+{
+	my ($job, $status, $message) = @_;
+	return "(SELECT count(*) FROM cron.job_run_details d JOIN jobs USING (jobid) WHERE name = '$job' AND d.status = '$status'" .
+		(defined $message ? " AND d.return_message ~ '$message'" : '') . ')';
+}
+
+sub wait_for_runs
+{
+	my ($runs, $job, @which) = @_;
+	eval { $db->wait_until('SELECT ' . runs($job, @which) . " >= $runs", "$runs runs of $job"); 1 } or do
+	{
+		diag($db->sql('SELECT name, d.status, d.return_message, d.start_time FROM cron.job_run_details d JOIN jobs USING (jobid) ORDER BY runid DESC LIMIT 20'));
+		diag(substr(StreambloomTap::own_log(), -3000));
+		die "waited in vain for $job\n";
+	};
+}
+
+# Names of jobs stay known here when a job is unscheduled: cron.job_run_details has only numbers.
+sub schedule
+{
+	my ($job, $when, $command, %option) = @_;
+	my $call = $option{database} ? "cron.schedule_in_database('$job', '$when', \$job\$$command\$job\$, '$option{database}')"
+		: "cron.schedule('$job', '$when', \$job\$$command\$job\$)";
+	my $as = $option{role} ? "SET SESSION AUTHORIZATION $option{role};" : '';
+	my $jobid = $db->sql("$as SELECT $call");
+	$db->sql("INSERT INTO jobs VALUES ('$job', $jobid)");
+}
+
+sub unschedule_all
+{
+	$db->sql('SELECT cron.unschedule(jobid) FROM cron.job');
+	$db->wait_until("SELECT count(*) = 0 FROM cron.job_run_details WHERE status NOT IN ('succeeded', 'failed')", 'the last run to end');
+}
+
+my $decay = 'UPDATE heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now())';
+my $decay_always = 'UPDATE short_heat SET f = tbf_decay(f, now())';
+# In one statement: a row that is deleted is one that was counted.
+my $roll_up = <<'SQL';
+WITH closed AS (
+	DELETE FROM hits WHERE at < date_trunc('hour', now(), 'UTC') RETURNING url, at)
+INSERT INTO hourly AS h (hour, f)
+	SELECT date_trunc('hour', at, 'UTC'), tbf_agg(url, at, 1, NULL, 5000, 0.01) FROM closed GROUP BY 1
+	ON CONFLICT (hour) DO UPDATE SET f = h.f + excluded.f
+SQL
+
+# ------------------------------------------------------------- what there is
+
+# 3,000 pages with 1 to 100 hits each, 40 to 75 days old. A few are hot, so that the counters are wide: in the 5 half-lives
+# since then they have come down to what a narrower one holds.
+my $make_heat = <<'SQL';
+CREATE TABLE past AS
+	SELECT 'page ' || i AS url, now() - interval '40 days' - CASE WHEN i % 500 = 0 THEN 0 ELSE i * 7919 % 50000 END * interval '1 minute' AS at,
+		CASE WHEN i % 500 = 0 THEN 30000 ELSE i % 100 + 1 END AS weight
+	FROM generate_series(1, 3000) i;
+CREATE TABLE heat (id int PRIMARY KEY, f tbf NOT NULL);
+INSERT INTO heat SELECT id, tbf_agg(url, at, weight, interval '7 days', 3000, 0.01) FROM past, generate_series(1, 2) id GROUP BY id;
+CREATE TABLE heat_before AS TABLE heat;
+SQL
+$_->sql($make_heat) foreach $db, $other;
+
+# Hits whose half-life is so short that each run or so has something to do; weights keep them from fading at once.
+$db->sql(<<"SQL");
+CREATE TABLE jobs (name text, jobid bigint);
+CREATE TABLE short_past AS SELECT 'page ' || i AS url, now() - i * interval '1 millisecond' AS at, 100.0 * i * i AS weight
+	FROM generate_series(1, 3000) i;
+CREATE TABLE short_heat AS SELECT tbf_agg(url, at, weight, interval '$short', 3000, 0.01) AS f FROM short_past;
+CREATE TABLE short_alone AS TABLE short_heat;
+CREATE TABLE hits (url text, at timestamptz);
+CREATE TABLE hourly (hour timestamptz PRIMARY KEY, f tbf NOT NULL);
+-- Five closed hours, and one that cannot close while this runs.
+INSERT INTO hits SELECT 'page ' || i % (200 * abs(h)), date_trunc('hour', now(), 'UTC') + h * interval '1 hour' + i * interval '1 second'
+	FROM unnest(ARRAY[-5, -4, -3, -2, -1, 3]) h, generate_series(0, 3599) i;
+CREATE TABLE all_hits AS SELECT *, date_trunc('hour', at, 'UTC') AS hour FROM hits;
+
+-- By the definition in docs/tbf.md, with an epoch of a 96th of the half-life, in microseconds.
+CREATE FUNCTION microseconds(t timestamptz) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+	\$\$SELECT (extract(epoch FROM t) - 946684800) * 1000000\$\$;
+CREATE FUNCTION exact(weight float8, hit timestamptz, at timestamptz, half_life interval) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+	\$\$SELECT weight * 2 ^ (-((floor(microseconds(at) / epoch) - floor(microseconds(hit) / epoch)) * epoch / life)::float8)
+	FROM (SELECT extract(epoch FROM half_life) * 1000000 AS life, floor(extract(epoch FROM half_life) * 1000000 / 96) AS epoch) h\$\$;
+SQL
+
+# One test: no page counts less than the exact answer.
+sub never_below
+{
+	my ($where, $filters, $past, $half_life, $name) = @_;
+	my ($pages, $below, $worst) = split /\|/, $db->sql(<<"SQL");
+SELECT count(*), count(*) FILTER (WHERE counted < exact * (1 - 1e-12)), max(exact - counted)
+FROM (SELECT tbf_count(f, url, now()) AS counted, exact(weight, at, now(), '$half_life') AS exact FROM $filters, $past) c
+SQL
+	ok($pages >= 3000 && $below == 0, $name) or diag("$below of $pages, by up to $worst");
+}
+
+is($db->sql('SELECT count(*) FROM heat WHERE f <> tbf_decay(f)'), 2, 'the decay is due');
+
+# ----------------------------------------------------- jobs run over sockets
+
+$db->make_role('streambloom_tap_fader', 'LOGIN');
+$db->make_role('streambloom_tap_stranger', 'LOGIN');
+$db->make_role('streambloom_tap_nobody', 'NOLOGIN');
+$db->sql(<<'SQL');
+GRANT USAGE ON SCHEMA cron TO streambloom_tap_fader, streambloom_tap_stranger, streambloom_tap_nobody;
+CREATE TABLE role_heat AS SELECT * FROM heat WHERE id = 1;
+ALTER TABLE role_heat OWNER TO streambloom_tap_fader;
+SQL
+my $role_decay = 'UPDATE role_heat SET f = tbf_decay(f) WHERE f <> tbf_decay(f)';
+
+schedule('fade', $often, $decay);
+schedule('fade always', $often, $decay_always);
+schedule('roll up', $often, $roll_up);
+schedule('fade elsewhere', $often, $decay, database => $other->name);
+schedule('fade the wrong one', $often, "UPDATE only_there SET f = tbf_decay(f)");
+schedule('fade as a role', $often, $role_decay, role => 'streambloom_tap_fader');
+schedule('fade as a stranger', $often, $role_decay, role => 'streambloom_tap_stranger');
+schedule('fade as nobody', $often, $role_decay, role => 'streambloom_tap_nobody');
+$other->sql('CREATE TABLE only_there AS TABLE heat');
+
+subtest 'pg_cron lives in one database' => sub {
+	like(($other->try('CREATE EXTENSION pg_cron'))[2], qr/can only create extension in database/, 'and in no other');
+	is($db->sqlstate("SET SESSION AUTHORIZATION streambloom_tap_fader; SELECT cron.schedule_in_database('x', '$often', '', '" . $other->name . "')"),
+		'42501', 'an ordinary role may not schedule for another database');
+};
+
+wait_for_runs(1, $_, 'succeeded') foreach 'fade', 'fade always', 'roll up', 'fade elsewhere', 'fade as a role';
+wait_for_runs(1, $_, 'failed') foreach 'fade the wrong one', 'fade as a stranger', 'fade as nobody';
+
+# Late hits of an hour that is rolled up, and of one that has had none.
+$db->sql(<<'SQL');
+CREATE TEMP TABLE late AS SELECT 'late ' || i AS url, date_trunc('hour', now(), 'UTC') - h * interval '1 hour' + i * interval '1 second' AS at
+	FROM unnest(ARRAY[3, 8]) h, generate_series(0, 99) i;
+INSERT INTO all_hits SELECT *, date_trunc('hour', at, 'UTC') FROM late;
+INSERT INTO hits TABLE late;
+SQL
+wait_for_runs(1, 'fade', 'succeeded', '^UPDATE 0$');
+wait_for_runs(1, 'fade elsewhere', 'succeeded', '^UPDATE 0$');
+wait_for_runs(2, 'fade always', 'succeeded', '^UPDATE 1$');
+$db->wait_until("SELECT count(*) = 3600 FROM hits", 'the late hits to be rolled up');
+unschedule_all();
+
+# The bytes that the last run which had something to do should have left.
+sub due
+{
+	my ($job) = @_;
+	return "(SELECT max(d.start_time) FROM cron.job_run_details d JOIN jobs USING (jobid) WHERE name = '$job' AND d.return_message = 'UPDATE 2')";
+}
+
+subtest 'decay in the database of pg_cron' => sub {
+	is($db->sql('SELECT ' . runs('fade', 'failed')), 0, 'no run failed');
+	is($db->sql('SELECT count(*) FROM heat h JOIN heat_before b USING (id) WHERE h.f = tbf_decay(b.f, ' . due('fade') . ') AND h.f <> b.f'),
+		2, 'the bytes are those of a decay at that time');
+	my ($before, $after) = split /\|/, $db->sql('SELECT (SELECT sum(octet_length(f::bytea)) FROM heat_before), (SELECT sum(octet_length(f::bytea)) FROM heat)');
+	cmp_ok($after, '<', $before, 'fewer than before');
+	is($db->sql('SELECT count(*) FROM heat h JOIN heat_before b USING (id), tbf_info(h.f) hi, tbf_info(b.f) bi WHERE hi.base > bi.base AND hi.newest = bi.newest'),
+		2, 'at a newer base');
+	never_below('heat', 'heat', 'past', '7 days', 'no page counts less than the exact answer');
+};
+
+subtest 'a run that was missed' => sub {
+	is($db->sql('SELECT k.f <> a.f FROM short_heat k, short_alone a'), 't', 'runs have decayed one of two filters');
+	is($db->sql("SELECT bool_and(tbf_decay(k.f, t) = tbf_decay(a.f, t)) FROM short_heat k, short_alone a, unnest(ARRAY[now(), now() + interval '1 minute']) t"),
+		't', 'one decay of the other leads to the same bytes');
+	is($db->sql("BEGIN; $decay_always; SELECT k.f = tbf_decay(a.f, now()) FROM short_heat k, short_alone a; ROLLBACK"), 't',
+		'and so does one more run of the job');
+	never_below('short_heat', 'short_heat', 'short_past', $short, 'no page counts less than the exact answer with them');
+	never_below('short_alone', 'short_alone', 'short_past', $short, 'nor without them');
+};
+
+my $rolled = <<'SQL';
+SELECT count(*), count(*) FILTER (WHERE h.f = a.f)
+FROM hourly h FULL JOIN (SELECT hour, tbf_agg(url, at, 1, NULL, 5000, 0.01) AS f FROM all_hits WHERE hour < now() GROUP BY hour) a USING (hour)
+SQL
+subtest 'roll-up by the hour' => sub {
+	is($db->sql('SELECT ' . runs('roll up', 'failed')), 0, 'no run failed');
+	is($db->sql($rolled), '6|6', 'each closed hour has a row, with the bytes of one aggregate over all its hits, late ones too');
+	is($db->sql("SELECT count(*) FROM hits h JOIN all_hits a USING (url, at) WHERE at > now()"), 3600, 'the raw hits of other hours are all left');
+	my ($pairs, $below) = split /\|/, $db->sql(<<'SQL');
+SELECT count(*), count(*) FILTER (WHERE tbf_count(f, url) < exact)
+FROM hourly JOIN (SELECT hour, url, count(*) AS exact FROM all_hits GROUP BY hour, url) a USING (hour)
+SQL
+	ok($pairs > 3000 && $below == 0, 'no page counts less than the exact answer in any hour') or diag("$below of $pairs");
+	is($db->sql("SELECT count(*) FROM (SELECT tbf_merge_agg(f) AS f FROM hourly) m, (SELECT url, count(*) AS exact FROM all_hits WHERE hour < now() GROUP BY url) a " .
+			'WHERE tbf_count(f, url) < exact'), 0, 'nor over all hours');
+	$db->sql("$roll_up; $roll_up");
+	is($db->sql($rolled), '6|6', 'running it twice more changes nothing');
+};
+
+subtest 'decay in another database, by cron.schedule_in_database' => sub {
+	is($db->sql("SELECT count(*) FROM cron.job_run_details d JOIN jobs USING (jobid) WHERE name = 'fade elsewhere' AND d.database <> '" . $other->name . "'"),
+		0, 'it ran there');
+	is($db->sql('SELECT ' . runs('fade elsewhere', 'failed')), 0, 'no run failed');
+	my $due = $db->sql('SELECT ' . due('fade elsewhere'));
+	is($other->sql("SELECT count(*) FROM heat h JOIN heat_before b USING (id) WHERE h.f = tbf_decay(b.f, '$due') AND h.f <> b.f"), 2,
+		'the bytes are those of a decay at that time');
+	like($db->sql("SELECT max(return_message) FROM cron.job_run_details d JOIN jobs USING (jobid) WHERE name = 'fade the wrong one' AND status = 'failed'"),
+		qr/relation "only_there" does not exist/, 'cron.schedule runs in the database where it was called');
+	is($other->sql('SELECT count(*) FROM only_there o JOIN heat_before b USING (id) WHERE o.f = b.f'), 2, 'not where the table is');
+};
+
+subtest 'a job runs as the role that scheduled it' => sub {
+	is($db->sql("SELECT r.f = tbf_decay(b.f, d.start_time) FROM role_heat r JOIN heat_before b USING (id), cron.job_run_details d JOIN jobs USING (jobid) " .
+			"WHERE name = 'fade as a role' AND d.username = 'streambloom_tap_fader' AND d.status = 'succeeded' AND d.return_message = 'UPDATE 1'"),
+		't', 'one that owns the table');
+	is($db->sql("SELECT count(*) FROM role_heat, tbf_info(f) WHERE base > (SELECT base FROM heat_before, tbf_info(f) WHERE id = 1)"), 1,
+		'and has decayed it');
+	is($db->sql('SELECT ' . runs('fade as a stranger', 'succeeded')), 0, 'one without rights fails');
+	like($db->sql("SELECT max(return_message) FROM cron.job_run_details d JOIN jobs USING (jobid) WHERE name = 'fade as a stranger'"),
+		qr/permission denied for table role_heat/, 'and says so');
+	is($db->sql('SELECT ' . runs('fade as nobody', 'succeeded')), 0, 'one that may not log in fails');
+};
+
+# ------------------------------------------- jobs run as background workers
+
+# With the schedule @reboot a job runs once whenever the server starts.
+$_->sql('UPDATE heat SET f = b.f FROM heat_before b WHERE b.id = heat.id') foreach $db, $other;
+schedule('fade at the start', '@reboot', $decay);
+schedule('fade elsewhere at the start', '@reboot', $decay, database => $other->name);
+StreambloomTap::restart_own_cluster('cron.use_background_workers' => 'on', 'cron.host' => 'nowhere.invalid');
+wait_for_runs(1, $_, 'succeeded') foreach 'fade at the start', 'fade elsewhere at the start';
+unschedule_all();
+
+subtest 'cron.use_background_workers needs no connection' => sub {
+	foreach ($db, $other)
+	{
+		is($_->sql('SELECT count(*) FROM heat h JOIN heat_before b USING (id), tbf_info(h.f) hi, tbf_info(b.f) bi ' .
+					"WHERE hi.base > bi.base AND tbf_decay(h.f, now() + interval '9 days') = tbf_decay(b.f, now() + interval '9 days')"),
+			2, 'decayed in ' . $_->name);
+	}
+};
+
+unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+
+done_testing();
