@@ -76,7 +76,7 @@ BEGIN
 		RETURN 'usable';
 	END IF;
 	BEGIN
-		IF f @> 1 IS NULL OR (tbf_info(f + f)).total < 2 * i.total * (1 - 1e-9) - 0.01 OR tbf_decay(f, '2030-01-01') <> tbf_decay(tbf_decay(f, '2030-01-01'), '2030-01-01') OR
+		IF f @> 1 IS NULL OR ((tbf_info(f + f)).base IS NOT DISTINCT FROM i.base AND (tbf_info(f + f)).total < 2 * i.total * (1 - 1e-9) - 0.01) OR tbf_decay(f, '2030-01-01') <> tbf_decay(tbf_decay(f, '2030-01-01'), '2030-01-01') OR
 			NOT (tbf_count(f, 1, '2024-01-01') >= 0 OR tbf_count(f, 1, '2030-01-01') >= 0 AND (f -> 1) >= 0) OR NOT tbf_count(tbf_add(f, 1, '2024-01-01'), 1, '2024-01-01') >= 1 THEN
 			RETURN 'adding fails';
 		END IF;
