@@ -436,6 +436,32 @@ void		sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *pl
  */
 double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 
+/* The decayed total of all hits at a time, rounded up; infinity as sb_tbf_count(). */
+double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
+
+/* How many hits `units` (of any sign) at the base are at a time; rounded to nearest, without slack: for estimates. */
+double		sb_tbf_hits(const sb_tbf *tbf, double units, int64_t at) SB_NOEXCEPT;
+
+/*
+ * The probability at most that an item is counted too high by more than `over` hits, of `total` hits in all (both at the
+ * same time): (k W / (m t))^k, Markov's inequality for each of the k cells.
+ * over > 0 and total >= 0, else NaN.
+ */
+double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
+
+/*
+ * An estimate of an item's counter, in units: the smallest of its cells less what others bring to that on average, the
+ * mean of the smallest of k cells drawn from the block; in 0 .. the smallest counter. May be too small. Not for minimum
+ * increase, whose counters are no sums.
+ */
+double		sb_tbf_block_estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash) SB_NOEXCEPT;
+
+/*
+ * An estimate of the sum over items of the product of their counters, in units squared, from one block of two filters of
+ * the same shape: (sum(a b) - A B / m) / (k (1 - k/m)), A and B the blocks' sums. May be negative.
+ */
+double		sb_tbf_block_product(const sb_tbf *tbf, const uint64_t *left, const uint64_t *right) SB_NOEXCEPT;
+
 /* The weight that a hit keeps for one epoch: 2^(-epoch / half_life); 1 without decay. */
 double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 

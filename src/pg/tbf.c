@@ -30,6 +30,17 @@ tbf_open(Datum value, TbfValue *tbf)
 }
 
 void
+tbf_open_header(Datum value, sb_tbf *header)
+{
+	size_t		size = value_size(value);
+	size_t		have = Min(size, SB_TBF_HEADER);
+	sb_status	status = sb_tbf_decode_header(value_slice(value, 0, have), have, size, header);
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+}
+
+void
 tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters)
 {
 	sb_status	status = sb_tbf_unpack_block(&tbf->header, tbf->cells, block, counters);
@@ -465,12 +476,8 @@ tbf_add_all(PG_FUNCTION_ARGS)
  */
 #define FIRST_SLICE 1900
 
-/*
- * The smallest counter of an item, in units. Reads the header, the place of one block and the block, and of a stored
- * filter nothing else. An item that the empty filter cannot have has 0.
- */
-static uint64_t
-item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
+uint64_t
+tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 {
 	size_t		size = value_size(value);
 	size_t		first = Min(size, FIRST_SLICE);
@@ -503,21 +510,28 @@ item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 	return units;
 }
 
+void
+tbf_refuse_count_at(TimestampTz at)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("count at \"%s\" is out of range", timestamptz_to_str(at)),
+			 errdetail("The time lies more than a thousand half-lives before the filter's hits."),
+			 errhint("Ask for a time at or after the hits, for example now().")));
+	pg_unreachable();
+}
+
 static double
 count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *header)
 {
-	uint64_t	units = item_units(value, hasher, item, header);
+	uint64_t	units = tbf_item_units(value, hasher, item, header);
 	double		count;
 
 	if (header->half_life != 0)
 		tbf_check_time(at);
 	count = sb_tbf_count(header, units, at);
 	if (isinf(count))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("count at \"%s\" is out of range", timestamptz_to_str(at)),
-				 errdetail("The time lies more than a thousand half-lives before the filter's hits."),
-				 errhint("Ask for a time at or after the hits, for example now().")));
+		tbf_refuse_count_at(at);
 	return count;
 }
 
@@ -566,7 +580,7 @@ tbf_contains(PG_FUNCTION_ARGS)
 {
 	sb_tbf		header;
 
-	PG_RETURN_BOOL(item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
+	PG_RETURN_BOOL(tbf_item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
 							  &header) > 0);
 }
 
@@ -577,7 +591,7 @@ tbf_contained(PG_FUNCTION_ARGS)
 {
 	sb_tbf		header;
 
-	PG_RETURN_BOOL(item_units(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0),
+	PG_RETURN_BOOL(tbf_item_units(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0),
 							  &header) > 0);
 }
 
@@ -655,8 +669,8 @@ cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
 	return used;
 }
 
-static uint64_t
-nonzero_cells(const TbfValue *tbf)
+uint64_t
+tbf_nonzero_cells(const TbfValue *tbf)
 {
 	int64		cells[HISTOGRAM_BUCKETS];
 
@@ -683,7 +697,7 @@ tbf_info(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
-	nonzero = nonzero_cells(&tbf);
+	nonzero = tbf_nonzero_cells(&tbf);
 	filled = (double) nonzero / sb_tbf_cells(&tbf.header);
 	base_time = tbf.header.base * tbf.header.half_life;
 

@@ -8,6 +8,8 @@
 
 #include "datatype/timestamp.h"
 
+#include "item.h"
+
 #define TBF_DEFAULT_ITEMS 10000
 #define TBF_DEFAULT_FPR 0.01
 #define TBF_DEFAULT_HALF_LIFE (7 * USECS_PER_DAY)
@@ -24,6 +26,21 @@ extern void tbf_open(Datum value, TbfValue *tbf);
 
 /* A new tbf of these parameters, all counters zero; *cells is where to set them. Errors if it would be too large. */
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
+
+/* The header alone, of a stored value without reading the rest. */
+extern void tbf_open_header(Datum value, sb_tbf *header);
+
+/*
+ * The smallest counter of an item, in units. Reads the header, the place of one block and the block, and of a stored
+ * filter nothing else. An item that the empty filter cannot have has 0.
+ */
+extern uint64_t tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header);
+
+/* How many counters are not zero. */
+extern uint64_t tbf_nonzero_cells(const TbfValue *tbf);
+
+/* Raises the error of a time so early that counts are beyond double precision. */
+extern SB_NORETURN void tbf_refuse_count_at(TimestampTz at);
 
 /* Unpacks a block, or raises an error. counters: room for SB_TBF_BLOCK. */
 extern void tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters);
