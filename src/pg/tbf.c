@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "expanded.h"
 #include "item.h"
 #include "value.h"
 
@@ -403,6 +404,66 @@ any_argument_is_null(FunctionCallInfo fcinfo, int count)
 	return false;
 }
 
+#if FILTERS_EXPAND
+static struct varlena *
+flatten_sums(void *sums)
+{
+	return (struct varlena *) DatumGetPointer(tbf_sums_store(sums));
+}
+#endif
+
+/* The filter that is going to be changed; of a variable's expanded object the parameters alone, for its sums are at hand. */
+static void
+open_to_change(Datum value, TbfValue *tbf)
+{
+#if FILTERS_EXPAND
+	ExpandedFilter *target = expanded_filter_to_change(value);
+
+	if (target != NULL)
+	{
+		tbf->header = ((TbfSums *) target->state)->plan;
+		tbf->cells = NULL;
+		return;
+	}
+#endif
+	tbf_open(value, tbf);
+}
+
+/*
+ * Sums that begin with what a filter holds: those of a variable's expanded object itself, or new ones. *target is to be
+ * given to changed_filter() after adding.
+ */
+static TbfSums *
+sums_to_change(Datum value, const TbfValue *tbf, ExpandedFilter **target)
+{
+	*target = NULL;
+#if FILTERS_EXPAND
+	*target = expanded_filter_to_change(value);
+	if (*target == NULL)
+	{
+		*target = make_expanded_filter(flatten_sums);
+		MemoryContext caller = MemoryContextSwitchTo((*target)->hdr.eoh_context);
+
+		(*target)->state = sums_of(tbf);
+		MemoryContextSwitchTo(caller);
+	}
+	return (*target)->state;
+#else
+	return sums_of(tbf);
+#endif
+}
+
+static Datum
+changed_filter(TbfSums *sums, ExpandedFilter *target)
+{
+#if FILTERS_EXPAND
+	expanded_filter_changed(target);
+	return EOHPGetRWDatum(&target->hdr);
+#else
+	return tbf_sums_store(sums);
+#endif
+}
+
 /* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
 SB_FUNCTION(tbf_add);
 Datum
@@ -411,20 +472,23 @@ tbf_add(PG_FUNCTION_ARGS)
 	ItemHasher *hasher;
 	TbfValue	tbf;
 	TbfSums    *sums;
+	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hash;
+	uint64_t	hit;
 
 	if (any_argument_is_null(fcinfo, 4))
 		PG_RETURN_NULL();
 	hasher = item_hasher_for_argument(fcinfo, 1);
-	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
-	sums = sums_of(&tbf);
+	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
+	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		sums->plan.kind = *item_kind(hasher);
-	tbf_sums_add_hit(sums, hash, &moment, tbf_hit(&moment, PG_GETARG_FLOAT8(3)));
-	return tbf_sums_store(sums);
+	tbf_sums_add_hit(sums, hash, &moment, hit);
+	return changed_filter(sums, target);
 }
 
 /* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
@@ -435,6 +499,7 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	ItemHasher *hasher;
 	TbfValue	tbf;
 	TbfSums    *sums;
+	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hit;
 	Oid			type;
@@ -450,12 +515,12 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	hasher = item_hasher_for_elements(fcinfo, 1);
 	item_element_storage(hasher, &type, &length, &by_value, &align);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), type, length, by_value, align, &items, &nulls, &count);
-	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* one sum and one rounding for them all, even where items are repeated */
-	sums = sums_of(&tbf);
+	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 		{
@@ -465,7 +530,7 @@ tbf_add_all(PG_FUNCTION_ARGS)
 				sums->plan.kind = *item_kind(hasher);
 			tbf_sums_add_hit(sums, hash, &moment, hit);
 		}
-	return tbf_sums_store(sums);
+	return changed_filter(sums, target);
 }
 
 /* -------------------------------------------------------------------- asking */
