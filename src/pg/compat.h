@@ -6,6 +6,7 @@
 
 #include "postgres.h"
 
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 
 #if PG_VERSION_NUM < 150000
@@ -26,6 +27,21 @@
 
 /* PostgreSQL 18 has no pg_attribute_noreturn() any more, 15 no pg_noreturn yet. */
 #define SB_NORETURN __attribute__((noreturn))
+
+/* Intervals can be infinite since PostgreSQL 17. The sign, or 0 for one that is finite. */
+static inline int
+sb_interval_infinity(const Interval *interval)
+{
+#if PG_VERSION_NUM >= 170000
+	if (INTERVAL_IS_NOEND(interval))
+		return 1;
+	if (INTERVAL_IS_NOBEGIN(interval))
+		return -1;
+#else
+	(void) interval;
+#endif
+	return 0;
+}
 
 #include "streambloom.h"
 
