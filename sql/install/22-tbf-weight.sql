@@ -3,7 +3,8 @@
 CREATE FUNCTION tbf_scale(filter tbf, weight double precision) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_scale' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_scale(tbf, double precision) IS 'the filter with all counts times a weight (finite, 0 or more, less than 2^33), rounded up';
-CREATE FUNCTION tbf_scale(weight double precision, filter tbf) RETURNS tbf
+-- without names, so that a call by names means the other one
+CREATE FUNCTION tbf_scale(double precision, tbf) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_scale_commuted' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'the filter with all counts times a weight (finite, 0 or more, less than 2^33), rounded up';
 CREATE OPERATOR * (LEFTARG = tbf, RIGHTARG = double precision, FUNCTION = tbf_scale, COMMUTATOR = *);

@@ -220,7 +220,7 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot merge or weigh tbf filters with recurring minimum"),
-				 errdetail("An item whose smallest counter is unique is counted in a table of its own, in each filter from another time on."),
+				 errdetail("Items whose minimum does not recur are counted in a table of their own, and two filters do not hold the same items there."),
 				 errhint("Build filters that are to be merged without it; minimum_increase can be merged.")));
 	item_kinds_must_agree(&a->kind, &b->kind, "merge");
 	if (a->half_life != b->half_life)
