@@ -333,7 +333,10 @@ sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, cons
 				return status;
 			unpacked = block;
 		}
-		u128 amount = moved(u128{counters[cell % filter->block_cells]} * weight->factor, place.counters);
+		uint64_t counter = counters[cell % filter->block_cells];
+		if (counter == 0)
+			continue;
+		u128 amount = moved(u128{counter} * weight->factor, place.counters);
 		for (int j = 0; amount != 0; j++)
 		{
 			constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
