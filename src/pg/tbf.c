@@ -93,14 +93,15 @@ interval_microseconds(const Interval *interval, const char *article, const char 
 {
 	int64		days;
 	int64		sum;
+	bool		infinite = sb_interval_infinity(interval) != 0;
 
-	if (interval->month != 0)
+	if (interval->month != 0 && !infinite)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s %s cannot be given in months or years", article, name),
 				 errdetail("They do not always have the same length."),
 				 errhint("Give it in days, hours or seconds, for example interval '30 days'.")));
-	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
+	if (infinite || pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
 		pg_add_s64_overflow(days, interval->time, &sum) || sum < 1 || sum > SB_TBF_MAX_TIME)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -227,6 +228,12 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 {
 	sb_difference difference;
 
+	if (((a->flags | b->flags) & SB_TBF_RECURRING_MINIMUM) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot merge or weigh tbf filters with recurring minimum"),
+				 errdetail("Items whose minimum does not recur are counted in a table of their own, and two filters do not hold the same items there."),
+				 errhint("Build filters that are to be merged without it; minimum_increase can be merged.")));
 	item_kinds_must_agree(&a->kind, &b->kind, "merge");
 	if (a->half_life != b->half_life)
 		refuse_different_times("half-lives", a->half_life, b->half_life);
@@ -699,6 +706,38 @@ tbf_merge(PG_FUNCTION_ARGS)
 	sums = sums_of(&left);
 	tbf_sums_add_filter(sums, &right);
 	return tbf_sums_store(sums);
+}
+
+static Datum
+scaled(Datum filter, double weight)
+{
+	TbfValue	tbf;
+	TbfSums    *sums;
+	sb_tbf		joined;
+
+	tbf_open(filter, &tbf);
+	tbf_join(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
+	if (weight == 1)
+		return filter;
+	sums = tbf_sums_over_cells(CurrentMemoryContext, &tbf.header);
+	tbf_sums_add_weighted(sums, &tbf, weight);
+	return tbf_sums_store(sums);
+}
+
+/* tbf_scale(tbf, weight) */
+SB_FUNCTION(tbf_scale);
+Datum
+tbf_scale(PG_FUNCTION_ARGS)
+{
+	return scaled(PG_GETARG_DATUM(0), PG_GETARG_FLOAT8(1));
+}
+
+/* tbf_scale(weight, tbf) */
+SB_FUNCTION(tbf_scale_commuted);
+Datum
+tbf_scale_commuted(PG_FUNCTION_ARGS)
+{
+	return scaled(PG_GETARG_DATUM(1), PG_GETARG_FLOAT8(0));
 }
 
 /* --------------------------------------------------------------- looking inside */

@@ -65,7 +65,7 @@ extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 /* Raises the error of a counter that does not fit. */
 extern SB_NORETURN void tbf_refuse_overflow(void);
 
-/* The parameters of a and b added, or an error that says what differs. */
+/* The parameters of a and b added, or an error that says what differs, or that they cannot be merged at all. */
 extern void tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
 
 /* ------------------------------------------- exact sums in PostgreSQL's memory (tbf_sums.c) */
@@ -93,6 +93,9 @@ extern TbfSums *tbf_sums_like(MemoryContext context, const TbfSums *other);
 
 extern void tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value);
 extern void tbf_sums_add_filter(TbfSums *state, const TbfValue *filter);
+
+/* The same with all that the filter counts times a weight, or an error for a weight that is out of range. */
+extern void tbf_sums_add_weighted(TbfSums *state, const TbfValue *filter, double weight);
 extern void tbf_sums_unite(TbfSums *state, TbfSums *other);
 
 /* Rounds and stores; the state can go on. */

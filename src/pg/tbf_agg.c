@@ -114,7 +114,7 @@ refuse_null(const char *what, const char *filter)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s of a hit must not be null", what),
+			 errmsg("%s must not be null", what),
 			 errdetail("To leave such rows out silently would undercount."),
 			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or with coalesce() give them a value.", filter)));
 }
@@ -147,7 +147,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 		TimestampTz at;
 
 		if (PG_ARGISNULL(2))
-			refuse_null("the time", "at");
+			refuse_null("the time of a hit", "at");
 		at = PG_GETARG_TIMESTAMPTZ(2);
 		tbf_check_not_after(at, state->not_after);
 		if (at >= state->epoch_end || at < state->moment.epoch_start)
@@ -165,7 +165,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	if (arguments->weight != 0 && arguments->weight < PG_NARGS())
 	{
 		if (PG_ARGISNULL(arguments->weight))
-			refuse_null("the weight", "weight");
+			refuse_null("the weight of a hit", "weight");
 		weight = PG_GETARG_FLOAT8(arguments->weight);
 	}
 	tbf_sums_add_hit(sums, hash, &state->moment, weight == 1 ? state->hit_of_one : tbf_hit(&state->moment, weight));
@@ -204,7 +204,7 @@ tbf_agg_add_half_life(PG_FUNCTION_ARGS)
 
 /* --------------------------------------------------------------- tbf_merge_agg */
 
-/* (internal, tbf) */
+/* (internal, tbf [, weight]) */
 SB_FUNCTION(tbf_merge_agg_add);
 Datum
 tbf_merge_agg_add(PG_FUNCTION_ARGS)
@@ -212,6 +212,7 @@ tbf_merge_agg_add(PG_FUNCTION_ARGS)
 	MemoryContext context = aggregate_context(fcinfo);
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
 	TbfValue	tbf;
+	double		weight = 1;
 
 	if (PG_ARGISNULL(1))
 	{
@@ -219,10 +220,16 @@ tbf_merge_agg_add(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(state);
 	}
+	if (PG_NARGS() > 2)
+	{
+		if (PG_ARGISNULL(2))
+			refuse_null("the weight of a filter", "weight");
+		weight = PG_GETARG_FLOAT8(2);
+	}
 	tbf_open(PG_GETARG_DATUM(1), &tbf);
 	if (state == NULL)
 		state = make_state(context, tbf_sums_over_cells(context, &tbf.header));
-	tbf_sums_add_filter(state->sums, &tbf);
+	tbf_sums_add_weighted(state->sums, &tbf, weight);
 	PG_RETURN_POINTER(state);
 }
 

@@ -326,18 +326,37 @@ join_plan(TbfSums *state, const sb_tbf *other)
 	state->plan = joined;
 }
 
-void
-tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
+static void
+refuse_weight(double weight)
 {
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("weight %g is out of range", weight),
+			 errdetail("The weight of a filter is finite, not negative and less than 2^33."),
+			 errhint("Weights by age come from the decay functions: decay_exponential() and the like.")));
+}
+
+void
+tbf_sums_add_weighted(TbfSums *state, const TbfValue *filter, double by)
+{
+	sb_weight	weight;
 	int			index;
 	int			planes;
 
+	if (sb_tbf_weight(by, &weight) != SB_OK)
+		refuse_weight(by);
 	settle(state);
 	join_plan(state, &filter->header);
-	index = sb_sums_turn_for_filter(&state->sums, &filter->header, &planes);
+	index = sb_sums_turn_for_weighted(&state->sums, &filter->header, &weight, &planes);
 	for (int i = 0; i < planes; i++)
 		allocate_plane(state, index - i);
-	must_fit(sb_sums_add_filter(&state->sums, &state->plan, index, &filter->header, filter->cells));
+	must_fit(sb_sums_add_weighted(&state->sums, &state->plan, index, &filter->header, filter->cells, &weight));
+}
+
+void
+tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
+{
+	tbf_sums_add_weighted(state, filter, 1);
 }
 
 static void

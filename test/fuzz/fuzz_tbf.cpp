@@ -198,6 +198,19 @@ struct State
 				allocate(index - i);
 		return sb_sums_add_filter(&sums, &tbf, index, &filter.tbf, filter.cells.data());
 	}
+	sb_status add(const Filter &filter, double by)
+	{
+		sb_weight weight;
+		if (sb_status status = sb_tbf_weight(by, &weight); status != SB_OK)
+			return status;
+		int planes;
+		int index = sb_sums_turn_for_weighted(&sums, &filter.tbf, &weight, &planes);
+		FUZZ_CHECK(planes >= 0 && planes <= SB_TBF_PLANES && index >= -1 && index < SB_TBF_PLANES + planes);
+		for (int i = 0; i < planes; i++)
+			if (index - i >= 0 && index - i < SB_TBF_PLANES)
+				allocate(index - i);
+		return sb_sums_add_weighted(&sums, &tbf, index, &filter.tbf, filter.cells.data(), &weight);
+	}
 	sb_status hit(uint64_t hash, int64_t at, double weight)
 	{
 		sb_moment moment;
@@ -349,5 +362,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			FUZZ_CHECK(no_less(sum->count(item, at), once.count(item, at)));
 		}
 	FUZZ_CHECK(no_less(sum->count(hash, then), weight));
+
+	/* weights: one as it comes and one by chance, in either order */
+	double by = choice % 4 == 0 ? std::ldexp(static_cast<double>(choice >> 40), static_cast<int>(choice >> 8 & 63) - 60) : 1;
+	State weighted(like);
+	State reversed(like);
+	if (weighted.add(filter, weight) != SB_OK || weighted.add(once, by) != SB_OK || reversed.add(once, by) != SB_OK ||
+		reversed.add(filter, weight) != SB_OK)
+		return 0;
+	of_forwards = weighted.store(&sum);
+	FUZZ_CHECK(of_forwards == reversed.store(&other));
+	if (of_forwards != SB_OK)
+		return 0;
+	FUZZ_CHECK(equal(*sum, *other));
+	for (uint64_t item : items)
+		if (double counts[] = {filter.count(item, then), once.count(item, then)};
+			std::isfinite(counts[0]) && std::isfinite(counts[1]))
+		{
+			FUZZ_CHECK(no_less(sum->count(item, then), weight * counts[0]));
+			FUZZ_CHECK(no_less(sum->count(item, then), by * counts[1]));
+		}
 	return 0;
 }

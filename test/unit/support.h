@@ -372,6 +372,18 @@ class Sums
 				allocate(index - i);
 		return sb_sums_add_filter(&sums, &tbf, index, &filter.parameters, filter.cells.data());
 	}
+	[[nodiscard]] sb_status add(const Tbf &filter, double by)
+	{
+		sb_weight weight;
+		if (sb_status status = sb_tbf_weight(by, &weight); status != SB_OK)
+			return status;
+		int planes;
+		int index = sb_sums_turn_for_weighted(&sums, &filter.parameters, &weight, &planes);
+		for (int i = 0; i < planes; i++)
+			if (index - i >= 0 && index - i < SB_TBF_PLANES)
+				allocate(index - i);
+		return sb_sums_add_weighted(&sums, &tbf, index, &filter.parameters, filter.cells.data(), &weight);
+	}
 	[[nodiscard]] sb_status combine(const Sums &other)
 	{
 		sb_sums_combine_notes(&sums, &other.sums);
