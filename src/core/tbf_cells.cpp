@@ -303,6 +303,8 @@ sb_status cell_meter::finish(sb_tbf *out) const
 	out->cell_bits = narrowest(largest_);
 	uint64_t payload = packed_ == 0 ? 0 : packed_ + uint64_t{4} * out->blocks;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
+	if (largest_ >= SB_TBF_MAX_CELL)
+		return SB_BAD_CELLS; /* only out of damaged bytes; choose_levels() and pack() must not meet it */
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
