@@ -164,18 +164,32 @@ static uint64_t packed_size(uint32_t cells, const levels &l)
 }
 
 /*
+ * How many counters have a code of 0, 1, ... 62 bits; at 63, how many are zero. Building a filter may not cost much more
+ * than with the flat layout, hence no branch (2c - 1 is one bit longer than c - 1, and all ones for zero), and four
+ * tables, so that equal neighbours do not wait for each other.
+ */
+static void count_widths(const uint64_t *counters, uint32_t cells, uint32_t of_width[64])
+{
+	uint32_t part[4][64] = {};
+	for (uint32_t i = 0; i < cells; i += 4)
+		for (uint32_t j = 0; j < 4; j++)
+			part[j][63 - std::countl_zero(counters[i + j] * 2 - 1)]++;
+	for (int width = 0; width < 64; width++)
+		of_width[width] = part[0][width] + part[1][width] + part[2][width] + part[3][width];
+}
+
+/*
  * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
  * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.
  * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is taken.
  */
 static levels choose_levels(const uint64_t *counters, uint32_t cells)
 {
-	uint32_t of_width[65] = {};
+	uint32_t of_width[64];
 	levels chosen;
 
-	for (uint32_t i = 0; i < cells; i++)
-		of_width[counters[i] == 0 ? 64 : std::bit_width(counters[i] - 1)]++;
-	chosen.nonzero = cells - of_width[64];
+	count_widths(counters, cells, of_width);
+	chosen.nonzero = cells - of_width[63];
 
 	int bits = most_levels;
 	while (bits > 0 && of_width[bits] == 0)
@@ -240,13 +254,15 @@ static void pack(const uint64_t *counters, uint32_t cells, const levels &l, unsi
 			store_le(samples, static_cast<uint16_t>(count));
 			samples += 2;
 		}
+		/* no branches: which counters are zero is as good as random */
 		uint64_t word = 0;
 		for (uint32_t i = 0; i < 64; i++)
-			if (counters[first + i] != 0)
-			{
-				word |= UINT64_C(1) << i;
-				codes[count++] = counters[first + i] - 1;
-			}
+		{
+			uint64_t counter = counters[first + i];
+			word |= static_cast<uint64_t>(counter != 0) << i;
+			codes[count] = counter - 1;
+			count += counter != 0;
+		}
 		store_le(out, word);
 	}
 
@@ -266,8 +282,8 @@ static void pack(const uint64_t *counters, uint32_t cells, const levels &l, unsi
 		{
 			uint64_t rest = codes[j] >> width;
 			more.add(rest != 0, 1);
-			if (rest != 0)
-				codes[going_on++] = rest;
+			codes[going_on] = rest;
+			going_on += rest != 0;
 		}
 		out = more.finish();
 		count = going_on;
@@ -287,6 +303,8 @@ sb_status cell_meter::finish(sb_tbf *out) const
 	out->cell_bits = narrowest(largest_);
 	uint64_t payload = packed_ == 0 ? 0 : packed_ + uint64_t{4} * out->blocks;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
+	if (largest_ >= SB_TBF_MAX_CELL)
+		return SB_BAD_CELLS; /* only out of damaged bytes; choose_levels() and pack() must not meet it */
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
