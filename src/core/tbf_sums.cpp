@@ -156,6 +156,12 @@ static placing place_of(const sb_tbf *filter, const sb_weight *weight)
 	int64_t wanted = 1;
 	if (digits > (filter->half_life == 0 ? easy : 55))
 		wanted += (digits - easy + SB_TBF_PLANE - 1) / SB_TBF_PLANE;
+	/* and the digits alone that lie below the half-life of the amount itself: they may fall out, it may not */
+	if (filter->half_life != 0)
+	{
+		int64_t magnitude = weight->exponent + static_cast<int64_t>(std::bit_width(weight->factor)) - 1;
+		wanted = std::max(wanted, plane_of(filter->base + std::min<int64_t>(magnitude, 0)) - plane + 1);
+	}
 	int64_t planes = std::min({wanted, newest + 2 - plane, int64_t{SB_TBF_PLANES}});
 	return {plane, static_cast<int>(planes), counters - start, total - start};
 }
