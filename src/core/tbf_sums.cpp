@@ -148,7 +148,8 @@ static placing place_of(const sb_tbf *filter, const sb_weight *weight)
 
 	/*
 	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane after
-	 * the newest costs 16 half-lives at the far end.
+	 * the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that is 64
+	 * half-lives below the newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
@@ -156,12 +157,6 @@ static placing place_of(const sb_tbf *filter, const sb_weight *weight)
 	int64_t wanted = 1;
 	if (digits > (filter->half_life == 0 ? easy : 55))
 		wanted += (digits - easy + SB_TBF_PLANE - 1) / SB_TBF_PLANE;
-	/* and the digits alone that lie below the half-life of the amount itself: they may fall out, it may not */
-	if (filter->half_life != 0)
-	{
-		int64_t magnitude = weight->exponent + static_cast<int64_t>(std::bit_width(weight->factor)) - 1;
-		wanted = std::max(wanted, plane_of(filter->base + std::min<int64_t>(magnitude, 0)) - plane + 1);
-	}
 	int64_t planes = std::min({wanted, newest + 2 - plane, int64_t{SB_TBF_PLANES}});
 	return {plane, static_cast<int>(planes), counters - start, total - start};
 }
