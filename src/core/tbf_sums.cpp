@@ -148,7 +148,8 @@ static placing place_of(const sb_tbf *filter, const sb_weight *weight)
 
 	/*
 	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane after
-	 * the newest costs 16 half-lives at the far end.
+	 * the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that is 64
+	 * half-lives below the newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);

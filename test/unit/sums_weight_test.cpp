@@ -188,7 +188,7 @@ TEST(SumsWeight, NeverUndercountAndHardlyOvercount)
 {
 	Random random(303);
 	int dropped = 0;
-	for (int round = 0; round < 1200; round++)
+	for (int round = 0; round < 600; round++)
 	{
 		sb_tbf like = shape_of(round % 2);
 		int64_t far = round % 3 == 0 ? 150 : 10;
@@ -405,6 +405,31 @@ TEST(SumsWeight, ScaleIsThatOfTheFilters)
 	}
 }
 
+/*
+ * As SumsMerge.ChargesForWhatFellOutAndNoMore: what falls out is at least 33 half-lives old, or as small beside the newest
+ * hit; that a weight has many digits must not make it fall earlier.
+ */
+TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
+{
+	sb_tbf like = shape(64, 2, hour, hour);
+	for (double weight : {0.7001, 1.0001, 1.0, 0.01, 3.3, 1e-9})
+		for (int64_t first : {0, 4, 15})
+			for (int64_t later = first; later < first + 100; later += 5)
+				for (bool wide : {false, true})
+				{
+					Tbf old_filter = stored(like, {{1, first * hour, 1e6}});
+					Tbf newest = stored(like, {{3, later * hour, 1000}});
+					if (wide)
+					{
+						Tbf base = stored(like, {{3, (later - 32) * hour, 1}});
+						newest = test::merged(like, {&base, &newest});
+					}
+					Tbf sum = merged(like, {{old_filter, weight}, {newest, 1}});
+					ASSERT_LE(sb_tbf_count(&sum.parameters, 0, later * hour), 1e6 * weight * 0x1p-32 + 1.0 / 4096)
+						<< weight << " times the hits at " << first << ", newest at " << later << (wide ? ", wide" : "");
+				}
+}
+
 /* ----------------------------------------------------------------- the limits */
 
 /* A hot counter of all its 32 bits in as many rows as hours of seven years: room for that. */
@@ -453,7 +478,7 @@ TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 			}
 }
 
-/* The largest total that a header may hold, and hardly a counter: the totals must not pass 2^128 unnoticed. */
+/* Totals as large as a header may hold, and no counter: doubled on and on they would come to 2^128, and so to 0. */
 TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 {
 	for (int64_t base : {0, 15})
@@ -462,8 +487,8 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 			sb_tbf like = shape_of(true);
 			Tbf filter = stored(like, {{1, base * hour, 1}});
 			filter.cells = Bytes(filter.cells.size());
-			filter.parameters.total = (UINT64_C(1) << 63) - 1;
-			filter.parameters.slack = SB_TBF_MAX_CELL - 1;
+			filter.parameters.total = UINT64_C(1) << 62;
+			filter.parameters.slack = SB_TBF_MAX_CELL / 2;
 			Tbf newest = stored(like, {{2, (falls_out ? 100 : 20) * hour, 1}});
 			Sums sums(like);
 			ASSERT_EQ(sums.add(filter, std::nextafter(0x1p33, 0)), SB_OK);
@@ -476,7 +501,7 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 				ASSERT_EQ(sums.combine(sums), SB_OK);
 				Tbf sum;
 				/* what has fallen out is far smaller than that beside the newest hit, but it must not come round */
-				if (!falls_out || base + 63 + 33 + doubling > 127)
+				if (!falls_out || base + 62 + 33 + doubling >= 126)
 				{
 					EXPECT_EQ(sums.store(&sum), SB_OVERFLOW) << doubling;
 				}
