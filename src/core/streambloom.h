@@ -456,6 +456,21 @@ SB_NODISCARD sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word,
 SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
 										int64_t half_lives, uint64_t value) SB_NOEXCEPT;
 
+/*
+ * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others are
+ * only raised to that where they are below it. The result depends on the order of hits. For filters with
+ * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
+ */
+SB_NODISCARD sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
+										  int64_t half_lives, uint64_t value) SB_NOEXCEPT;
+
+/*
+ * Raises the item's cells to these words (SB_TBF_PLANES of them, one of each plane) where they are below: each cell becomes
+ * the largest of what it is raised to, in whatever order. For going over from sums of items to sums of cells.
+ * REQUIRES: a plane where a word is not zero, and no word larger than sums->loss of its plane.
+ */
+void		sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words) SB_NOEXCEPT;
+
 /* Asks the processor for the words that adding an item's hit to this plane will touch. */
 void		sb_sums_prefetch_word(const sb_sums *sums, int index, uint64_t word) SB_NOEXCEPT;
 void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) SB_NOEXCEPT;

@@ -344,6 +344,7 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 	}
 	*out = *large;
 	sb_tbf_clear(out);
+	out->flags |= (a->flags | b->flags) & SB_TBF_MINIMUM_INCREASE;
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
 	out->layout = std::max(a->layout, b->layout);

@@ -330,7 +330,9 @@ tbf_empty(PG_FUNCTION_ARGS)
 	tbf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life, tbf_epoch(interval_argument(fcinfo, 3), half_life),
 			 false, &header);
 	header.layout = layout_argument(fcinfo, 4);
-	if (PG_GETARG_BOOL(5) || PG_GETARG_BOOL(6) || PG_GETARG_INT32(7) != 0)
+	if (PG_GETARG_BOOL(5))
+		header.flags |= SB_TBF_MINIMUM_INCREASE;
+	if (PG_GETARG_BOOL(6) || PG_GETARG_INT32(7) != 0)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("not yet")));
 	return tbf_make(&header, &cells);
 }
