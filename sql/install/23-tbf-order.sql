@@ -11,3 +11,7 @@ CREATE AGGREGATE tbf_agg_in_order("any", timestamptz, double precision, tbf) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, double precision, tbf) IS 'as tbf_agg_like, for filters with minimum increase or recurring minimum: the result depends on the order of the rows, so write ORDER BY at inside the call; never parallel';
+
+CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_remove(tbf, "any", timestamptz, double precision) IS 'the filter without one hit that was added at this time with this weight; only while nothing was forgotten; an error if the item has fewer hits';

@@ -411,6 +411,17 @@ SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out
 SB_NODISCARD sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
 void		sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *decayed, void *out) SB_NOEXCEPT;
 
+/*
+ * Takes a hit out again that was added at this moment with this value (as sb_tbf_hit() gives it). Two calls, as for decay.
+ * SB_OUT_OF_RANGE if the item has no such hit: *most is how many hits it has at most at that moment, 0 also if the
+ * moment lies after the newest hit. SB_BAD_CELLS. REQUIRES: nothing was forgotten (sb_tbf_slack() is 0), neither of
+ * SB_TBF_OPTIONS, value > 0.
+ */
+SB_NODISCARD sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+										  uint64_t value, sb_tbf *out, double *most) SB_NOEXCEPT;
+void		sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+								uint64_t value, const sb_tbf *planned, void *out) SB_NOEXCEPT;
+
 /* ------------------------------------------- exact sums, before they are stored */
 
 /*

@@ -459,6 +459,75 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	return tbf_sums_store(sums);
 }
 
+/* Which of the filter's features keeps hits from being taken out, or NULL. */
+static const char *
+why_not_remove(const sb_tbf *tbf)
+{
+	if ((tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0)
+		return "With minimum increase a hit is not part of all the item's counters.";
+	if ((tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		return "With recurring minimum it is not known which hits are in the item's count.";
+	if (tbf->top != 0)
+		return "Its list of hot items does not know which hits it has let go.";
+	if (sb_tbf_slack(tbf) != 0)
+		return "Something of its hits has been forgotten, and it is not known of which items.";
+	return NULL;
+}
+
+/* tbf_remove(tbf, "any", at, weight) */
+SB_FUNCTION(tbf_remove);
+Datum
+tbf_remove(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	double		weight = PG_GETARG_FLOAT8(3);
+	TbfValue	tbf;
+	sb_moment	moment;
+	uint64_t	hash;
+	uint64_t	hit;
+	sb_tbf		planned;
+	double		most;
+	sb_status	status;
+	const char *reason;
+	unsigned char *cells;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	reason = why_not_remove(&tbf.header);
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("hits cannot be removed from this tbf"),
+				 errdetail("%s So other items might be undercounted.", reason),
+				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that are wanted.")));
+	if (tbf.header.half_life != 0)
+		tbf_check_time(at);
+	sb_tbf_moment(tbf.header.half_life, tbf.header.epoch, at, &moment);
+	hit = tbf_hit(&moment, weight);
+	if (hit == 0)
+		return PG_GETARG_DATUM(0);
+	if ((tbf.header.flags & SB_TBF_HAS_HITS) != 0 && moment.epoch_start > tbf.header.newest)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the item has no hit at \"%s\" that could be removed", timestamptz_to_str(at)),
+				 errdetail("The time lies after the epoch of the filter's newest hit."),
+				 errhint("Give the time at which the hit was added.")));
+	status = sb_tbf_remove_plan(&tbf.header, tbf.cells, hash, &moment, hit, &planned, &most);
+	if (status == SB_BAD_CELLS)
+		value_refuse("tbf", status);
+	if (status == SB_OUT_OF_RANGE)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("cannot remove %.15g hits of an item that has at most %.15g", weight, most),
+				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
+				 errhint("Remove only what was added, with the same time and weight.")));
+	result = tbf_make(&planned, &cells);
+	sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells);
+	return result;
+}
+
 /* -------------------------------------------------------------------- asking */
 
 /*
