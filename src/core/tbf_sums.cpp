@@ -524,3 +524,34 @@ void sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, cons
 				if (sums->plane[j] != nullptr)
 					sums->plane[j][first + positions[i]] = wanted.plane[j];
 }
+
+/* --------------------------------------------------------- recurring minimum */
+
+sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
+									uint64_t *minimum) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	uint16_t where = 0;
+	u128 least = ~u128{0};
+
+	sb_tbf_positions(tbf, hash, positions);
+	*recurs = false;
+	for (int i = 0; i < tbf->hashes; i++)
+	{
+		u128 value = aligned(sums, first + positions[i]);
+		if (value < least)
+		{
+			least = value;
+			where = positions[i];
+			*recurs = false;
+		}
+		else if (value == least && positions[i] != where)
+			*recurs = true;
+	}
+
+	/* without decay nothing is older than the plane of half-life 0 */
+	least >>= half_lives_above_oldest(sums, 0);
+	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));
+	return *recurs || least < SB_TBF_MAX_CELL ? SB_OK : SB_OVERFLOW;
+}

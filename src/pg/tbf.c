@@ -216,6 +216,12 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 	sb_difference difference;
 
 	item_kinds_must_agree(&a->kind, &b->kind, "merge");
+	if (((a->flags | b->flags) & SB_TBF_RECURRING_MINIMUM) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot merge tbf filters with recurring minimum"),
+				 errdetail("An item that one of them counts apart has its hits in the other's counters, mixed with those of others."),
+				 errhint("Filters with minimum increase can be merged.")));
 	if (a->half_life != b->half_life)
 		refuse_different_times("half-lives", a->half_life, b->half_life);
 	if (a->epoch != b->epoch)
@@ -332,7 +338,19 @@ tbf_empty(PG_FUNCTION_ARGS)
 	header.layout = layout_argument(fcinfo, 4);
 	if (PG_GETARG_BOOL(5))
 		header.flags |= SB_TBF_MINIMUM_INCREASE;
-	if (PG_GETARG_BOOL(6) || PG_GETARG_INT32(7) != 0)
+	if (PG_GETARG_BOOL(6))
+	{
+		const char *other = half_life != 0 ? "with a half-life" : PG_GETARG_BOOL(5) ? "with minimum increase" :
+			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : NULL;
+
+		if (other != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("recurring minimum cannot be combined %s", other),
+					 errhint("Write tbf_empty(half_life => NULL, recurring_minimum => true), or use minimum_increase, which can decay.")));
+		header.flags |= SB_TBF_RECURRING_MINIMUM;
+	}
+	if (PG_GETARG_INT32(7) != 0)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("not yet")));
 	return tbf_make(&header, &cells);
 }
@@ -375,16 +393,6 @@ moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, moment);
 }
 
-/* Sums that begin with what a stored filter holds. */
-static TbfSums *
-sums_of(const TbfValue *tbf)
-{
-	TbfSums    *sums = tbf_sums_over_cells(CurrentMemoryContext, &tbf->header);
-
-	tbf_sums_add_filter(sums, tbf);
-	return sums;
-}
-
 static bool
 any_argument_is_null(FunctionCallInfo fcinfo, int count)
 {
@@ -411,7 +419,7 @@ tbf_add(PG_FUNCTION_ARGS)
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
-	sums = sums_of(&tbf);
+	sums = tbf_sums_of(CurrentMemoryContext, &tbf);
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		sums->plan.kind = *item_kind(hasher);
 	tbf_sums_add_hit(sums, hash, &moment, tbf_hit(&moment, PG_GETARG_FLOAT8(3)));
@@ -446,7 +454,7 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* one sum and one rounding for them all, even where items are repeated */
-	sums = sums_of(&tbf);
+	sums = tbf_sums_of(CurrentMemoryContext, &tbf);
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 		{
@@ -571,6 +579,10 @@ item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 	}
 	if (status != SB_OK)
 		value_refuse("tbf", status);
+
+	/* an item with a zero among its counters cannot be in the table */
+	if (units != 0 && sb_tbf_entries(header) != 0)
+		(void) tbf_moved_find(value, header, hash, &units);
 	return units;
 }
 
@@ -688,7 +700,7 @@ tbf_merge(PG_FUNCTION_ARGS)
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	sums = sums_of(&left);
+	sums = tbf_sums_of(CurrentMemoryContext, &left);
 	tbf_sums_add_filter(sums, &right);
 	return tbf_sums_store(sums);
 }

@@ -100,6 +100,8 @@ tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan)
 	state->plan = *plan;
 	sb_tbf_clear(&state->plan);
 	state->sums.width = sb_tbf_cells(plan);
+	if ((plan->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		state->moved = tbf_moved_make(context);
 	return state;
 }
 
@@ -115,8 +117,12 @@ make_set(TbfSums *state, uint64_t capacity)
 TbfSums *
 tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 {
-	TbfSums    *state = MemoryContextAllocZero(context, sizeof(TbfSums));
+	TbfSums    *state;
 
+	/* which items move is seen by the cells, hit by hit */
+	if ((plan->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		return tbf_sums_over_cells(context, plan);
+	state = MemoryContextAllocZero(context, sizeof(TbfSums));
 	state->context = context;
 	state->plan = *plan;
 	state->self_sized = self_sized;
@@ -244,6 +250,21 @@ grow_set(TbfSums *state, uint64_t capacity)
 
 /* ------------------------------------------------------------------- adding */
 
+/* See tbf_recurring.c. */
+static void
+add_recurring(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t value)
+{
+	bool		recurs;
+	uint64_t	minimum;
+
+	must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
+	if (tbf_moved_add(state->moved, hash, value))
+		return;
+	must_fit(sb_sums_recurring_minimum(&state->sums, &state->plan, hash, &recurs, &minimum));
+	if (!recurs)
+		tbf_moved_insert(state->moved, hash, minimum);
+}
+
 /* To the sums alone, not to the totals. */
 static void
 add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t value)
@@ -259,6 +280,8 @@ add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t 
 		if (!sb_hash_set_has_room(&state->set))
 			grow_set(state, state->set.capacity * 2);
 	}
+	else if (state->moved != NULL)
+		add_recurring(state, index, hash, half_lives, value);
 	else if (raises(state))
 		must_fit(sb_sums_raise_item(&state->sums, &state->plan, index, hash, half_lives, value));
 	else
@@ -356,18 +379,36 @@ join_plan(TbfSums *state, const sb_tbf *other)
 	state->plan = joined;
 }
 
-void
-tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
+/* Adds what a filter's header and counters say to a state over cells that can hold them. */
+static void
+add_counters(TbfSums *state, const TbfValue *filter)
 {
 	int			index;
 	int			planes;
 
-	settle(state);
-	join_plan(state, &filter->header);
 	index = sb_sums_turn_for_filter(&state->sums, &filter->header, &planes);
 	for (int i = 0; i < planes; i++)
 		allocate_plane(state, index - i);
 	must_fit(sb_sums_add_filter(&state->sums, &state->plan, index, &filter->header, filter->cells));
+}
+
+void
+tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
+{
+	settle(state);
+	join_plan(state, &filter->header);
+	add_counters(state, filter);
+}
+
+TbfSums *
+tbf_sums_of(MemoryContext context, const TbfValue *filter)
+{
+	TbfSums    *state = tbf_sums_over_cells(context, &filter->header);
+
+	add_counters(state, filter);
+	if (state->moved != NULL)
+		tbf_moved_read(state->moved, filter);
+	return state;
 }
 
 static void
@@ -510,8 +551,12 @@ tbf_sums_store(TbfSums *state)
 	status = sb_sums_plan(&sums, &plan, &header);
 	if (status != SB_TOO_LARGE)
 		must_fit(status);		/* else tbf_make() says so */
+	if (state->moved != NULL)
+		header.extra = tbf_moved_size(state->moved);
 	result = tbf_make(&header, &cells);
 	sb_sums_write(&sums, &header, cells);
+	if (state->moved != NULL)
+		tbf_moved_write(state->moved, cells + sb_tbf_counters_size(&header));
 	if (copied)
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (sums.plane[i] != NULL)
