@@ -53,6 +53,12 @@ SELECT below FROM (SELECT tbf_agg_in_order(item, at, 1, tbf_empty(100, 0.01, '1 
 SELECT bool_and(f = (SELECT tbf_agg_in_order(item, at, 1, tbf_empty(10, minimum_increase => true) ORDER BY at) FROM hit WHERE i <= w.i)) AS frames_agree, count(*)
 FROM (SELECT i, tbf_agg_in_order(item, at, 1, tbf_empty(10, minimum_increase => true)) OVER (ORDER BY at) AS f FROM hit WHERE i <= 3000) w WHERE i % 250 = 0;
 
+-- the same in a state so large that hits wait for its memory: they arrive in their order, whenever somebody looks
+CREATE TEMP TABLE many AS SELECT i, abs(hashint4(i)) % 6000 AS item FROM generate_series(1, 8000) i;
+SELECT cells FROM tbf_info(tbf_empty(390, minimum_increase => true));
+SELECT bool_and(f = (SELECT tbf_agg_in_order(item, '2024-01-01', 1, tbf_empty(390, minimum_increase => true) ORDER BY i) FROM many WHERE i / 57 <= w.part)) AS frames_agree, count(*)
+FROM (SELECT DISTINCT ON (part) part, f FROM (SELECT i, i / 57 AS part, tbf_agg_in_order(item, '2024-01-01', 1, tbf_empty(390, minimum_increase => true)) OVER (ORDER BY i / 57) AS f FROM (SELECT * FROM many ORDER BY i) m) w ORDER BY part) w WHERE part > 20 AND part % 4 = 0;
+
 -- fades, changes its layout and is stored as others are
 SELECT bool_and(tbf_count(tbf_decay(raised, '2024-01-15'), item, '2024-01-15') >= 100 * decayed * 2 ^ -3 * (1 - 1e-12)) AS none_below FROM built, truth WHERE half_life IS NOT NULL;
 SELECT bool_and(raised::bytea::tbf = raised AND tbf_layout(tbf_layout(raised, 'flat'), 'extensible') = raised AND raised <> plain) AS same FROM built;
