@@ -204,6 +204,9 @@ uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
+/* The slot of a hash, or UINT64_MAX if it is not in the set. */
+uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
+
 /* Asks the processor for the memory that inserting this hash will touch. */
 void		sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
@@ -401,7 +404,7 @@ size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the whole value */
 size_t		sb_tbf_counters_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the counters alone, which follow the header */
 void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
 
-/* As sb_bf_decode_header(). The cells themselves are looked at by sb_tbf_check_cells(). */
+/* As sb_bf_decode_header(). What follows the header is looked at by sb_tbf_check_cells(). */
 SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
 
@@ -429,6 +432,25 @@ SB_NODISCARD sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells,
 /* The same counters in another layout. Two calls, as for decay. */
 SB_NODISCARD sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, uint8_t layout, sb_tbf *out) SB_NOEXCEPT;
 void		sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) SB_NOEXCEPT;
+
+/*
+ * The table of recurring minimum, after the counters: entries of 16 bytes, by ascending hash. An item that is in it has
+ * these hits, whatever its counters say.
+ */
+#define SB_TBF_ENTRY 16
+
+typedef struct sb_tbf_entry
+{
+	uint64_t	hash;
+	uint64_t	hits;			/* 2^-12 hits: 1 .. SB_TBF_MAX_CELL - 1 */
+} sb_tbf_entry;
+
+uint64_t	sb_tbf_entries(const sb_tbf *tbf) SB_NOEXCEPT;	/* how many; 0 without SB_TBF_RECURRING_MINIMUM */
+void		sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) SB_NOEXCEPT;
+void		sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) SB_NOEXCEPT;
+
+/* Hits of an entry in units of the filter's counters, rounded up. */
+uint64_t	sb_tbf_entry_units(const sb_tbf *tbf, const sb_tbf_entry *entry) SB_NOEXCEPT;
 
 /*
  * The count that a counter of `units` stands for at a time: (units + slack) * 2^(base - x(at)), rounded up.
@@ -468,7 +490,7 @@ double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 /* slack with the half unit that SB_TBF_FORGOTTEN stands for; 2^-12 hits at the base. */
 uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 
-/* As sb_bf_join(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up to a power of two. */
+/* As sb_bf_join(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up to a power of two, and neither may have recurring minimum. */
 SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
 
 /*
@@ -479,6 +501,17 @@ SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out
  */
 SB_NODISCARD sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
 void		sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *decayed, void *out) SB_NOEXCEPT;
+
+/*
+ * Takes a hit out again that was added at this moment with this value (as sb_tbf_hit() gives it). Two calls, as for decay.
+ * SB_OUT_OF_RANGE if the item has no such hit: *most is how many hits it has at most at that moment, 0 also if the
+ * moment lies after the newest hit. SB_BAD_CELLS. REQUIRES: nothing was forgotten (sb_tbf_slack() is 0), neither of
+ * SB_TBF_OPTIONS, value > 0.
+ */
+SB_NODISCARD sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+										  uint64_t value, sb_tbf *out, double *most) SB_NOEXCEPT;
+void		sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+								uint64_t value, const sb_tbf *planned, void *out) SB_NOEXCEPT;
 
 /* ------------------------------------------- exact sums, before they are stored */
 
@@ -524,6 +557,29 @@ SB_NODISCARD sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word,
  */
 SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
 										int64_t half_lives, uint64_t value) SB_NOEXCEPT;
+
+/*
+ * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others are
+ * only raised to that where they are below it. The result depends on the order of hits. For filters with
+ * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
+ */
+SB_NODISCARD sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
+										  int64_t half_lives, uint64_t value) SB_NOEXCEPT;
+
+/*
+ * Raises the item's cells to these words (SB_TBF_PLANES of them, one of each plane) where they are below: each cell becomes
+ * the largest of what it is raised to, in whatever order. For going over from sums of items to sums of cells.
+ * REQUIRES: a plane where a word is not zero, and no word larger than sums->loss of its plane.
+ */
+void		sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words) SB_NOEXCEPT;
+
+/*
+ * Recurring minimum (Cohen, Matias 2003): do at least two different cells of the item hold its smallest value, which
+ * goes to *minimum (2^-12 hits)? SB_OVERFLOW if they do not and the value is SB_TBF_MAX_CELL or more.
+ * REQUIRES: no decay; something was added to the item's cells.
+ */
+SB_NODISCARD sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
+												 uint64_t *minimum) SB_NOEXCEPT;
 
 /* Asks the processor for the words that adding an item's hit to this plane will touch. */
 void		sb_sums_prefetch_word(const sb_sums *sums, int index, uint64_t word) SB_NOEXCEPT;

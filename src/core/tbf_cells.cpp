@@ -636,6 +636,31 @@ sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, ui
 	return SB_OK;
 }
 
+/* ------------------------------------------------ the table of recurring minimum */
+
+uint64_t sb_tbf_entries(const sb_tbf *tbf) noexcept
+{
+	return (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? tbf->extra / SB_TBF_ENTRY : 0;
+}
+
+void sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) noexcept
+{
+	unsigned char *to = static_cast<unsigned char *>(table) + index * SB_TBF_ENTRY;
+	store_le(to, entry->hash);
+	store_le(to + 8, entry->hits);
+}
+
+void sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) noexcept
+{
+	const unsigned char *from = static_cast<const unsigned char *>(table) + index * SB_TBF_ENTRY;
+	*out = {load_le<uint64_t>(from), load_le<uint64_t>(from + 8)};
+}
+
+uint64_t sb_tbf_entry_units(const sb_tbf *tbf, const sb_tbf_entry *entry) noexcept
+{
+	return shift_right_up(entry->hits, static_cast<uint64_t>(SB_TBF_HIT_BITS - tbf->unit_bits));
+}
+
 /* ------------------------------------------------------------------- checking */
 
 /* Would these counters be packed to these very bytes? */
@@ -652,6 +677,22 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 		return false;
 	pack(&nonzero, cells, l, again);
 	return std::memcmp(again, bytes, size) == 0;
+}
+
+/* Of recurring minimum: hashes ascend, so none is twice there; whole hits where the counters are. */
+static bool table_is_valid(const sb_tbf *tbf, const unsigned char *table)
+{
+	sb_tbf_entry before;
+	for (uint64_t i = 0, n = sb_tbf_entries(tbf); i < n; i++)
+	{
+		sb_tbf_entry entry;
+		sb_tbf_read_entry(table, i, &entry);
+		if ((i > 0 && entry.hash <= before.hash) || entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL ||
+			(tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
+			return false;
+		before = entry;
+	}
+	return true;
 }
 
 sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
@@ -689,7 +730,7 @@ sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
 	if (largest >= SB_TBF_MAX_CELL || narrowest(largest) != tbf->cell_bits ||
 		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
 		return SB_BAD_CELLS;
-	return SB_OK;
+	return table_is_valid(tbf, bytes + sb_tbf_counters_size(tbf)) ? SB_OK : SB_BAD_CELLS;
 }
 
 /* ------------------------------------------------------------ another layout */

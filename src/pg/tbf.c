@@ -228,13 +228,13 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 {
 	sb_difference difference;
 
+	item_kinds_must_agree(&a->kind, &b->kind, "merge");
 	if (((a->flags | b->flags) & SB_TBF_RECURRING_MINIMUM) != 0)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot merge or weigh tbf filters with recurring minimum"),
-				 errdetail("Items whose minimum does not recur are counted in a table of their own, and two filters do not hold the same items there."),
-				 errhint("Build filters that are to be merged without it; minimum_increase can be merged.")));
-	item_kinds_must_agree(&a->kind, &b->kind, "merge");
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot merge tbf filters with recurring minimum"),
+				 errdetail("An item that one of them counts apart has its hits in the other's counters, mixed with those of others."),
+				 errhint("Filters with minimum increase can be merged.")));
 	if (a->half_life != b->half_life)
 		refuse_different_times("half-lives", a->half_life, b->half_life);
 	if (a->epoch != b->epoch)
@@ -349,7 +349,21 @@ tbf_empty(PG_FUNCTION_ARGS)
 	tbf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life, tbf_epoch(interval_argument(fcinfo, 3), half_life),
 			 false, &header);
 	header.layout = layout_argument(fcinfo, 4);
-	if (PG_GETARG_BOOL(5) || PG_GETARG_BOOL(6) || PG_GETARG_INT32(7) != 0)
+	if (PG_GETARG_BOOL(5))
+		header.flags |= SB_TBF_MINIMUM_INCREASE;
+	if (PG_GETARG_BOOL(6))
+	{
+		const char *other = half_life != 0 ? "with a half-life" : PG_GETARG_BOOL(5) ? "with minimum increase" :
+			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : NULL;
+
+		if (other != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("recurring minimum cannot be combined %s", other),
+					 errhint("Write tbf_empty(half_life => NULL, recurring_minimum => true), or use minimum_increase, which can decay.")));
+		header.flags |= SB_TBF_RECURRING_MINIMUM;
+	}
+	if (PG_GETARG_INT32(7) != 0)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("not yet")));
 	return tbf_make(&header, &cells);
 }
@@ -390,16 +404,6 @@ moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *
 		tbf_check_not_after(at, PG_ARGISNULL(argno + 2) ? tbf_default_not_after() : PG_GETARG_TIMESTAMPTZ(argno + 2));
 	}
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, moment);
-}
-
-/* Sums that begin with what a stored filter holds. */
-static TbfSums *
-sums_of(const TbfValue *tbf)
-{
-	TbfSums    *sums = tbf_sums_over_cells(CurrentMemoryContext, &tbf->header);
-
-	tbf_sums_add_filter(sums, tbf);
-	return sums;
 }
 
 static bool
@@ -451,12 +455,12 @@ sums_to_change(Datum value, const TbfValue *tbf, ExpandedFilter **target)
 		*target = make_expanded_filter(flatten_sums);
 		MemoryContext caller = MemoryContextSwitchTo((*target)->hdr.eoh_context);
 
-		(*target)->state = sums_of(tbf);
+		(*target)->state = tbf_sums_of(CurrentMemoryContext, tbf);
 		MemoryContextSwitchTo(caller);
 	}
 	return (*target)->state;
 #else
-	return sums_of(tbf);
+	return tbf_sums_of(CurrentMemoryContext, tbf);
 #endif
 }
 
@@ -540,6 +544,75 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	return changed_filter(sums, target);
 }
 
+/* Which of the filter's features keeps hits from being taken out, or NULL. */
+static const char *
+why_not_remove(const sb_tbf *tbf)
+{
+	if ((tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0)
+		return "With minimum increase a hit is not part of all the item's counters.";
+	if ((tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		return "With recurring minimum it is not known which hits are in the item's count.";
+	if (tbf->top != 0)
+		return "Its list of hot items does not know which hits it has let go.";
+	if (sb_tbf_slack(tbf) != 0)
+		return "Something of its hits has been forgotten, and it is not known of which items.";
+	return NULL;
+}
+
+/* tbf_remove(tbf, "any", at, weight) */
+SB_FUNCTION(tbf_remove);
+Datum
+tbf_remove(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	double		weight = PG_GETARG_FLOAT8(3);
+	TbfValue	tbf;
+	sb_moment	moment;
+	uint64_t	hash;
+	uint64_t	hit;
+	sb_tbf		planned;
+	double		most;
+	sb_status	status;
+	const char *reason;
+	unsigned char *cells;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	reason = why_not_remove(&tbf.header);
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("hits cannot be removed from this tbf"),
+				 errdetail("%s So other items might be undercounted.", reason),
+				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that are wanted.")));
+	if (tbf.header.half_life != 0)
+		tbf_check_time(at);
+	sb_tbf_moment(tbf.header.half_life, tbf.header.epoch, at, &moment);
+	hit = tbf_hit(&moment, weight);
+	if (hit == 0)
+		return PG_GETARG_DATUM(0);
+	if ((tbf.header.flags & SB_TBF_HAS_HITS) != 0 && moment.epoch_start > tbf.header.newest)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the item has no hit at \"%s\" that could be removed", timestamptz_to_str(at)),
+				 errdetail("The time lies after the epoch of the filter's newest hit."),
+				 errhint("Give the time at which the hit was added.")));
+	status = sb_tbf_remove_plan(&tbf.header, tbf.cells, hash, &moment, hit, &planned, &most);
+	if (status == SB_BAD_CELLS)
+		value_refuse("tbf", status);
+	if (status == SB_OUT_OF_RANGE)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("cannot remove %.15g hits of an item that has at most %.15g", weight, most),
+				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
+				 errhint("Remove only what was added, with the same time and weight.")));
+	result = tbf_make(&planned, &cells);
+	sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells);
+	return result;
+}
+
 /* -------------------------------------------------------------------- asking */
 
 /*
@@ -579,6 +652,10 @@ tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 	}
 	if (status != SB_OK)
 		value_refuse("tbf", status);
+
+	/* an item with a zero among its counters cannot be in the table */
+	if (units != 0 && sb_tbf_entries(header) != 0)
+		(void) tbf_moved_find(value, header, hash, &units);
 	return units;
 }
 
@@ -703,7 +780,7 @@ tbf_merge(PG_FUNCTION_ARGS)
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	sums = sums_of(&left);
+	sums = tbf_sums_of(CurrentMemoryContext, &left);
 	tbf_sums_add_filter(sums, &right);
 	return tbf_sums_store(sums);
 }

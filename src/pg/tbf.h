@@ -77,6 +77,7 @@ typedef struct TbfSums
 	bool		self_sized;
 	sb_hash_set set;			/* while slots is not NULL: sums has a word for each slot */
 	sb_sums		sums;
+	struct TbfMoved *moved;		/* of recurring minimum: the items counted apart; else NULL */
 	struct TbfPendingHit *pending;	/* a ring of hits on their way into a large state, see tbf_sums.c */
 	uint64_t	pending_count;
 	MemoryContext context;
@@ -91,6 +92,9 @@ extern TbfSums *tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, b
 /* Empty ones of the same parameters and form. */
 extern TbfSums *tbf_sums_like(MemoryContext context, const TbfSums *other);
 
+/* Sums over cells that begin with what a stored filter holds. */
+extern TbfSums *tbf_sums_of(MemoryContext context, const TbfValue *filter);
+
 extern void tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value);
 extern void tbf_sums_add_filter(TbfSums *state, const TbfValue *filter);
 
@@ -103,5 +107,19 @@ extern Datum tbf_sums_store(TbfSums *state);
 
 extern bytea *tbf_sums_serialize(TbfSums *state);
 extern TbfSums *tbf_sums_deserialize(MemoryContext context, bytea *bytes);
+
+/* --------------------------------------------------- recurring minimum (tbf_recurring.c) */
+
+typedef struct TbfMoved TbfMoved;
+
+extern TbfMoved *tbf_moved_make(MemoryContext context);
+extern bool tbf_moved_add(TbfMoved *moved, uint64_t hash, uint64_t value);	/* false: the item is not there */
+extern void tbf_moved_insert(TbfMoved *moved, uint64_t hash, uint64_t hits);
+extern void tbf_moved_read(TbfMoved *moved, const TbfValue *tbf);
+extern uint32_t tbf_moved_size(const TbfMoved *moved);	/* bytes, stored */
+extern void tbf_moved_write(const TbfMoved *moved, void *table);
+
+/* Looks an item up in the table of a stored value, of which it reads slices. */
+extern bool tbf_moved_find(Datum value, const sb_tbf *header, uint64_t hash, uint64_t *units);
 
 #endif

@@ -41,6 +41,7 @@ typedef struct Arguments
 	int			epoch;
 	int			not_after;
 	int			like;			/* an empty filter that says all but not_after */
+	bool		in_order;		/* rows come one after the other: no other process has some of them */
 } Arguments;
 
 static bool
@@ -51,7 +52,7 @@ given(FunctionCallInfo fcinfo, int argno)
 
 /* The parameters of a group are those of an empty filter. */
 static TbfAggState *
-begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno)
+begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno, bool in_order)
 {
 	TbfAggState *state;
 	TbfValue	like;
@@ -67,6 +68,13 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter that says the parameters of tbf_agg() must be empty"),
 				 errhint("Give tbf_empty() with the parameters wanted. The hits of two filters are added with + or tbf_merge_agg().")));
+	if (!in_order && (like.header.flags & SB_TBF_OPTIONS) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("tbf_agg_like() cannot build a filter with %s",
+						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
+				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
+				 errhint("Use tbf_agg_in_order(item, at, weight, filter ORDER BY at).")));
 	state = make_state(context, tbf_sums_over_items(context, &like.header, false));
 	state->not_after = tbf_default_not_after();
 	return state;
@@ -83,7 +91,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	sb_tbf		plan;
 
 	if (arguments->like != 0)
-		return begin_like(fcinfo, context, arguments->like);
+		return begin_like(fcinfo, context, arguments->like, arguments->in_order);
 
 	/* a half-life that is given as NULL means no decay; one that is not given means the default */
 	if (arguments->half_life != 0 && arguments->half_life < PG_NARGS())
@@ -188,6 +196,16 @@ Datum
 tbf_agg_like_add(PG_FUNCTION_ARGS)
 {
 	static const Arguments arguments = {.weight = 3, .like = 4};
+
+	return add_row(fcinfo, &arguments);
+}
+
+/* (internal, "any", at, weight, tbf); has no combine function */
+SB_FUNCTION(tbf_agg_in_order_add);
+Datum
+tbf_agg_in_order_add(PG_FUNCTION_ARGS)
+{
+	static const Arguments arguments = {.weight = 3, .like = 4, .in_order = true};
 
 	return add_row(fcinfo, &arguments);
 }

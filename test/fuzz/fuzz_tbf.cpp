@@ -303,6 +303,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	double factor = sb_tbf_decay_factor(&tbf);
 	FUZZ_CHECK(factor >= 0 && factor <= 1);
 
+	/* a table of recurring minimum: it has been checked, nothing decays, and nothing is merged */
+	if ((tbf.flags & SB_TBF_RECURRING_MINIMUM) != 0)
+	{
+		sb_tbf out;
+		sb_difference difference{};
+		FUZZ_CHECK(sb_tbf_join(&tbf, &tbf, &out, &difference) == SB_DIFFERENT);
+		FUZZ_CHECK(sb_tbf_entries(&tbf) * SB_TBF_ENTRY == tbf.extra);
+		return 0;
+	}
+
 	/* decay: at once or in steps, and no count is lost that was not lost before */
 	Filter once = decayed(filter, std::max(first, then));
 	Filter steps = decayed(decayed(filter, std::min(first, then)), std::max(first, then));

@@ -352,8 +352,8 @@ class Sums
 		if (sb_status status = sb_tbf_hit(&moment, hit.weight, &value); status != SB_OK)
 			return status;
 		int index = turned(moment.half_lives);
-		if (sb_status status = sb_sums_add_item(&sums, &tbf, index, hit.hash, moment.half_lives, value);
-			status != SB_OK)
+		auto add_item = (tbf.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? sb_sums_raise_item : sb_sums_add_item;
+		if (sb_status status = add_item(&sums, &tbf, index, hit.hash, moment.half_lives, value); status != SB_OK)
 			return status;
 		sb_sums_note_hit(&sums, index, &moment, value);
 		return SB_OK;
