@@ -92,6 +92,8 @@ tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan)
 	state->plan = *plan;
 	sb_tbf_clear(&state->plan);
 	state->sums.width = sb_tbf_cells(plan);
+	if (plan->top != 0)
+		state->top = tbf_top_make(context, plan->top);
 	return state;
 }
 
@@ -118,6 +120,8 @@ tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 		state->plan.block_cells = SB_TBF_BLOCK;
 	}
 	make_set(state, SMALLEST_SET);
+	if (plan->top != 0)
+		state->top = tbf_top_make(context, plan->top);
 	return state;
 }
 
@@ -313,6 +317,22 @@ widen(TbfSums *state, const sb_tbf *larger)
 	state->sums.width = sb_tbf_cells(larger);
 }
 
+/* A list of hot items goes on only if both have one, with the smaller number of items: the bound of the error is its. */
+static void
+join_top(TbfSums *state, uint16_t other)
+{
+	state->plan.top = Min(state->plan.top, other);
+	if (state->top == NULL)
+		return;
+	if (state->plan.top != 0)
+		tbf_top_limit(state->top, state->plan.top);
+	else
+	{
+		tbf_top_free(state->top);
+		state->top = NULL;
+	}
+}
+
 /* Makes the parameters of the state those of both, and the state over cells of that size. */
 static void
 join_plan(TbfSums *state, const sb_tbf *other)
@@ -324,6 +344,7 @@ join_plan(TbfSums *state, const sb_tbf *other)
 	if (sb_tbf_cells(&joined) > state->sums.width)
 		widen(state, &joined);
 	state->plan = joined;
+	join_top(state, other->top);
 }
 
 void
@@ -338,6 +359,8 @@ tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
 	for (int i = 0; i < planes; i++)
 		allocate_plane(state, index - i);
 	must_fit(sb_sums_add_filter(&state->sums, &state->plan, index, &filter->header, filter->cells));
+	if (state->top != NULL)
+		tbf_top_add_filter(state->top, filter);
 }
 
 static void
@@ -419,11 +442,14 @@ tbf_sums_unite(TbfSums *state, TbfSums *other)
 		if (!state->self_sized)
 			join_plan(state, &other->plan);
 	}
+	join_top(state, other->plan.top);
 	sb_sums_combine_notes(&state->sums, &other->sums);
 	if (over_items(other))
 		unite_items(state, other);
 	else
 		unite_cells(state, other);
+	if (state->top != NULL)
+		tbf_top_unite(state->top, other->top);
 }
 
 /* ------------------------------------------------------------------ storing */
@@ -480,8 +506,12 @@ tbf_sums_store(TbfSums *state)
 	status = sb_sums_plan(&sums, &plan, &header);
 	if (status != SB_TOO_LARGE)
 		must_fit(status);		/* else tbf_make() says so */
+	if (state->top != NULL)
+		tbf_top_plan(state->top, &header);
 	result = tbf_make(&header, &cells);
 	sb_sums_write(&sums, &header, cells);
+	if (state->top != NULL)
+		tbf_top_store(state->top, &header, cells);
 	if (copied)
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (sums.plane[i] != NULL)
@@ -507,8 +537,8 @@ read_u128(StringInfo in)
 }
 
 /*
- * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; then for each plane that is there its
- * words: of items only those of used slots, after their hashes.
+ * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; the list of hot items if the plan has one;
+ * then for each plane that is there its words: of items only those of used slots, after their hashes.
  */
 bytea *
 tbf_sums_serialize(TbfSums *state)
@@ -540,6 +570,8 @@ tbf_sums_serialize(TbfSums *state)
 		send_u128(&out, sums->loss[i]);
 		pq_sendbyte(&out, sums->plane[i] != NULL);
 	}
+	if (state->top != NULL)
+		tbf_top_serialize(state->top, &out);
 	if (over_items(state))
 	{
 		uint64_t	hash;
@@ -648,6 +680,8 @@ tbf_sums_deserialize(MemoryContext context, bytea *bytes)
 		(state->self_sized && sb_tbf_cells(&state->plan) != SELF_SIZED_CELLS) ||
 		touched != (state->self_sized && !items))
 		value_refuse("tbf_agg", SB_BAD_HEADER);
+	if (state->plan.top != 0)
+		state->top = tbf_top_deserialize(context, state->plan.top, sums->any, &in);
 
 	if (items)
 	{
