@@ -29,9 +29,15 @@ static int bit_width(u128 value)
 	return high ? 64 + static_cast<int>(std::bit_width(high)) : static_cast<int>(std::bit_width(static_cast<uint64_t>(value)));
 }
 
+/* By value: sb_u128 members are aligned to 8 bytes only, so std::min() must not take references to them. */
+static u128 lesser(u128 a, u128 b)
+{
+	return a < b ? a : b;
+}
+
 static u128 sum_up_to_largest(u128 a, u128 b)
 {
-	return std::min(std::min(a, largest_amount) + std::min(b, largest_amount), largest_amount);
+	return lesser(lesser(a, largest_amount) + lesser(b, largest_amount), largest_amount);
 }
 
 static u128 shift_right_down(u128 value, uint64_t shift)
@@ -101,7 +107,7 @@ void sb_top_purge(sb_top_list *list) noexcept
 					 [](const sb_top_key &a, const sb_top_key &b) { return a.value > b.value; });
 	u128 cut = list->scratch[list->limit].value;
 	for (uint32_t i = 0; i < list->count; i++)
-		list->entries[i].least -= std::min<u128>(list->entries[i].least, cut);
+		list->entries[i].least -= lesser(list->entries[i].least, cut);
 	list->error = sum_up_to_largest(list->error, cut);
 	drop_nothings(list);
 }
@@ -158,7 +164,7 @@ bool sb_top_add(sb_top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *l
 	sb_top_turn(list, half_lives);
 	auto shift = static_cast<uint64_t>(distance(half_lives, list->base));
 	u128 most = shift_right_up(sum_up_to_largest(*least, lost), shift);
-	*least = shift_right_down(std::min<u128>(*least, largest_amount), shift);
+	*least = shift_right_down(lesser(*least, largest_amount), shift);
 	list->error = sum_up_to_largest(list->error, most - *least);
 	if (*least == 0)
 		return true;
@@ -183,7 +189,7 @@ void sb_top_add_error(sb_top_list *list, int64_t half_lives, sb_u128 error) noex
 {
 	sb_top_turn(list, half_lives);
 	auto shift = static_cast<uint64_t>(distance(half_lives, list->base));
-	list->error = sum_up_to_largest(list->error, shift_right_up(std::min<u128>(error, largest_amount), shift));
+	list->error = sum_up_to_largest(list->error, shift_right_up(lesser(error, largest_amount), shift));
 }
 
 /* value * mantissa * 2^exponent rounded down, and whether that lost anything. value <= largest_amount, mantissa < 2^53. */
@@ -277,7 +283,7 @@ struct conversion
 
 	/* never reached but by forged lists */
 	static constexpr u128 largest = (u128{1} << stored_bits) - 1;
-	static u128 cut(u128 amount) { return std::min(amount, largest); }
+	static u128 cut(u128 amount) { return lesser(amount, largest); }
 };
 
 } // namespace
@@ -287,7 +293,8 @@ static conversion conversion_to(const sb_top_list *list, int64_t base)
 {
 	u128 most = list->error;
 	for (uint32_t i = 0; i < list->count; i++)
-		most = std::max<u128>(most, list->entries[i].least);
+		if (list->entries[i].least > most)
+			most = list->entries[i].least;
 	int64_t up = list->any ? distance(base, list->base) : 0;
 	int64_t width = most == 0 ? 0 : bit_width(most) + up;
 	int64_t spare = std::clamp<int64_t>(stored_bits - 1 - width, -SB_TOP_FRACTION_BITS, 0);
