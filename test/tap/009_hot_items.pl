@@ -66,7 +66,7 @@ BEGIN
 	SELECT count(t.item), count(*) FILTER (WHERE e.item IS NULL),
 		count(*) FILTER (WHERE t.hits_from > e.hits * (1 + 1e-12)), count(*) FILTER (WHERE t.hits_to < e.hits * (1 - 1e-12)),
 		count(*) FILTER (WHERE t.item IS NULL AND e.hits > e.w / (c + 1) * (1 + 1e-6)),
-		max(t.hits_to - t.hits_from) / max(e.w) * (c + 1),
+		coalesce(max(t.hits_to - t.hits_from) / max(e.w) * (c + 1), 0),
 		count(*) FILTER (WHERE e.place <= 10 AND t.place <= 10)
 	FROM t FULL JOIN e USING (item);
 END $$;

@@ -421,6 +421,57 @@ TEST(TbfTop, ScalesByAnyWeight)
 	EXPECT_TRUE(none.list.count == 0 && none.list.error == 0);
 }
 
+/* What is cut off L by a decay, a late hit or a store is found again in the error, to the last 2^-40 hit. */
+TEST(TbfTop, WhatLLosesTheErrorGains)
+{
+	List list(3);
+	auto least_of = [](const List &of, uint64_t hash) { return of.all().at(hash); };
+	list.add(1, 10, 1001, 0, name_of(1));
+	list.add(2, 10, 1000, 0, name_of(2));
+	EXPECT_TRUE(list.list.error == 0);
+	List turned(list);
+	sb_top_turn(&turned.list, 11);
+	EXPECT_TRUE(least_of(turned, 1) == 500 && least_of(turned, 2) == 500 && turned.list.error == 1);
+	sb_top_turn(&turned.list, 12);
+	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.error == 1) << "half of the old one, rounded up; nothing new is lost";
+	sb_top_turn(&turned.list, 5);
+	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.base == 12) << "never back";
+
+	list.add(1, 8, 7, 0, name_of(1)); /* late: 7 / 4 */
+	EXPECT_TRUE(least_of(list, 1) == 1002 && list.list.error == 1);
+	list.add(1, 8, 8, 5, name_of(1)); /* between 8 / 4 and 13 / 4 */
+	EXPECT_TRUE(least_of(list, 1) == 1004 && list.list.error == 3);
+	list.add(3, 2, 255, 0, name_of(3)); /* too late to leave a trace but in the error */
+	EXPECT_TRUE(list.list.count == 2 && list.list.error == 4);
+
+	List exact = list.reread(10);
+	EXPECT_TRUE(exact.all() == list.all() && exact.list.error == 4);
+	List later = list.reread(13); /* 1004 / 8, 1000 / 8, 4 / 8 */
+	EXPECT_TRUE(least_of(later, 1) == 125 && least_of(later, 2) == 125 && later.list.error == 2);
+	List gone = list.reread(30);
+	EXPECT_TRUE(gone.list.count == 0 && gone.list.error == 2);
+}
+
+/* Between two half-lives the factor is no binary number: the lower bound must not use the one that is rounded up. */
+TEST(TbfTop, ALowerBoundIsRoundedDown)
+{
+	Random random(9);
+	for (int i = 0; i < 1000; i++)
+	{
+		int64_t half_life = between(random, 1000, 1000 * hour);
+		sb_tbf tbf = shape(64, 2, half_life, 1);
+		int64_t at = between(random, 0, half_life);
+		sb_top_section section{1, 40, 0, nullptr, nullptr, 0};
+		double from;
+		double to;
+		sb_top_bounds(&tbf, &section, UINT64_C(1) << 40, at, &from, &to);
+		long double exact = exp2l(-static_cast<long double>(at) / static_cast<long double>(half_life));
+		EXPECT_LE(from, exact * (1 + oracle_error)) << at << " of " << half_life;
+		EXPECT_GE(to, exact * (1 - oracle_error)) << at << " of " << half_life;
+		EXPECT_GE(from, exact * (1 - 3e-9L));
+	}
+}
+
 TEST(TbfTop, BoundsHoldAtAnyTime)
 {
 	sb_tbf tbf = decaying(24 * hour);
