@@ -356,6 +356,7 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
 	out->layout = std::max(a->layout, b->layout);
+	out->top = std::min(a->top, b->top); /* 0 if one of them has no list: nobody listed its items */
 	out->expected_items = std::max(a->expected_items, b->expected_items);
 	out->fpr = std::fmax(a->fpr, b->fpr);
 	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));

@@ -257,7 +257,13 @@ check_tbf(const void *data, size_t size)
 	sb_tbf		header;
 	sb_status	status = sb_tbf_decode_header(data, size, size, &header);
 
-	return status != SB_OK ? status : sb_tbf_check_cells(&header, (const char *) data + SB_TBF_HEADER);
+	sb_top_section section;
+
+	if (status == SB_OK)
+		status = sb_tbf_check_cells(&header, (const char *) data + SB_TBF_HEADER);
+	if (status == SB_OK)
+		status = tbf_top_open(&header, (const unsigned char *) data + SB_TBF_HEADER, &section);
+	return status;
 }
 
 SB_FUNCTION(tbf_in);
@@ -302,18 +308,49 @@ tbf_to_bytea(PG_FUNCTION_ARGS)
 	return value_to_binary(fcinfo);
 }
 
+#define OFFSET_OF_EXTRA 124		/* of the header's field that says how long the list is */
+
+/*
+ * The same parameters, times, totals and counters? A list of hot items depends on the order of the hits, so what it holds
+ * is left out; that there is one, and for how many items, is a parameter as others are.
+ */
+static bool
+same_filter(FunctionCallInfo fcinfo)
+{
+	TbfValue	left;
+	TbfValue	right;
+	size_t		size = value_size(PG_GETARG_DATUM(0));
+	sb_tbf		header;
+
+	/* values of less than a header are no values, and the next function says so */
+	if (size >= SB_TBF_HEADER)
+	{
+		sb_status	status = sb_tbf_decode_header(value_slice(PG_GETARG_DATUM(0), 0, SB_TBF_HEADER), SB_TBF_HEADER, size,
+												  &header);
+
+		if (status != SB_OK)
+			value_refuse("tbf", status);
+		if (header.top == 0)
+			return value_equal(fcinfo);
+	}
+	tbf_open(PG_GETARG_DATUM(0), &left);
+	tbf_open(PG_GETARG_DATUM(1), &right);
+	return memcmp(left.cells - SB_TBF_HEADER, right.cells - SB_TBF_HEADER, OFFSET_OF_EXTRA) == 0 &&
+		memcmp(left.cells, right.cells, sb_tbf_counters_size(&left.header)) == 0;
+}
+
 SB_FUNCTION(tbf_eq);
 Datum
 tbf_eq(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(value_equal(fcinfo));
+	PG_RETURN_BOOL(same_filter(fcinfo));
 }
 
 SB_FUNCTION(tbf_ne);
 Datum
 tbf_ne(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(!value_equal(fcinfo));
+	PG_RETURN_BOOL(!same_filter(fcinfo));
 }
 
 /* ------------------------------------------------------------ making, adding */
@@ -331,6 +368,20 @@ layout_argument(FunctionCallInfo fcinfo, int argno)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("there is no layout \"%s\"", name),
 			 errhint("Layouts are \"extensible\" (small counters take few bits) and \"flat\" (all counters take as many as the largest).")));
+	pg_unreachable();
+}
+
+/* The number of entries of a list of hot items. */
+static uint16_t
+top_argument(int32 top)
+{
+	if (top >= 0 && top <= SB_TBF_MAX_TOP)
+		return (uint16_t) top;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("number of hot items %d is out of range", top),
+			 errdetail("It must lie between 0 (no list) and %d.", SB_TBF_MAX_TOP),
+			 errhint("A list of c items holds all whose share of the hits exceeds 1 / (c + 1).")));
 	pg_unreachable();
 }
 
@@ -363,8 +414,7 @@ tbf_empty(PG_FUNCTION_ARGS)
 					 errhint("Write tbf_empty(half_life => NULL, recurring_minimum => true), or use minimum_increase, which can decay.")));
 		header.flags |= SB_TBF_RECURRING_MINIMUM;
 	}
-	if (PG_GETARG_INT32(7) != 0)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("not yet")));
+	header.top = top_argument(PG_GETARG_INT32(7));
 	return tbf_make(&header, &cells);
 }
 
@@ -499,6 +549,8 @@ tbf_add(PG_FUNCTION_ARGS)
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		sums->plan.kind = *item_kind(hasher);
 	tbf_sums_add_hit(sums, hash, &moment, hit);
+	if (sums->top != NULL)
+		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &moment, PG_GETARG_FLOAT8(3));
 	return changed_filter(sums, target);
 }
 
@@ -540,6 +592,8 @@ tbf_add_all(PG_FUNCTION_ARGS)
 			if (sums->plan.kind.code == SB_KIND_NONE)
 				sums->plan.kind = *item_kind(hasher);
 			tbf_sums_add_hit(sums, hash, &moment, hit);
+			if (sums->top != NULL)
+				tbf_top_add_hit(sums->top, hasher, items[i], hash, &moment, PG_GETARG_FLOAT8(3));
 		}
 	return changed_filter(sums, target);
 }
@@ -660,7 +714,7 @@ tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 }
 
 void
-tbf_refuse_count_at(TimestampTz at)
+tbf_refuse_count(TimestampTz at)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -680,7 +734,7 @@ count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *he
 		tbf_check_time(at);
 	count = sb_tbf_count(header, units, at);
 	if (isinf(count))
-		tbf_refuse_count_at(at);
+		tbf_refuse_count(at);
 	return count;
 }
 
@@ -753,6 +807,7 @@ tbf_decay(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
 	TbfValue	tbf;
 	sb_tbf		decayed;
+	TbfTop	   *top = NULL;
 	unsigned char *cells;
 	sb_status	status;
 	Datum		result;
@@ -765,8 +820,15 @@ tbf_decay(PG_FUNCTION_ARGS)
 		value_refuse("tbf", status);
 	if (decayed.base == tbf.header.base)
 		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
+	if (tbf.header.top != 0)
+	{
+		top = tbf_top_decayed(&tbf, decayed.base);
+		tbf_top_plan(top, &decayed);
+	}
 	result = tbf_make(&decayed, &cells);
 	sb_tbf_decay_write(&tbf.header, tbf.cells, &decayed, cells);
+	if (top != NULL)
+		tbf_top_store(top, &decayed, cells);
 	return result;
 }
 

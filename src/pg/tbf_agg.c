@@ -177,6 +177,8 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 		weight = PG_GETARG_FLOAT8(arguments->weight);
 	}
 	tbf_sums_add_hit(sums, hash, &state->moment, weight == 1 ? state->hit_of_one : tbf_hit(&state->moment, weight));
+	if (sums->top != NULL)
+		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &state->moment, weight);
 	PG_RETURN_POINTER(state);
 }
 

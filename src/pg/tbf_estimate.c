@@ -19,7 +19,7 @@ total_at(const sb_tbf *header, TimestampTz at)
 		tbf_check_time(at);
 	total = sb_tbf_total(header, at);
 	if (isinf(total))
-		tbf_refuse_count_at(at);
+		tbf_refuse_count(at);
 	return total;
 }
 

@@ -102,6 +102,8 @@ tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan)
 	state->sums.width = sb_tbf_cells(plan);
 	if ((plan->flags & SB_TBF_RECURRING_MINIMUM) != 0)
 		state->moved = tbf_moved_make(context);
+	if (plan->top != 0)
+		state->top = tbf_top_make(context, plan->top);
 	return state;
 }
 
@@ -132,6 +134,8 @@ tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 		state->plan.block_cells = SB_TBF_BLOCK;
 	}
 	make_set(state, SMALLEST_SET);
+	if (plan->top != 0)
+		state->top = tbf_top_make(context, plan->top);
 	return state;
 }
 
@@ -366,6 +370,22 @@ widen(TbfSums *state, const sb_tbf *larger)
 	state->sums.width = sb_tbf_cells(larger);
 }
 
+/* A list of hot items goes on only if both have one, with the smaller number of items: the bound of the error is its. */
+static void
+join_top(TbfSums *state, uint16_t other)
+{
+	state->plan.top = Min(state->plan.top, other);
+	if (state->top == NULL)
+		return;
+	if (state->plan.top != 0)
+		tbf_top_limit(state->top, state->plan.top);
+	else
+	{
+		tbf_top_free(state->top);
+		state->top = NULL;
+	}
+}
+
 /* Makes the parameters of the state those of both, and the state over cells of that size. */
 static void
 join_plan(TbfSums *state, const sb_tbf *other)
@@ -377,6 +397,7 @@ join_plan(TbfSums *state, const sb_tbf *other)
 	if (sb_tbf_cells(&joined) > state->sums.width)
 		widen(state, &joined);
 	state->plan = joined;
+	join_top(state, other->top);
 }
 
 static void
@@ -403,6 +424,8 @@ add_counters(TbfSums *state, const TbfValue *filter, double by)
 	for (int i = 0; i < planes; i++)
 		allocate_plane(state, index - i);
 	must_fit(sb_sums_add_weighted(&state->sums, &state->plan, index, &filter->header, filter->cells, &weight));
+	if (state->top != NULL)
+		tbf_top_add_weighted(state->top, filter, by);
 }
 
 void
@@ -509,11 +532,14 @@ tbf_sums_unite(TbfSums *state, TbfSums *other)
 		if (!state->self_sized)
 			join_plan(state, &other->plan);
 	}
+	join_top(state, other->plan.top);
 	sb_sums_combine_notes(&state->sums, &other->sums);
 	if (over_items(other))
 		unite_items(state, other);
 	else
 		unite_cells(state, other);
+	if (state->top != NULL)
+		tbf_top_unite(state->top, other->top);
 }
 
 /* ------------------------------------------------------------------ storing */
@@ -572,10 +598,14 @@ tbf_sums_store(TbfSums *state)
 		must_fit(status);		/* else tbf_make() says so */
 	if (state->moved != NULL)
 		header.extra = tbf_moved_size(state->moved);
+	if (state->top != NULL)
+		tbf_top_plan(state->top, &header);
 	result = tbf_make(&header, &cells);
 	sb_sums_write(&sums, &header, cells);
 	if (state->moved != NULL)
 		tbf_moved_write(state->moved, cells + sb_tbf_counters_size(&header));
+	if (state->top != NULL)
+		tbf_top_store(state->top, &header, cells);
 	if (copied)
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (sums.plane[i] != NULL)
@@ -601,8 +631,8 @@ read_u128(StringInfo in)
 }
 
 /*
- * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; then for each plane that is there its
- * words: of items only those of used slots, after their hashes.
+ * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; the list of hot items if the plan has one;
+ * then for each plane that is there its words: of items only those of used slots, after their hashes.
  */
 bytea *
 tbf_sums_serialize(TbfSums *state)
@@ -634,6 +664,8 @@ tbf_sums_serialize(TbfSums *state)
 		send_u128(&out, sums->loss[i]);
 		pq_sendbyte(&out, sums->plane[i] != NULL);
 	}
+	if (state->top != NULL)
+		tbf_top_serialize(state->top, &out);
 	if (over_items(state))
 	{
 		uint64_t	hash;
@@ -742,6 +774,8 @@ tbf_sums_deserialize(MemoryContext context, bytea *bytes)
 		(state->self_sized && sb_tbf_cells(&state->plan) != SELF_SIZED_CELLS) ||
 		touched != (state->self_sized && !items))
 		value_refuse("tbf_agg", SB_BAD_HEADER);
+	if (state->plan.top != 0)
+		state->top = tbf_top_deserialize(context, state->plan.top, sums->any, &in);
 
 	if (items)
 	{

@@ -285,6 +285,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return -1;
 	check_readable(filter);
 
+	/* the list of hot items: refused, or read to its end within its bounds */
+	sb_top_section section;
+	if (tbf.top != 0 && sb_top_open(filter.cells.data() + sb_tbf_counters_size(&tbf), tbf.extra, tbf.top, tbf.total, &section) == SB_OK)
+	{
+		sb_top_item item;
+		uint32_t items_read = 0;
+		uint64_t bytes = 0;
+		for (; sb_top_next(&section, &item); items_read++)
+		{
+			double from;
+			double to;
+			for (uint32_t i = 0; i < item.length; i++)
+				bytes += item.bytes[i];
+			sb_top_bounds(&tbf, &section, item.least, then, &from, &to);
+			FUZZ_CHECK(from >= 0 && from <= to);
+		}
+		FUZZ_CHECK(items_read == section.count && bytes <= uint64_t{tbf.extra} * 255);
+	}
+
 	Random random(hash);
 	std::vector<uint64_t> items = {hash, 0, UINT64_MAX};
 	while (items.size() < 8)
