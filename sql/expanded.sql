@@ -117,3 +117,19 @@ SELECT bf_add(bf_add(b, 1000), 1001) @> 1000 AS nested, tbf_add(tbf_add(t, 1000)
 UPDATE expanded SET b = bf_add(b, 2000), t = tbf_add(t, 2000);
 SELECT b @> 2000 AS b, t @> 2000 AS t, b @> 3 AS kept FROM expanded;
 DROP TABLE expanded;
+-- with all the options
+DO $$
+DECLARE
+	hot tbf := tbf_empty(100, half_life => NULL, top => 3);
+	raised tbf := tbf_empty(100, half_life => NULL, minimum_increase => true);
+	apart tbf := tbf_empty(100, half_life => NULL, recurring_minimum => true);
+BEGIN
+	FOR i IN 1 .. 400 LOOP
+		hot := tbf_add(hot, i % 2);
+		raised := tbf_add(raised, i % 200);
+		apart := tbf_add_all(apart, ARRAY[i % 200]);
+	END LOOP;
+	RAISE NOTICE 'hot: %', (SELECT string_agg(item || ' ' || hits_from, ', ' ORDER BY item) FROM tbf_top(hot));
+	RAISE NOTICE 'never too few: %', (SELECT bool_and(raised -> i >= 2 AND apart -> i >= 2) FROM generate_series(0, 199) i);
+END
+$$;

@@ -184,3 +184,13 @@ SELECT (SELECT array_agg(item) FROM (SELECT item FROM tbf_top(heat, 5, at)) t) =
 SELECT (SELECT array_agg(url ORDER BY hits DESC) FROM (SELECT url, tbf_count(heat, url, at) AS hits FROM page ORDER BY hits DESC LIMIT 5) p) = (SELECT array_agg(url ORDER BY hits DESC) FROM (SELECT url, hits FROM exact ORDER BY hits DESC LIMIT 5) e) AS top_five FROM summary, now;
 
 DROP TABLE tbf_top_log;
+
+-- weights of merging are weights of the list: never too much from below, never too little from above
+CREATE TEMP TABLE weighted AS
+	SELECT n, tbf_agg_like(i % (10 * n), '2024-01-01', i % 3, tbf_empty(100, half_life => NULL, top => 20)) AS f, power(0.7, n) AS weight FROM generate_series(1, 600) i, generate_series(1, 4) n GROUP BY n;
+WITH merged AS (SELECT tbf_merge_agg(f, weight) AS f FROM weighted),
+	exact AS (SELECT i % (10 * n) AS item, sum(i % 3 * power(0.7, n)) AS hits FROM generate_series(1, 600) i, generate_series(1, 4) n GROUP BY 1)
+SELECT count(*) AS listed, bool_and(hits_from <= hits * (1 + 1e-12)) AS from_below, bool_and(hits_to >= hits * (1 - 1e-12)) AS from_above, max(hits_to - hits_from) <= (SELECT sum(hits) FROM exact) / 21 + 0.1 AS near
+FROM merged, tbf_top(f, 20) t JOIN exact e ON e.item = t.item::int;
+SELECT bool_and(a.hits_from = 3 * b.hits_from) AS three_times FROM weighted, tbf_top(f * 3, 100) a JOIN tbf_top(f, 100) b USING (item) WHERE n = 1;
+SELECT count(*) AS nothing FROM weighted, tbf_top(f * 0, 10) WHERE n = 1;

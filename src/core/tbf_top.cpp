@@ -70,6 +70,8 @@ static uint32_t slot_of(const sb_top_list *list, uint64_t hash)
 
 void sb_top_index(sb_top_list *list) noexcept
 {
+	if (list->room == 0)
+		return; /* nothing was ever listed */
 	std::memset(list->slots, 0, sb_top_slots(list->room) * sizeof *list->slots);
 	for (uint32_t i = 0; i < list->count; i++)
 		list->slots[slot_of(list, list->entries[i].hash)] = i + 1;

@@ -630,3 +630,16 @@ TEST(TbfTop, ForgedNumbersDoNotWrap)
 		EXPECT_TRUE(again.all().at(1) > 0);
 	}
 }
+
+/* A list that nothing ever came into has no table either. */
+TEST(TopList, EmptyOneCanBeScaledAndTurned)
+{
+	sb_top_list list{};
+	list.limit = 10;
+	sb_top_add_error(&list, 0, 5);
+	EXPECT_EQ(sb_top_scale(&list, 3, -1), SB_OK);
+	sb_top_turn(&list, 3);
+	sb_top_purge(&list);
+	EXPECT_EQ(list.count, 0u);
+	EXPECT_GE(list.error, 1u);
+}
