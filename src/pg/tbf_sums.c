@@ -569,13 +569,14 @@ tbf_sums_store(TbfSums *state)
 {
 	sb_tbf		plan;
 	sb_tbf		header;
-	sb_sums		sums = state->sums;
+	sb_sums		sums;
 	unsigned char *cells;
 	sb_status	status;
 	Datum		result;
 	bool		copied;
 
-	settle(state);
+	settle(state);				/* which may make other planes */
+	sums = state->sums;
 	plan_size(state, &plan);
 	copied = over_items(state) || sb_tbf_cells(&plan) < state->sums.width;
 	if (copied)

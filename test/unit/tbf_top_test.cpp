@@ -632,7 +632,7 @@ TEST(TbfTop, ForgedNumbersDoNotWrap)
 }
 
 /* A list that nothing ever came into has no table either. */
-TEST(TopList, EmptyOneCanBeScaledAndTurned)
+TEST(TbfTop, EmptyOneCanBeScaledAndTurned)
 {
 	sb_top_list list{};
 	list.limit = 10;
