@@ -43,15 +43,14 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 	int64_t shift = shift_to_units(tbf, moment);
 
 	sb_tbf_positions(tbf, hash, positions);
-	std::sort(positions, positions + tbf->hashes);
 	*most = 0;
 	for (bool subtract : {false, true})
-		for (int i = 0, next; i < tbf->hashes && there; i = next)
+		for (int i = 0; i < tbf->hashes && there; i++)
 		{
+			if (std::find(positions, positions + i, positions[i]) != positions + i)
+				continue; /* one of the cells before */
 			uint64_t &counter = counters[positions[i]];
-			for (next = i + 1; next < tbf->hashes && positions[next] == positions[i];)
-				next++;
-			auto times = static_cast<uint64_t>(next - i);
+			auto times = static_cast<uint64_t>(std::count(positions + i, positions + tbf->hashes, positions[i]));
 			if (subtract)
 				counter -= static_cast<uint64_t>(scaled(times * value, shift, false));
 			else if (scaled(times * value, shift, true) > counter)
