@@ -40,7 +40,7 @@ static uint64_t bytes_for(uint64_t bits)
 	return (bits + 7) / 8;
 }
 
-static uint8_t narrowest(uint64_t largest)
+uint8_t streambloom::narrowest_cell(uint64_t largest)
 {
 	return largest >> 32 ? 64 : largest >> 16 ? 32 : largest >> 8 ? 16 : 8;
 }
@@ -344,14 +344,48 @@ void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
 		packed_ += packed_size(shape.block_cells, levels_of(counters, shape.block_cells));
 }
 
-sb_status cell_meter::finish(sb_tbf *out) const
+/* What both meter and packer say in the end. */
+static sb_status finish_counters(uint64_t largest, uint64_t packed, sb_tbf *out)
 {
-	out->cell_bits = narrowest(largest_);
-	uint64_t payload = packed_ == 0 ? 0 : packed_ + uint64_t{4} * out->blocks;
+	out->cell_bits = narrowest_cell(largest);
+	uint64_t payload = packed == 0 ? 0 : packed + uint64_t{4} * out->blocks;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
-	if (largest_ >= SB_TBF_MAX_CELL)
+	if (largest >= SB_TBF_MAX_CELL)
 		return SB_BAD_CELLS; /* only out of damaged bytes; choose_levels() and pack() must not meet it */
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
+}
+
+sb_status cell_meter::finish(sb_tbf *out) const
+{
+	return finish_counters(largest_, packed_, out);
+}
+
+void cell_packer::add(const uint64_t *counters)
+{
+	uint32_t cells = shape_.block_cells;
+	uint32_t block = block_++;
+	uint64_t largest = 0;
+	for (uint32_t i = 0; i < cells; i++)
+		largest = std::max(largest, counters[i]);
+	largest_ = std::max(largest_, largest);
+	if (largest != 0 && largest < SB_TBF_MAX_CELL)
+	{
+		gathered nonzero;
+		gather(counters, cells, &nonzero);
+		levels l = levels_of(nonzero);
+		uint64_t size = packed_size(cells, l);
+		if (directory_ + packed_ + size <= room_)
+			pack(&nonzero, cells, l, cells_ + directory_ + packed_);
+		packed_ += size;
+	}
+	if (directory_ <= room_)
+		store_le(cells_ + size_t{4} * block, static_cast<uint32_t>(packed_));
+}
+
+sb_status cell_packer::finish(sb_tbf *out) const
+{
+	sb_status status = finish_counters(largest_, packed_, out);
+	return status == SB_OK && out->payload > room_ ? SB_TOO_LARGE : status;
 }
 
 template <typename Cell>
@@ -727,7 +761,7 @@ sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
 	/* Widths and the absence of an empty payload are part of the format: equal filters have equal bytes. */
 	if (tbf->layout == SB_TBF_EXTENSIBLE && (next != SB_TBF_HEADER + sb_tbf_counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
 		return SB_BAD_CELLS;
-	if (largest >= SB_TBF_MAX_CELL || narrowest(largest) != tbf->cell_bits ||
+	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
 		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
 		return SB_BAD_CELLS;
 	return table_is_valid(tbf, bytes + sb_tbf_counters_size(tbf)) ? SB_OK : SB_BAD_CELLS;

@@ -48,6 +48,33 @@ class cell_writer
 	uint64_t packed_ = 0;
 };
 
+/*
+ * Both passes at once for the extensible layout, where the caller has room to spare: the counters are looked at once. What
+ * has no room is measured only.
+ */
+class cell_packer
+{
+  public:
+	/* room: bytes from `cells` on */
+	cell_packer(const sb_tbf &shape, void *cells, size_t room)
+		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room), directory_(size_t{4} * shape.blocks)
+	{
+	}
+	void add(const uint64_t *counters);
+
+	/* Sets cell_bits and payload, as cell_meter. SB_TOO_LARGE also if there was not room enough. */
+	sb_status finish(sb_tbf *out) const;
+
+  private:
+	const sb_tbf &shape_;
+	unsigned char *cells_;
+	size_t room_;
+	size_t directory_;
+	uint32_t block_ = 0;
+	uint64_t largest_ = 0;
+	uint64_t packed_ = 0;
+};
+
 /* Both passes over a function that fills the counters of a block: status = produce(block, counters). */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
@@ -76,6 +103,24 @@ void write_cells(const sb_tbf &planned, void *cells, Produce produce)
 		writer.add(counters);
 	}
 }
+
+/* The same in one pass. REQUIRES: planned->layout is extensible. */
+template <typename Produce>
+sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
+{
+	block_counters counters;
+	cell_packer packer(*planned, cells, room);
+	for (uint32_t block = 0; block < planned->blocks; block++)
+	{
+		if (sb_status status = produce(block, counters); status != SB_OK)
+			return status;
+		packer.add(counters);
+	}
+	return packer.finish(planned);
+}
+
+/* The width of flat cells that hold counters up to this. */
+uint8_t narrowest_cell(uint64_t largest);
 
 } // namespace streambloom
 

@@ -475,21 +475,63 @@ static uint64_t half_lives_above_oldest(const sb_sums *sums, int64_t base)
 	return static_cast<uint64_t>(base - (sums->newest_plane - (SB_TBF_PLANES - 1)) * SB_TBF_PLANE);
 }
 
+/* The only plane that holds anything, or -1 if there are several: most often hits lie within 16 half-lives. */
+static int only_plane(const sb_sums *sums)
+{
+	int found = -1;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (sums->plane[i] != nullptr)
+		{
+			if (found >= 0)
+				return -1;
+			found = i;
+		}
+	return found;
+}
+
+static u128 largest_word(const sb_sums *sums)
+{
+	u128 largest = 0;
+	if (int only = only_plane(sums); only >= 0)
+	{
+		const uint64_t *words = sums->plane[only];
+		uint64_t most = 0;
+		for (uint64_t i = 0; i < sums->width; i++)
+			most = std::max(most, words[i]);
+		return static_cast<u128>(most) << (SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only));
+	}
+	for (uint64_t i = 0; i < sums->width; i++)
+		largest = std::max(largest, aligned(sums, i));
+	return largest;
+}
+
 /* Fills a block with the sums, rounded up to units at the base. */
 static auto stored_counters(const sb_sums *sums, const sb_tbf *planned)
 {
 	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
 									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits)
 							   : 0;
+	int only = only_plane(sums);
+	int64_t only_shift = static_cast<int64_t>(shift) - SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only);
+	bool one_word = only >= 0 && only_shift >= 0 && only_shift < 64;
 	return [=](uint32_t block, uint64_t *counters) {
 		uint64_t first = static_cast<uint64_t>(block) * planned->block_cells;
-		for (uint32_t i = 0; i < planned->block_cells; i++)
-			counters[i] = static_cast<uint64_t>(shift_right_up(aligned(sums, first + i), shift));
+		if (one_word)
+		{
+			const uint64_t *words = sums->plane[only] + first;
+			uint64_t below = (UINT64_C(1) << only_shift) - 1;
+			for (uint32_t i = 0; i < planned->block_cells; i++)
+				counters[i] = (words[i] >> only_shift) + ((words[i] & below) != 0);
+		}
+		else
+			for (uint32_t i = 0; i < planned->block_cells; i++)
+				counters[i] = static_cast<uint64_t>(shift_right_up(aligned(sums, first + i), shift));
 		return SB_OK;
 	};
 }
 
-sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noexcept
+/* Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. */
+static sb_status choose_scale(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out)
 {
 	*out = *tbf;
 	sb_tbf_clear(out);
@@ -497,11 +539,9 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 	if (!sums->any)
 		return SB_OK;
 
-	u128 largest = 0;
+	u128 largest = largest_word(sums);
 	u128 total;
 	u128 slack;
-	for (uint64_t i = 0; i < sums->width; i++)
-		largest = std::max(largest, aligned(sums, i));
 	if (!aligned(sums->total, &total) || !aligned(sums->slack, &slack) || sums->dropped_total >= too_much ||
 		sums->dropped_loss >= too_much)
 		return SB_OVERFLOW;
@@ -541,7 +581,29 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 	out->newest = sums->newest;
 	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift) + lost);
 	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + gone);
-	return measure_cells(out, stored_counters(sums, out));
+	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, shift + coarser)));
+	return SB_OK;
+}
+
+sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noexcept
+{
+	if (sb_status status = choose_scale(sums, tbf, out); status != SB_OK)
+		return status;
+	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
+		return measure_cells(out, stored_counters(sums, out));
+	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
+}
+
+sb_status sb_sums_store(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room) noexcept
+{
+	if (sb_status status = choose_scale(sums, tbf, out); status != SB_OK)
+		return status;
+	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
+		return pack_cells(out, cells, room, stored_counters(sums, out));
+	if (sb_tbf_counters_size(out) > room || sb_tbf_size(out) > SB_MAX_BYTES)
+		return SB_TOO_LARGE;
+	sb_sums_write(sums, out, cells);
+	return SB_OK;
 }
 
 void sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) noexcept

@@ -564,6 +564,57 @@ plan_size(const TbfSums *state, sb_tbf *plan)
 	}
 }
 
+/* What follows the counters: its size, noted in the header. */
+static void
+plan_extra(TbfSums *state, sb_tbf *header)
+{
+	if (state->moved != NULL)
+		header->extra = tbf_moved_size(state->moved);
+	if (state->top != NULL)
+		tbf_top_plan(state->top, header);
+}
+
+/*
+ * Header and counters as a value that has room for the rest. Extensible counters hardly ever need five bits a cell: so they
+ * are packed into that many at once, and only if that was wrong it is found out first how many they need.
+ */
+static Datum
+store_sums(TbfSums *state, const sb_sums *sums, const sb_tbf *plan, sb_tbf *header, unsigned char **cells)
+{
+	size_t		room = (size_t) plan->blocks * 4 + sb_tbf_cells(plan) * 5 / 8 + 256;
+	sb_status	status = SB_TOO_LARGE;
+	Datum		result;
+
+	if (plan->layout == SB_TBF_EXTENSIBLE && room < SB_MAX_BYTES)
+	{
+		char	   *value = palloc(VARHDRSZ + SB_TBF_HEADER + room);
+
+		status = sb_sums_store(sums, plan, header, value + VARHDRSZ + SB_TBF_HEADER, room);
+		if (status == SB_OK)
+		{
+			plan_extra(state, header);
+			if (sb_tbf_size(header) <= SB_MAX_BYTES)
+			{
+				value = repalloc(value, VARHDRSZ + sb_tbf_size(header));
+				SET_VARSIZE(value, VARHDRSZ + sb_tbf_size(header));
+				sb_tbf_encode_header(header, value + VARHDRSZ);
+				*cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
+				return PointerGetDatum(value);
+			}
+		}
+		pfree(value);
+		if (status != SB_TOO_LARGE)
+			must_fit(status);
+	}
+	status = sb_sums_plan(sums, plan, header);
+	if (status != SB_TOO_LARGE)
+		must_fit(status);		/* else tbf_make() says so */
+	plan_extra(state, header);
+	result = tbf_make(header, cells);
+	sb_sums_write(sums, header, *cells);
+	return result;
+}
+
 Datum
 tbf_sums_store(TbfSums *state)
 {
@@ -571,7 +622,6 @@ tbf_sums_store(TbfSums *state)
 	sb_tbf		header;
 	sb_sums		sums;
 	unsigned char *cells;
-	sb_status	status;
 	Datum		result;
 	bool		copied;
 
@@ -594,15 +644,7 @@ tbf_sums_store(TbfSums *state)
 				if (state->sums.plane[i] != NULL)
 					must_fit(sb_tbf_fold_plane(&state->plan, state->sums.plane[i], &plan, sums.plane[i]));
 	}
-	status = sb_sums_plan(&sums, &plan, &header);
-	if (status != SB_TOO_LARGE)
-		must_fit(status);		/* else tbf_make() says so */
-	if (state->moved != NULL)
-		header.extra = tbf_moved_size(state->moved);
-	if (state->top != NULL)
-		tbf_top_plan(state->top, &header);
-	result = tbf_make(&header, &cells);
-	sb_sums_write(&sums, &header, cells);
+	result = store_sums(state, &sums, &plan, &header, &cells);
 	if (state->moved != NULL)
 		tbf_moved_write(state->moved, cells + sb_tbf_counters_size(&header));
 	if (state->top != NULL)

@@ -413,6 +413,24 @@ class Sums
 		EXPECT_TRUE(readable(*out));
 		return SB_OK;
 	}
+	/* sb_sums_store() is sb_sums_plan() and sb_sums_write(), and knows when it has not room enough. */
+	void stores_the_same_at_once(const Tbf &twice) const
+	{
+		for (size_t room : {twice.cell_bytes() + 1000, twice.cell_bytes(), twice.cell_bytes() - 1})
+		{
+			if (room > twice.cell_bytes() + 1000)
+				continue;
+			Tbf once;
+			once.cells = Bytes(room);
+			sb_status status = sb_sums_store(&sums, &tbf, &once.parameters, once.cells.data(), room);
+			ASSERT_EQ(status, room < twice.cell_bytes() ? SB_TOO_LARGE : SB_OK);
+			if (status == SB_OK)
+			{
+				once.cells = Bytes(once.cells.data(), once.cell_bytes());
+				ASSERT_TRUE(same_bytes(once.value(), twice.value()));
+			}
+		}
+	}
 	Tbf stored() const
 	{
 		Tbf filter;
@@ -420,6 +438,8 @@ class Sums
 		EXPECT_EQ(status, SB_OK);
 		if (status != SB_OK) /* the test has failed; what it still reads must be there */
 			filter = {tbf, Bytes(sb_tbf_size(&tbf) - SB_TBF_HEADER)};
+		if (status == SB_OK)
+			stores_the_same_at_once(filter);
 		return filter;
 	}
 
