@@ -291,12 +291,12 @@ static bool all_zero(const sb_stable *stable, const unsigned char *cells)
 	return true;
 }
 
-void sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
+bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 {
 	auto *bytes = static_cast<unsigned char *>(cells);
 	stable->steps = added(stable->steps, steps);
 	if (stable->evictions == 0)
-		return;
+		return true;
 
 	/* now and then a look at all cells, which costs no more than the evictions that pass over all of them */
 	uint64_t sweep = stable->cells / stable->evictions + 1;
@@ -307,10 +307,11 @@ void sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 			/* nothing is left to evict: the generator goes on as if each further step had been made */
 			uint64_t draws = stable->scheme == SB_VALUE_WEIGHTED ? uint64_t{stable->evictions} * SB_STABLE_TRIES : 1;
 			stable->random += (steps - i) * draws * random_step;
-			return;
+			return true;
 		}
 		evict(stable, bytes);
 	}
+	return false;
 }
 
 /* --------------------------------------------------------------------- union */

@@ -409,9 +409,10 @@ bool		sb_stable_step(sb_stable *stable, void *cells, uint64_t hash, uint8_t valu
 
 /*
  * Evicts without an arrival, `steps` times. The time is proportional to steps until all cells are zero, and constant
- * from then on; who must stay interruptible asks for a few thousand at a time: the result is the same.
+ * from then on; who must stay interruptible asks for a few thousand at a time: the result is the same. Returns whether it
+ * has seen that nothing is left to evict.
  */
-void		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
+bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
 
 /* The same as the paper has it, P cells drawn one by one: for tests, to compare with runs. Value-weighted: nothing. */
 void		sb_stable_evict_scattered(sb_stable *stable, void *cells) SB_NOEXCEPT;

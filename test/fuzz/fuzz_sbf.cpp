@@ -37,7 +37,7 @@ Input fuzz::make_input(Random &random)
 		for (; items > 0; items--)
 			(void)sb_stable_step(&stable, cells, random(), static_cast<uint8_t>(1 + random() % static_cast<uint64_t>(sb_stable_max(&stable))));
 	}
-	sb_stable_decay(&stable, cells, random() % 50);
+	(void)sb_stable_decay(&stable, cells, random() % 50);
 	sb_stable_encode_header(&stable, input.data() + header);
 	return input;
 }
@@ -147,9 +147,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* decay: the same at once and in two parts, and towards zero */
 	sb_stable at_once = joined;
 	Copy cells_at_once = both;
-	sb_stable_decay(&at_once, cells_at_once.data(), 40);
-	sb_stable_decay(&joined, both.data(), 13);
-	sb_stable_decay(&joined, both.data(), 27);
+	(void)sb_stable_decay(&at_once, cells_at_once.data(), 40);
+	(void)sb_stable_decay(&joined, both.data(), 13);
+	(void)sb_stable_decay(&joined, both.data(), 27);
 	FUZZ_CHECK(at_once.random == joined.random && at_once.steps == joined.steps && cells_at_once == both);
 	FUZZ_CHECK(readable(joined, both));
 	return 0;

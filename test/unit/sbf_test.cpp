@@ -180,14 +180,15 @@ TEST(StableSteps, DecayIsTheSameInOneCallAsInMany)
 		for (uint64_t hash : random_hashes(11, 300))
 			once.step(hash, static_cast<double>(hash % 100) / 100);
 		Stable many = once;
-		once.decay(5000); /* until nothing is left, and on */
+		EXPECT_FALSE(once.decay(0));
+		EXPECT_TRUE(once.decay(5000)); /* until nothing is left, and on */
 		for (int i = 0; i < 5000; i++)
 			many.decay(1);
 		EXPECT_TRUE(same_bytes(once.stored(), many.stored()));
 		EXPECT_EQ(once.zeros(), 1);
 		EXPECT_EQ(once.parameters.steps, 5300u);
 		EXPECT_EQ(once.parameters.items, 300u);
-		once.decay(UINT64_MAX);
+		EXPECT_TRUE(once.decay(UINT64_MAX));
 		EXPECT_EQ(once.parameters.steps, SB_STABLE_MAX_STEPS);
 		sb_stable again;
 		EXPECT_EQ(read(once.stored(), &again), SB_OK);

@@ -38,7 +38,7 @@ struct Stable
 	}
 	bool step(uint64_t hash, double importance = 1) { return step(hash, sb_stable_value_of(&parameters, importance)); }
 	bool contains(uint64_t hash) const { return sb_stable_contains(&parameters, cells.data(), hash); }
-	void decay(uint64_t steps) { sb_stable_decay(&parameters, cells.data(), steps); }
+	bool decay(uint64_t steps) { return sb_stable_decay(&parameters, cells.data(), steps); }
 	uint8_t value(uint32_t cell) const { return sb_stable_value(&parameters, cells.data(), cell); }
 	double zeros() const
 	{
