@@ -154,6 +154,10 @@ COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item
 
 -- calculators: see also sbf_stable_point() and sbf_false_positive_bound(), which know two_class and multi_class, too
 
+CREATE FUNCTION ibf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7,
+		scheme text DEFAULT 'multi_class') RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate where importances are uniform over their range; ibf_empty() takes as many as keep it whatever they are';
 CREATE FUNCTION ibf_false_negative_rate(filter ibf, importance double precision, gap bigint) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'how probably a filter of these parameters has forgotten an item of this importance after this many other ones, all distinct and of uniform importances';

@@ -83,8 +83,9 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 	if (evictions == SB_STABLE_CHOOSE)
 	{
 		/* just above a whole number it is one whose last digits another C library has calculated otherwise */
-		double wanted = scheme == SB_VALUE_WEIGHTED ?
-			sb_stable_weighted_evictions(fpr, hashes, sb_stable_max(out), out->cells) :
+		const sb_stable_chain important = {static_cast<double>(out->cells), static_cast<double>(hashes), 0,
+										   sb_stable_max(out), true, nullptr};
+		double wanted = scheme == SB_VALUE_WEIGHTED ? sb_stable_fitting_evictions(&important, fpr) :
 			std::ceil(sb_stable_evictions(fpr, hashes, sb_stable_max(out), out->cells) - 1e-9);
 		if (!(wanted <= SB_STABLE_MAX_EVICTIONS))
 			return SB_OUT_OF_RANGE;

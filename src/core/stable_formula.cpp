@@ -101,18 +101,17 @@ double sb_stable_evictions(double fpr, double hashes, int max, double cells) noe
 	return 1 / (excess * (1 / hashes - 1 / cells));
 }
 
-double sb_stable_weighted_evictions(double fpr, double hashes, int max, double cells) noexcept
+double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noexcept
 {
-	if (!(fpr > 0 && fpr < 1) || !is_valid({cells, hashes, 0, max, false, nullptr}))
-		return not_a_number;
-	double low = 0;
-	double high = std::floor(cells);
+	sb_stable_chain with = *chain;
 	auto fits = [&](double evictions)
 	{
-		sb_stable_chain chain = {cells, hashes, evictions, max, true, nullptr};
-		return sb_stable_bound(&chain) <= fpr;
+		with.evictions = evictions;
+		return sb_stable_bound(&with) <= fpr;
 	};
-	if (!fits(high))
+	double low = 0;
+	double high = std::floor(chain->cells);
+	if (!(fpr > 0 && fpr < 1) || !fits(high)) /* nor if it is NaN */
 		return not_a_number;
 	while (high - low > 1)
 	{

@@ -354,8 +354,8 @@ typedef struct sb_stable
  * Parameters of a filter with this many bytes of cells at a target rate. hashes, bits, evictions: SB_STABLE_CHOOSE, or
  * given. Chosen are d = 3 bits (Max 7), K = c log2(1/fpr) with c = 0.45, 0.7, 0.85 for 1, 2, 3 or more bits (where a
  * search over the recursion of false negatives finds the longest memory), and the smallest P that keeps the rate at or
- * below fpr whatever the importances (sb_stable_evictions(); for value-weighted eviction its own stable point). For an
- * ibf also the range: finite, low < high; for two_class low = high.
+ * below fpr whatever the importances (sb_stable_evictions(), or for value-weighted eviction a search). For an ibf also the
+ * range: finite, low < high; for two_class low = high.
  * SB_OUT_OF_RANGE: a parameter is, or the rate needs more evictions a step than are allowed. SB_TOO_LARGE: bytes.
  */
 SB_NODISCARD sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hashes,
@@ -462,8 +462,11 @@ double		sb_stable_bound(const sb_stable_chain *chain) SB_NOEXCEPT;
  */
 double		sb_stable_evictions(double fpr, double hashes, int max, double cells) SB_NOEXCEPT;
 
-/* The same for value-weighted eviction, where no closed form is known: the smallest whole P <= m, or NaN. */
-double		sb_stable_weighted_evictions(double fpr, double hashes, int max, double cells) SB_NOEXCEPT;
+/*
+ * The same by search, for shares and value-weighted eviction: the smallest whole P <= m at which sb_stable_bound() is at
+ * most fpr. chain->evictions is not looked at. NaN out of range, or if there is none.
+ */
+double		sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) SB_NOEXCEPT;
 
 /*
  * The probability that a duplicate is missed though its predecessor set its cells to `value` and only `gap` items came

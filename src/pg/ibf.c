@@ -44,8 +44,8 @@ ibf_from_bytea(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------------- making */
 
-static sb_scheme
-scheme_argument(FunctionCallInfo fcinfo, int argno)
+sb_scheme
+ibf_scheme_argument(FunctionCallInfo fcinfo, int argno)
 {
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
 
@@ -71,7 +71,7 @@ ibf_empty(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	parameters.bytes = PG_GETARG_INT64(0);
 	parameters.fpr = PG_GETARG_FLOAT8(1);
-	parameters.scheme = scheme_argument(fcinfo, 2);
+	parameters.scheme = ibf_scheme_argument(fcinfo, 2);
 	parameters.low = PG_GETARG_FLOAT8(3);
 	parameters.high = PG_GETARG_FLOAT8(4);
 	if (parameters.scheme == SB_TWO_CLASS)

@@ -51,6 +51,9 @@ typedef struct StableParameters
 extern const char *stable_type_name(const sb_stable *header);
 extern const char *stable_scheme_name(int scheme);
 
+/* The scheme of an ibf that a text argument names, or an error. */
+extern sb_scheme ibf_scheme_argument(FunctionCallInfo fcinfo, int argno);
+
 extern void stable_open(Datum value, StableValue *stable);
 
 /* Plans a filter, or raises the error that says what is wrong with its parameters. */

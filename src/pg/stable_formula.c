@@ -119,6 +119,30 @@ sbf_evictions(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(sb_stable_evictions(fpr, hashes, max, cells));
 }
 
+/* (fpr, cells, hashes, max_value, scheme) */
+SB_FUNCTION(ibf_evictions);
+Datum
+ibf_evictions(PG_FUNCTION_ARGS)
+{
+	double		fpr = PG_GETARG_FLOAT8(0);
+	double		shares[SB_STABLE_MAX_VALUE];
+	sb_stable_chain chain = {.cells = PG_GETARG_FLOAT8(1), .hashes = PG_GETARG_INT32(2), .max = PG_GETARG_INT32(3), .shares = shares};
+	sb_scheme	scheme = ibf_scheme_argument(fcinfo, 4);
+	double		evictions;
+
+	if (!(fpr > 0 && fpr < 1))
+		refuse("false-positive rate", fpr, "It must be greater than 0 and less than 1.");
+	check_shape(chain.cells, PG_GETARG_INT32(2), chain.max);
+	if (chain.max < 2)
+		refuse("largest value of a cell", chain.max, "For an ibf it must lie between 2 and 255.");
+	sb_stable_uniform_shares(scheme, chain.max, shares);
+	chain.weighted = scheme == SB_VALUE_WEIGHTED;
+	evictions = sb_stable_fitting_evictions(&chain, fpr);
+	if (isnan(evictions))
+		refuse("false-positive rate", fpr, "No number of evictions up to that of the cells keeps it.");
+	PG_RETURN_FLOAT8(evictions);
+}
+
 /* The rate for a filter's own parameters, its importances taken as uniform. */
 static Datum
 missed(const sb_stable *header, uint8_t value, int64 gap)

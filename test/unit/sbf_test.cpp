@@ -370,7 +370,12 @@ TEST(StableFormulas, AreNaNOutOfRange)
 	}
 	EXPECT_TRUE(std::isnan(sb_stable_evictions(0, 5, 7, 1000)));
 	EXPECT_TRUE(std::isnan(sb_stable_evictions(1, 5, 7, 1000)));
-	EXPECT_TRUE(std::isnan(sb_stable_weighted_evictions(nan, 5, 7, 1000)));
+	sb_stable_chain chain = {1000, 5, 10, 7, false, nullptr};
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 0)));
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, nan)));
+	EXPECT_EQ(sb_stable_fitting_evictions(&chain, 0.01), std::ceil(sb_stable_evictions(0.01, 5, 7, 1000)));
+	chain = {64, 16, 10, 255, false, nullptr};
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 1e-6))); /* would need P > m */
 	sb_stable_chain never = {1000, 5, 0, 7, false, nullptr};
 	EXPECT_EQ(sb_stable_zeros(&never), 0);
 	EXPECT_EQ(sb_stable_bound(&never), 1);
