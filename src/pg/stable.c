@@ -188,12 +188,20 @@ check_choice(const char *name, int64 value, int64 least, int64 most)
 void
 stable_plan(const StableParameters *parameters, sb_stable *out)
 {
+	static StableParameters known;	/* what was asked last in this session; the planned filter has cells */
+	static sb_stable planned;
 	const StableParameters *p = parameters;
 	int64		hashes;
 	int64		bits;
 	int64		evictions;
 	sb_status	status;
 
+	/* padding may differ: then it is planned again */
+	if (planned.cells != 0 && memcmp(&known, p, sizeof known) == 0)
+	{
+		*out = planned;
+		return;
+	}
 	check_range("number of bytes", p->bytes, SB_STABLE_MIN_BYTES, SB_STABLE_MAX_BYTES,
 				"Give the bytes that the cells may take: the more, the longer items are remembered.");
 	check_fpr(p->fpr);
@@ -221,6 +229,8 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 				 errmsg("no number of evictions keeps a false-positive rate of %g in " INT64_FORMAT " bytes", p->fpr, p->bytes),
 				 errdetail("A step evicts from at most all cells and from at most %d.", SB_STABLE_MAX_EVICTIONS),
 				 errhint("Give more bytes, a higher rate, more hashes, or fewer bits of a cell.")));
+	known = *p;
+	planned = *out;
 }
 
 void
