@@ -22,7 +22,7 @@ void decrement_cells(const sb_stable *stable, unsigned char *cells, uint64_t fir
 {
 	const unsigned bits = stable->bits;
 	const unsigned group = cells_of_group(bits);
-	const uint64_t lowest = lowest_bits(bits, group);
+	const uint64_t lowest = lowest_bits.of[bits];
 	const size_t size = stable_payload(stable);
 	uint64_t bit = first * bits;
 

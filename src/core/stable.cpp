@@ -400,7 +400,7 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 	const auto *bytes = static_cast<const unsigned char *>(cells);
 	const unsigned bits = stable->bits;
 	const unsigned group = cells_of_group(bits);
-	const uint64_t lowest = lowest_bits(bits, group);
+	const uint64_t lowest = lowest_bits.of[bits];
 	const size_t size = stable_payload(stable);
 
 	uint64_t after = static_cast<uint64_t>(stable->cells) * bits;

@@ -33,19 +33,24 @@ inline size_t stable_payload(const sb_stable *stable)
 }
 
 /* Cells that fit in a 64-bit word wherever the first one begins in its byte. */
-inline unsigned cells_of_group(unsigned bits)
+constexpr unsigned cells_of_group(unsigned bits)
 {
 	return (64 - 7) / bits;
 }
 
-/* A 1 at the lowest bit of each of `count` fields. REQUIRES: count <= cells_of_group(bits). */
-inline uint64_t lowest_bits(unsigned bits, unsigned count)
+/* A 1 at the lowest bit of each cell of a group, for each number of bits of a cell. */
+struct lowest_bits_table
 {
-	uint64_t lowest = 0;
-	for (unsigned i = 0; i < count; i++)
-		lowest |= uint64_t{1} << (i * bits);
-	return lowest;
-}
+	uint64_t of[SB_STABLE_MAX_BITS + 1];
+};
+constexpr lowest_bits_table lowest_bits = []
+{
+	lowest_bits_table table{};
+	for (unsigned bits = 1; bits <= SB_STABLE_MAX_BITS; bits++)
+		for (unsigned i = 0; i < cells_of_group(bits); i++)
+			table.of[bits] |= uint64_t{1} << (i * bits);
+	return table;
+}();
 
 inline uint64_t low_mask(unsigned bits)
 {

@@ -144,7 +144,7 @@ TEST(IbfValueWeighted, TendsToItsMeanField)
 {
 	for (int64_t evictions : {2, 6, 12, 16, 40})
 	{
-		Stable ibf(16384, SB_VALUE_WEIGHTED, 5, 3, evictions);
+		Stable ibf(4096, SB_VALUE_WEIGHTED, 5, 3, evictions);
 		Measured measured = measure(ibf, long_stream / 8);
 		sb_stable_chain chain = ibf.chain();
 		EXPECT_NEAR(measured.zeros, sb_stable_zeros(&chain), 0.005) << evictions;
@@ -155,7 +155,7 @@ TEST(IbfValueWeighted, KeepsTheRateWhateverTheImportances)
 {
 	for (double fpr : {0.2, 0.01})
 	{
-		Stable ibf(16384, SB_VALUE_WEIGHTED, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, fpr);
+		Stable ibf(4096, SB_VALUE_WEIGHTED, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, fpr);
 		auto rate = [&](double importance)
 		{
 			Stable filter(ibf.parameters);
@@ -235,7 +235,7 @@ TEST(Ibf, ErrsInTheOrderOfThePaper)
 
 TEST(Ibf, MissesRepeatsByImportanceAsTheRecursionSays)
 {
-	const int samples = static_cast<int>(long_stream / 400);
+	const int samples = static_cast<int>(long_stream / 400 / 100 * 100);
 	Stable ibf(16384, SB_MULTI_CLASS, 5, 3, 25);
 	sb_stable_chain chain = ibf.chain();
 	double work[128];
