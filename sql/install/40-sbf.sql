@@ -116,7 +116,7 @@ COMMENT ON FUNCTION sbf_histogram(sbf) IS 'how many cells have which value';
 CREATE FUNCTION sbf_sketch(sbf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_sketch(sbf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
 
--- aggregates: what they make depends on the order of the rows, so they are not parallel
+-- aggregates: what they make depends on the order of the rows, so they have no combine function
 
 CREATE FUNCTION sbf_agg_add(internal, "any") RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION sbf_agg_add(internal, "any", bigint) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -130,19 +130,19 @@ COMMENT ON FUNCTION sbf_agg_like_add(internal, "any", sbf) IS 'transition functi
 COMMENT ON FUNCTION sbf_agg_final(internal) IS 'final function of sbf_agg';
 
 CREATE AGGREGATE sbf_agg("any") (
-	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sbf_agg("any") IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): 262,144 bytes of cells, false-positive rate 1 %';
 CREATE AGGREGATE sbf_agg("any", bigint) (
-	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sbf_agg("any", bigint) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells, at 1 %';
 CREATE AGGREGATE sbf_agg("any", bigint, double precision) (
-	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sbf_agg("any", bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells and this false-positive rate';
 CREATE AGGREGATE sbf_agg_like("any", sbf) (
-	SFUNC = sbf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = sbf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sbf_agg_like("any", sbf) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with the parameters of an empty filter: sbf_empty(...)';
 

@@ -108,7 +108,7 @@ COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many cells have which value';
 CREATE FUNCTION ibf_sketch(ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_sketch(ibf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
 
--- aggregates: what they make depends on the order of the rows, so they are not parallel
+-- aggregates: what they make depends on the order of the rows, so they have no combine function
 
 CREATE FUNCTION ibf_agg_add(internal, "any", double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -122,19 +122,19 @@ COMMENT ON FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf) IS 
 COMMENT ON FUNCTION ibf_agg_final(internal) IS 'final function of ibf_agg';
 
 CREATE AGGREGATE ibf_agg("any", double precision) (
-	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg("any", double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
 CREATE AGGREGATE ibf_agg("any", double precision, double precision, double precision) (
-	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg("any", double precision, double precision, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, its range from low to high; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
 CREATE AGGREGATE ibf_agg("any", double precision, double precision, double precision, bigint, double precision) (
-	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg("any", double precision, double precision, double precision, bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, its range from low to high, bytes of cells, false-positive rate; scheme multi_class';
 CREATE AGGREGATE ibf_agg_like("any", double precision, ibf) (
-	SFUNC = ibf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY
+	SFUNC = ibf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg_like("any", double precision, ibf) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, and an empty filter whose parameters the result has: ibf_empty(...)';
 

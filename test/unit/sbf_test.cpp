@@ -289,6 +289,42 @@ TEST(Sbf, KeepsTheRateItWasPlannedFor)
 	}
 }
 
+/* How many other items may come in between until one repeat in ten is missed. */
+static uint64_t memory_of(int bits, int hashes, double fpr)
+{
+	sb_stable planned;
+	if (sb_stable_plan(16384, fpr, SB_STABLE, 0, 0, hashes, bits, SB_STABLE_CHOOSE, 0, &planned) != SB_OK)
+		return 0;
+	sb_stable_chain chain = {static_cast<double>(planned.cells), static_cast<double>(planned.hashes),
+							 static_cast<double>(planned.evictions), sb_stable_max(&planned), false, nullptr};
+	double work[2 * 16 * 16];
+	uint64_t low = 0;
+	uint64_t high = 1 << 20;
+	while (high - low > 1)
+	{
+		uint64_t middle = (low + high) / 2;
+		(sb_stable_false_negatives(&chain, chain.max, middle, work) <= 0.1 ? low : high) = middle;
+	}
+	return low;
+}
+
+TEST(Sbf, ChoosesHashesThatRememberLong)
+{
+	for (double fpr : {0.1, 0.03, 0.01, 0.001, 0.0001})
+	{
+		uint64_t best_of_all = 0;
+		for (int bits = 1; bits <= 4; bits++)
+		{
+			uint64_t best = 0;
+			for (int hashes = 1; hashes <= SB_STABLE_MAX_HASHES; hashes++)
+				best = std::max(best, memory_of(bits, hashes, fpr));
+			EXPECT_GE(memory_of(bits, SB_STABLE_CHOOSE, fpr), 0.85 * static_cast<double>(best)) << bits << " " << fpr;
+			best_of_all = std::max(best_of_all, best);
+		}
+		EXPECT_GE(memory_of(SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, fpr), 0.85 * static_cast<double>(best_of_all)) << fpr;
+	}
+}
+
 TEST(Sbf, RepeatsLeaveMoreZeroes)
 {
 	Stable filter(16384, SB_STABLE, 5, 3, 10);
