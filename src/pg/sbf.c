@@ -3,11 +3,6 @@
  */
 #include "stable.h"
 
-#include "funcapi.h"
-#include "catalog/pg_type.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
-
 #include "value.h"
 
 /* --------------------------------------------------------------- in and out */

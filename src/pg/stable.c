@@ -79,6 +79,8 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 {
 	uint64_t	hash = item_hash_for(hasher, item, &state->header.kind);
 
+	/* a step of value-weighted eviction may take milliseconds, and an array has many elements */
+	CHECK_FOR_INTERRUPTS();
 	if (state->header.kind.code == SB_KIND_NONE)
 		state->header.kind = *item_kind(hasher);
 	return sb_stable_step(&state->header, state->cells, hash, value);

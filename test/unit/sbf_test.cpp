@@ -557,6 +557,74 @@ TEST(StableHeader, RefusesContradictions)
 	}
 }
 
+TEST(StableHeader, WhatWasWrittenIsReadBack)
+{
+	Random random(31);
+	for (int round = 0; round < 20000; round++)
+	{
+		sb_scheme scheme = schemes[random() % 4];
+		double low = scheme == SB_STABLE ? 0 : std::ldexp(uniform(random) - 0.5, static_cast<int>(random() % 20));
+		double high = scheme > SB_TWO_CLASS ? low + std::ldexp(1 + uniform(random), static_cast<int>(random() % 200)) : low;
+		sb_stable stable;
+		sb_status status = sb_stable_plan(64 + (random() >> (35 + random() % 29)) % (SB_STABLE_MAX_BYTES - 64), 0.2, scheme, low, high,
+										  static_cast<int>(between(random, 1, 16)), static_cast<int>(between(random, scheme == SB_STABLE ? 1 : 2, 8)),
+										  between(random, 0, 64), random(), &stable);
+		ASSERT_EQ(status, SB_OK) << round;
+		stable.random = random();
+		stable.steps = random() >> (2 + random() % 60);
+		stable.items = random() % (stable.steps + 1);
+		stable.kind = stable.items == 0 ? kind_of(SB_KIND_NONE) : named_kind("inet", 7);
+		Bytes header(SB_STABLE_HEADER);
+		sb_stable_encode_header(&stable, header.data());
+		sb_stable out;
+		ASSERT_EQ(sb_stable_decode_header(header.data(), header.size(), sb_stable_size(&stable), &out), SB_OK) << round;
+		Bytes again(SB_STABLE_HEADER);
+		sb_stable_encode_header(&out, again.data());
+		EXPECT_TRUE(same_bytes(header, again));
+		EXPECT_EQ(out.seed, stable.seed);
+		EXPECT_EQ(out.random, stable.random);
+		EXPECT_EQ(out.items, stable.items);
+		EXPECT_EQ(out.steps, stable.steps);
+		EXPECT_EQ(out.cells, stable.cells);
+		EXPECT_EQ(out.evictions, stable.evictions);
+		EXPECT_EQ(out.low, stable.low);
+		EXPECT_EQ(out.high, stable.high);
+	}
+}
+
+/* What is accepted after a byte was changed agrees with the length, and is written back to the same bytes. */
+TEST(StableHeader, EveryMutationIsRefusedOrConsistent)
+{
+	for (sb_scheme scheme : schemes)
+	{
+		Stable filter(333, scheme, 3, 5, 9);
+		for (uint64_t hash : random_hashes(1, 40))
+			filter.step(hash);
+		const Bytes value = filter.stored();
+		int accepted = 0;
+		int refused = 0;
+		for (size_t at = 0; at < SB_STABLE_HEADER; at++)
+			for (int change = 1; change < 256; change++)
+			{
+				Bytes changed = value;
+				changed[at] = static_cast<unsigned char>(changed[at] ^ change);
+				sb_stable out;
+				if (read(changed, &out) != SB_OK)
+				{
+					refused++;
+					continue;
+				}
+				accepted++;
+				EXPECT_EQ(sb_stable_size(&out), value.size()) << "byte " << at;
+				Bytes again(SB_STABLE_HEADER);
+				sb_stable_encode_header(&out, again.data());
+				EXPECT_TRUE(same_bytes(again, Bytes(changed.data(), SB_STABLE_HEADER))) << "byte " << at;
+			}
+		EXPECT_GT(accepted, 1000); /* seeds and counts may be any */
+		EXPECT_GT(refused, 10000);
+	}
+}
+
 /* An empty filter has no kind, no items and no cell set. */
 TEST(StableHeader, AnEmptyFilterHoldsNothing)
 {
