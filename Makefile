@@ -39,5 +39,6 @@ streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloo
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION streambloom" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
 
 # PGXS knows no dependencies on headers.
-$(filter src/pg/%,$(OBJS)): $(wildcard src/pg/*.h) src/core/streambloom.h
-$(filter src/core/%,$(OBJS)): $(wildcard src/core/*.hpp) src/core/streambloom.h
+BITCODE := $(OBJS:.o=.bc)
+$(filter src/pg/%,$(OBJS) $(BITCODE)): $(wildcard src/pg/*.h) src/core/streambloom.h
+$(filter src/core/%,$(OBJS) $(BITCODE)): $(wildcard src/core/*.hpp) src/core/streambloom.h

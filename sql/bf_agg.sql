@@ -48,3 +48,7 @@ SELECT bool_and(bf_contains_all(f, items)) AS all_found
 FROM (SELECT bf_agg(i) AS f, array_agg(i) AS items FROM generate_series(1, 300) n, generate_series(1, n) i GROUP BY n) s;
 SELECT bool_and(bf_contains_all(f, items)) AS all_found
 FROM (SELECT bf_agg(i, 50) AS f, array_agg(i) AS items FROM generate_series(1, 300) n, generate_series(1, n) i GROUP BY n) s;
+
+-- a state that goes over from items to bits while its last items are let in: nothing is lost
+SELECT count(*) AS counts, bool_and(whole = halves) AS same
+FROM generate_series(1200, 1400, 3) n, LATERAL (SELECT bf_agg(i, 10000, 0.01) AS whole, bf_agg(i, 10000, 0.01) FILTER (WHERE i % 2 = 0) | bf_agg(i, 10000, 0.01) FILTER (WHERE i % 2 = 1) AS halves FROM generate_series(1, n) i) s;

@@ -46,7 +46,7 @@ SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f
 
 -- functions over whole filters that the planner would think as cheap as an addition
 SELECT signature FROM functions
-WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send)$|_agg_'
+WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send|support)$|_agg_'
 ORDER BY 1;
 
 -- aggregates that cannot be parallel, or cannot be window aggregates

@@ -51,3 +51,7 @@ SELECT n, cells, expected_items, current_false_positive_rate <= 0.013 AS rate_ho
 -- every hit of a set, also of sets that grow just at the end
 SELECT bool_and(f -> i >= 1) AS all_found FROM (SELECT n, tbf_agg(i, now(), NULL::interval) AS f FROM generate_series(1, 150) n, generate_series(1, n) i GROUP BY n) s, generate_series(1, n) i;
 SELECT bool_and(f -> i >= 1) AS all_found FROM (SELECT n, tbf_agg(i, now(), 1, NULL, 20, 0.01) AS f FROM generate_series(1, 150) n, generate_series(1, n) i GROUP BY n) s, generate_series(1, n) i;
+
+-- a state that goes over from items to counters while its last hits are let in: the same as two halves added
+SELECT count(*) AS counts, bool_and(whole = halves) AS same
+FROM generate_series(2540, 2600) n, LATERAL (SELECT tbf_agg(i, now(), 1, NULL, 1000, 0.01) AS whole, tbf_agg(i, now(), 1, NULL, 1000, 0.01) FILTER (WHERE i % 2 = 0) + tbf_agg(i, now(), 1, NULL, 1000, 0.01) FILTER (WHERE i % 2 = 1) AS halves FROM generate_series(1, n) i) s;

@@ -50,9 +50,11 @@ CREATE FUNCTION bf_empty(expected_items bigint DEFAULT 10000, fpr double precisi
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (from 1 on) at this false-positive rate (0.000001 to 0.5)';
 
+CREATE FUNCTION bf_add_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_add_support(internal) IS 'planner support: from PostgreSQL 18 on PL/pgSQL may change a variable in place';
 CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; copies the filter: bf_add_all() is the way to add many';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
+COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; copies the filter (but for a PL/pgSQL variable, from PostgreSQL 18 on): bf_add_all() is the way to add many';
 
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
@@ -78,13 +80,13 @@ COMMENT ON TYPE bf_text_item IS 'text on the right of bf ||; not for any other u
 CREATE CAST (text AS bf_text_item) WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (text AS bf_text_item) IS 'for bf || text';
 CREATE FUNCTION bf_add_text(filter bf, item bf_text_item) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add_text(bf, bf_text_item) IS 'implementation of the operator bf || text: use bf_add()';
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = bf_text_item, FUNCTION = bf_add_text);
 COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements added that are not null';
 
 -- asking

@@ -52,13 +52,15 @@ CREATE FUNCTION tbf_empty(expected_items bigint DEFAULT 10000, fpr double precis
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval, text, boolean, boolean, integer) IS 'an empty filter for this many distinct items, of which at most the share fpr is overcounted; half_life null: no decay; epoch: the step of the decay, half_life / 96 if not given; layout: extensible or flat; minimum_increase, recurring_minimum: ways to overcount less; top: entries of a list of hot items';
 
+CREATE FUNCTION tbf_add_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_add_support(internal) IS 'planner support: from PostgreSQL 18 on PL/pgSQL may change a variable in place';
 CREATE FUNCTION tbf_add(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); copies the filter: tbf_add_all() is the way to add many';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
+COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); copies the filter (but for a PL/pgSQL variable, from PostgreSQL 18 on): tbf_add_all() is the way to add many';
 CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
 COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element that is not null';
 
 -- asking

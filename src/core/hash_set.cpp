@@ -50,6 +50,18 @@ uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 	return slot;
 }
 
+uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
+{
+	if (hash == 0)
+		return set->slots[set->capacity] != 0 ? set->capacity : UINT64_MAX;
+
+	uint64_t mask = set->capacity - 1;
+	for (uint64_t slot = hash & mask; set->slots[slot] != 0; slot = (slot + 1) & mask)
+		if (set->slots[slot] == hash)
+			return slot;
+	return UINT64_MAX;
+}
+
 void sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) noexcept
 {
 	__builtin_prefetch(&set->slots[hash & (set->capacity - 1)], 1);

@@ -27,6 +27,8 @@ const char *sb_status_text(sb_status status) noexcept
 			return "its length does not agree with its header";
 		case SB_BAD_CELLS:
 			return "one of its counters is out of range";
+		case SB_BAD_LIST:
+			return "its list of hot items holds what no list can hold";
 		case SB_OUT_OF_RANGE:
 			return "a parameter is out of range";
 		case SB_TOO_LARGE:

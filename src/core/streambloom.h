@@ -46,6 +46,7 @@ typedef enum sb_status
 	SB_BAD_HEADER,		/* a header field is out of its range, or contradicts another */
 	SB_BAD_LENGTH,		/* the length does not follow from the header */
 	SB_BAD_CELLS,		/* a cell holds what no filter can hold */
+	SB_BAD_LIST,		/* a list of hot items that no filter can have */
 	SB_OUT_OF_RANGE,	/* a parameter is out of its range */
 	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
 	SB_OVERFLOW,		/* a counter, or the total of all hits, would overflow */
@@ -203,6 +204,9 @@ uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
 
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
+
+/* The slot of a hash, or UINT64_MAX if it is not in the set. */
+uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
 /* Asks the processor for the memory that inserting this hash will touch. */
 void		sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
@@ -577,7 +581,7 @@ size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the whole value */
 size_t		sb_tbf_counters_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the counters alone, which follow the header */
 void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
 
-/* As sb_bf_decode_header(). The cells themselves are looked at by sb_tbf_check_cells(). */
+/* As sb_bf_decode_header(). What follows the header is looked at by sb_tbf_check_cells(). */
 SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
 
@@ -607,10 +611,55 @@ SB_NODISCARD sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, 
 void		sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) SB_NOEXCEPT;
 
 /*
+ * The table of recurring minimum, after the counters: entries of 16 bytes, by ascending hash. An item that is in it has
+ * these hits, whatever its counters say.
+ */
+#define SB_TBF_ENTRY 16
+
+typedef struct sb_tbf_entry
+{
+	uint64_t	hash;
+	uint64_t	hits;			/* 2^-12 hits: 1 .. SB_TBF_MAX_CELL - 1 */
+} sb_tbf_entry;
+
+uint64_t	sb_tbf_entries(const sb_tbf *tbf) SB_NOEXCEPT;	/* how many; 0 without SB_TBF_RECURRING_MINIMUM */
+void		sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) SB_NOEXCEPT;
+void		sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) SB_NOEXCEPT;
+
+/* Hits of an entry in units of the filter's counters, rounded up. */
+uint64_t	sb_tbf_entry_units(const sb_tbf *tbf, const sb_tbf_entry *entry) SB_NOEXCEPT;
+
+/*
  * The count that a counter of `units` stands for at a time: (units + slack) * 2^(base - x(at)), rounded up.
  * Infinity if `at` lies so far before the base that no double holds it.
  */
 double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
+
+/* The decayed total of all hits at a time, rounded up; infinity as sb_tbf_count(). */
+double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
+
+/* How many hits `units` (of any sign) at the base are at a time; rounded to nearest, without slack: for estimates. */
+double		sb_tbf_hits(const sb_tbf *tbf, double units, int64_t at) SB_NOEXCEPT;
+
+/*
+ * The probability at most that an item is counted too high by more than `over` hits, of `total` hits in all (both at the
+ * same time): (k W / (m t))^k, Markov's inequality for each of the k cells.
+ * over > 0 and total >= 0, else NaN.
+ */
+double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
+
+/*
+ * An estimate of an item's counter, in units: the smallest of its cells less what others bring to that on average, the
+ * mean of the smallest of k cells drawn from the block; in 0 .. the smallest counter. May be too small. Not for minimum
+ * increase, whose counters are no sums.
+ */
+double		sb_tbf_block_estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash) SB_NOEXCEPT;
+
+/*
+ * An estimate of the sum over items of the product of their counters, in units squared, from one block of two filters of
+ * the same shape: (sum(a b) - A B / m) / (k (1 - k/m)), A and B the blocks' sums. May be negative.
+ */
+double		sb_tbf_block_product(const sb_tbf *tbf, const uint64_t *left, const uint64_t *right) SB_NOEXCEPT;
 
 /* The weight that a hit keeps for one epoch: 2^(-epoch / half_life); 1 without decay. */
 double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
@@ -618,7 +667,7 @@ double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 /* slack with the half unit that SB_TBF_FORGOTTEN stands for; 2^-12 hits at the base. */
 uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 
-/* As sb_bf_join(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up to a power of two. */
+/* As sb_bf_join(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up to a power of two, and neither may have recurring minimum. */
 SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
 
 /*
@@ -629,6 +678,17 @@ SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out
  */
 SB_NODISCARD sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
 void		sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *decayed, void *out) SB_NOEXCEPT;
+
+/*
+ * Takes a hit out again that was added at this moment with this value (as sb_tbf_hit() gives it). Two calls, as for decay.
+ * SB_OUT_OF_RANGE if the item has no such hit: *most is how many hits it has at most at that moment, 0 also if the
+ * moment lies after the newest hit. SB_BAD_CELLS. REQUIRES: nothing was forgotten (sb_tbf_slack() is 0), neither of
+ * SB_TBF_OPTIONS, value > 0.
+ */
+SB_NODISCARD sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+										  uint64_t value, sb_tbf *out, double *most) SB_NOEXCEPT;
+void		sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+								uint64_t value, const sb_tbf *planned, void *out) SB_NOEXCEPT;
 
 /* ------------------------------------------- exact sums, before they are stored */
 
@@ -675,6 +735,29 @@ SB_NODISCARD sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word,
 SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
 										int64_t half_lives, uint64_t value) SB_NOEXCEPT;
 
+/*
+ * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others are
+ * only raised to that where they are below it. The result depends on the order of hits. For filters with
+ * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
+ */
+SB_NODISCARD sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
+										  int64_t half_lives, uint64_t value) SB_NOEXCEPT;
+
+/*
+ * Raises the item's cells to these words (SB_TBF_PLANES of them, one of each plane) where they are below: each cell becomes
+ * the largest of what it is raised to, in whatever order. For going over from sums of items to sums of cells.
+ * REQUIRES: a plane where a word is not zero, and no word larger than sums->loss of its plane.
+ */
+void		sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words) SB_NOEXCEPT;
+
+/*
+ * Recurring minimum (Cohen, Matias 2003): do at least two different cells of the item hold its smallest value, which
+ * goes to *minimum (2^-12 hits)? SB_OVERFLOW if they do not and the value is SB_TBF_MAX_CELL or more.
+ * REQUIRES: no decay; something was added to the item's cells.
+ */
+SB_NODISCARD sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
+												 uint64_t *minimum) SB_NOEXCEPT;
+
 /* Asks the processor for the words that adding an item's hit to this plane will touch. */
 void		sb_sums_prefetch_word(const sb_sums *sums, int index, uint64_t word) SB_NOEXCEPT;
 void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) SB_NOEXCEPT;
@@ -684,8 +767,8 @@ void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64
 
 /*
  * Two steps to add a stored filter. The first is sb_sums_turn() for it; it leaves sums alone and returns -1 for a filter
- * without hits. Large counters (cells of 64 bits) are split into 16 binary digits for the plane of the base and each
- * newer one up to that after the newest hit: `planes` of them, 1 to 4, with the indices index, index - 1, ...; those
+ * without hits. Large counters (cells of 64 bits, as a rule) are split into 16 binary digits for the plane of the base and
+ * each newer one up to that after the newest hit: `planes` of them, 1 to 4, with the indices index, index - 1, ...; those
  * that are not 0 .. 3 have fallen out. The caller then allocates the others where they are NULL.
  * The second adds cells and totals; it notes the totals even if index is -1. The filter may be smaller by a power of
  * two than `tbf`, whose cells the planes have.
@@ -693,6 +776,30 @@ void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64
 int			sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter, int *planes) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
 										  const void *cells) SB_NOEXCEPT;
+
+/* A weight by which filters are merged: factor * 2^exponent. */
+typedef struct sb_weight
+{
+	uint64_t	factor;			/* odd and below 2^33, or 0 */
+	int			exponent;
+} sb_weight;
+
+#define SB_TBF_MAX_WEIGHT 0x1p33	/* weights for merging are smaller */
+
+/*
+ * Whole weights, and others of at most 14 binary digits, are kept as they are; others are rounded up to 14 digits (by less
+ * than 2^-13 of themselves). SB_OUT_OF_RANGE: NaN, below 0, or SB_TBF_MAX_WEIGHT and more.
+ */
+SB_NODISCARD sb_status sb_tbf_weight(double weight, sb_weight *out) SB_NOEXCEPT;
+
+/*
+ * The same two steps with each counter, the slack and the total times a weight; a filter of weight 0 leaves no trace.
+ * Rounded up to 2^-44 hits at the base at the coarsest, so amounts that are far below a hit keep their proportions.
+ */
+int			sb_sums_turn_for_weighted(sb_sums *sums, const sb_tbf *filter, const sb_weight *weight,
+									  int *planes) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
+											const void *cells, const sb_weight *weight) SB_NOEXCEPT;
 
 /*
  * Adds what is not in the planes' words (totals, slack, times) and makes other's newest plane known to sums.
@@ -726,6 +833,136 @@ SB_NODISCARD sb_status sb_tbf_fold_plane(const sb_tbf *from, const uint64_t *cel
  */
 SB_NODISCARD sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) SB_NOEXCEPT;
 void		sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) SB_NOEXCEPT;
+
+/* --------------------------------------------------------- hot items of a tbf */
+
+/*
+ * A list of the heaviest items (Misra and Gries 1982), weighted and decayed: for every item e with the exact decayed sum
+ * f_e, listed with a lower bound L_e or not listed (L_e = 0),
+ *
+ *     L_e <= f_e <= L_e + error,    error <= W / (c + 1),    W the decayed total of all hits, c the limit,
+ *
+ * in whatever order and however split the hits came, and after any decay. So every item whose share of W exceeds
+ * 1 / (c + 1) is listed. Items wait in a table of up to 2c until a purge subtracts the (c + 1)-th largest L from all and
+ * drops what is not above it (as DataSketches' frequent items does: Anderson et al. 2017): c + 1 items lose at least
+ * what the error gains, so (c + 1) * error + the sum of all L <= W, always. Merging adds up both and purges (Agarwal
+ * et al. 2012): the inequalities add up.
+ *
+ * Rounding: L always down, the error always up, in 2^-40 hits at the base, so the second inequality holds up to
+ * 2^-29 W + 2^-40 hits for each hit, decay and merge whose result is not exact. Whole weights without decay are exact.
+ *
+ * An item is its 64-bit hash, as everywhere. REQUIRES of a list: zeroed at first, but for limit and the arrays.
+ */
+#define SB_TOP_MAX_ITEM 256		/* bytes of an item kept; of a longer one the caller gives the beginning */
+#define SB_TOP_FRACTION_BITS 40	/* in memory L and error count in 2^-40 hits */
+#define SB_TOP_SECTION 16		/* bytes of a stored list before its entries */
+#define SB_TOP_ENTRY 18			/* bytes of a stored entry */
+
+typedef struct sb_top_entry
+{
+	uint64_t	hash;
+	sb_u128		least;			/* L; 2^-40 hits at the base; never 0 */
+	uint32_t	offset;			/* of the item's bytes; in the order of the entries */
+	uint32_t	length;			/* 0 .. SB_TOP_MAX_ITEM */
+} sb_top_entry;
+
+typedef struct sb_top_key
+{
+	sb_u128		value;
+} sb_top_key;
+
+typedef struct sb_top_list
+{
+	sb_top_entry *entries;		/* `room` of them, `count` used */
+	sb_top_key *scratch;		/* `room` of them */
+	uint32_t   *slots;			/* sb_top_slots(room) of them: an entry's index + 1 by its hash, or 0 */
+	unsigned char *bytes;		/* bytes_room, bytes_used of them used: the items */
+	uint32_t	limit;			/* c: 1 .. SB_TBF_MAX_TOP */
+	uint32_t	room;			/* up to 2c */
+	uint32_t	count;
+	uint32_t	bytes_room;
+	uint32_t	bytes_used;
+	bool		any;			/* base means something */
+	int64_t		base;			/* half-lives since 2000: the greatest that was added */
+	sb_u128		error;
+} sb_top_list;
+
+/* The length of the array `slots`. */
+uint32_t	sb_top_slots(uint32_t room) SB_NOEXCEPT;
+
+/* Fills `slots` (zeroed or not) from the entries: after the caller has moved them to a larger one. */
+void		sb_top_index(sb_top_list *list) SB_NOEXCEPT;
+
+/* A hit's lower bound, before the shift by half-lives, and what it may be more: 2^-40 hits. REQUIRES: sb_tbf_hit() takes them. */
+void		sb_top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost) SB_NOEXCEPT;
+
+/*
+ * Adds *least, and `lost` to the error, both at this half-life (the list's base follows it upwards). false: the item is
+ * not listed; then sb_top_insert() it with what *least is now (2^-40 hits at the list's base, not 0).
+ */
+SB_NODISCARD bool sb_top_add(sb_top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost) SB_NOEXCEPT;
+
+/* REQUIRES: the item is not listed; count < room; bytes_room - bytes_used >= length, length <= SB_TOP_MAX_ITEM. */
+void		sb_top_insert(sb_top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length) SB_NOEXCEPT;
+
+/* Leaves at most `limit` entries. */
+void		sb_top_purge(sb_top_list *list) SB_NOEXCEPT;
+
+/* Brings the base to this half-life if it is newer: decay. */
+void		sb_top_turn(sb_top_list *list, int64_t half_lives) SB_NOEXCEPT;
+
+/* Adds to the error: another list's, at its base; rounded up. */
+void		sb_top_add_error(sb_top_list *list, int64_t half_lives, sb_u128 error) SB_NOEXCEPT;
+
+/*
+ * All weights times mantissa * 2^exponent; L rounded down, the error up. SB_OUT_OF_RANGE for a mantissa of 2^53 or more,
+ * SB_OVERFLOW if the result does not fit (the list is spoilt then).
+ */
+SB_NODISCARD sb_status sb_top_scale(sb_top_list *list, uint64_t mantissa, int exponent) SB_NOEXCEPT;
+
+/* The bytes that sb_top_write() fills for a filter of this base. REQUIRES: at most `limit` entries. */
+uint32_t	sb_top_size(const sb_top_list *list, int64_t base) SB_NOEXCEPT;
+void		sb_top_write(const sb_top_list *list, int64_t base, void *out) SB_NOEXCEPT;
+
+/* A stored list, checked, and a place in it. */
+typedef struct sb_top_section
+{
+	uint32_t	count;
+	uint8_t		fraction_bits;	/* L and error count in 2^-fraction_bits hits at the filter's base */
+	uint64_t	error;
+	const unsigned char *entry; /* of the next item */
+	const unsigned char *item;
+	uint32_t	left;			/* items from here on */
+} sb_top_section;
+
+/* An item of it. */
+typedef struct sb_top_item
+{
+	uint64_t	hash;
+	uint64_t	least;			/* L */
+	const unsigned char *bytes;
+	uint32_t	length;
+} sb_top_item;
+
+/*
+ * Reads and checks a stored list of a filter with this limit and total (sb_tbf.total; UINT64_MAX: not known). Trusts nothing.
+ * SB_BAD_LENGTH if its parts do not add up to `size`, SB_BAD_LIST for anything else.
+ */
+SB_NODISCARD sb_status sb_top_open(const void *bytes, size_t size, uint32_t limit, uint64_t total,
+								   sb_top_section *out) SB_NOEXCEPT;
+
+/* The next item; false after the last. Items come by their hashes. */
+bool		sb_top_next(sb_top_section *section, sb_top_item *out) SB_NOEXCEPT;
+
+/* A number of the section (L or error) as it is in memory, in 2^-40 hits. */
+sb_u128		sb_top_amount(const sb_top_section *section, uint64_t stored) SB_NOEXCEPT;
+
+/*
+ * *from <= the item's decayed count at this time <= *to, of an item of the list of this filter: L and L + error. Infinity
+ * as for sb_tbf_count(); then *from means nothing.
+ */
+void		sb_top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least, int64_t at, double *from,
+						  double *to) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -231,6 +231,8 @@ static bool options_are_valid(const sb_tbf *tbf)
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
 	if (recurring && (tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
 		return false;
+	if (recurring && tbf->extra % SB_TBF_ENTRY != 0)
+		return false;
 	return tbf->top <= SB_TBF_MAX_TOP && (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
 }
 
@@ -327,6 +329,12 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 		{"half_life", a->half_life, b->half_life},
 		{"epoch", a->epoch, b->epoch},
 	};
+	if (((a->flags | b->flags) & SB_TBF_RECURRING_MINIMUM) != 0)
+	{
+		*difference = {"recurring_minimum", (a->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? 1.0 : 0.0,
+					   (b->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? 1.0 : 0.0};
+		return SB_DIFFERENT;
+	}
 	for (const auto &field : must_agree)
 		if (field.left != field.right)
 		{
@@ -344,9 +352,11 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 	}
 	*out = *large;
 	sb_tbf_clear(out);
+	out->flags |= (a->flags | b->flags) & SB_TBF_MINIMUM_INCREASE;
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
 	out->layout = std::max(a->layout, b->layout);
+	out->top = std::min(a->top, b->top); /* 0 if one of them has no list: nobody listed its items */
 	out->expected_items = std::max(a->expected_items, b->expected_items);
 	out->fpr = std::fmax(a->fpr, b->fpr);
 	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));

@@ -81,16 +81,36 @@ static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uin
 	return word & ((UINT64_C(1) << width) - 1);
 }
 
-/* How many of the bits from .. to - 1 are set; from is a multiple of 8. */
+/* How many bits are set in each byte. */
+static uint64_t ones_in_bytes(uint64_t word)
+{
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+/*
+ * How many of the bits from .. to - 1 are set; from is a multiple of 8. The sums of a byte are added up over 16 words
+ * before the bytes are: without an instruction for it, which not every x86-64 has, std::popcount is a call.
+ */
 static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t to)
 {
+	constexpr uint64_t even_bytes = UINT64_C(0x00ff00ff00ff00ff);
+	constexpr uint64_t most_words = 16; /* 8 * 17 fits a byte, 16 * 8 * 17 the sum of all */
 	uint64_t ones = 0;
-	for (; to - from >= 64; from += 64)
-		ones += static_cast<uint64_t>(std::popcount(load_le<uint64_t>(bits + from / 8)));
-	if (to > from)
+	while (to > from)
 	{
-		uint64_t rest = load_up_to(bits + from / 8, bits + bytes_for(to));
-		ones += static_cast<uint64_t>(std::popcount(rest & ((UINT64_C(1) << (to - from)) - 1)));
+		uint64_t sums = 0;
+		for (uint64_t words = std::min((to - from) / 64, most_words); words > 0; words--, from += 64)
+			sums += ones_in_bytes(load_le<uint64_t>(bits + from / 8));
+		if (to - from < 64)
+		{
+			uint64_t rest = load_up_to(bits + from / 8, bits + bytes_for(to));
+			sums += ones_in_bytes(rest & ((UINT64_C(1) << (to - from)) - 1));
+			from = to;
+		}
+		sums = (sums & even_bytes) + (sums >> 8 & even_bytes);
+		ones += sums * UINT64_C(0x0001000100010001) >> 48;
 	}
 	return ones;
 }
@@ -163,19 +183,62 @@ static uint64_t packed_size(uint32_t cells, const levels &l)
 	return size;
 }
 
+/* The counters of a block that are not zero. */
+struct gathered
+{
+	uint32_t count = 0;
+	uint64_t codes[SB_TBF_BLOCK]; /* each one less by 1 */
+	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* which they are */
+	uint16_t before[SB_TBF_BLOCK / 64]; /* how many there are before each word of the bitmap */
+};
+
+/* No branches: which counters are zero is as good as random, and building must not cost much more than it does flat. */
+static void gather(const uint64_t *counters, uint32_t cells, gathered *out)
+{
+	uint32_t count = 0;
+	for (uint32_t first = 0; first < cells; first += 64)
+	{
+		out->before[first / 64] = static_cast<uint16_t>(count);
+		uint64_t word = 0;
+		for (uint32_t i = 0; i < 64; i++)
+		{
+			uint64_t counter = counters[first + i];
+			word |= static_cast<uint64_t>(counter != 0) << i;
+			out->codes[count] = counter - 1;
+			count += counter != 0;
+		}
+		out->bitmap[first / 64] = word;
+	}
+	out->count = count;
+}
+
+/*
+ * How many codes have 0, 1, ... 62 bits. Given are numbers that are larger by `above` (counters: 1, codes: 0); zero
+ * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that equal
+ * neighbours do not wait for each other.
+ */
+static void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
+{
+	uint32_t part[4][64] = {};
+	uint32_t i = 0;
+	for (; i + 4 <= count; i += 4)
+		for (uint32_t j = 0; j < 4; j++)
+			part[j][63 - std::countl_zero((numbers[i + j] - above) * 2 + 1)]++;
+	for (; i < count; i++)
+		part[0][63 - std::countl_zero((numbers[i] - above) * 2 + 1)]++;
+	for (int width = 0; width < 64; width++)
+		of_width[width] = part[0][width] + part[1][width] + part[2][width] + part[3][width];
+}
+
 /*
  * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
  * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.
  * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is taken.
  */
-static levels choose_levels(const uint64_t *counters, uint32_t cells)
+static levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {
-	uint32_t of_width[65] = {};
 	levels chosen;
-
-	for (uint32_t i = 0; i < cells; i++)
-		of_width[counters[i] == 0 ? 64 : std::bit_width(counters[i] - 1)]++;
-	chosen.nonzero = cells - of_width[64];
+	chosen.nonzero = nonzero;
 
 	int bits = most_levels;
 	while (bits > 0 && of_width[bits] == 0)
@@ -214,13 +277,28 @@ static levels choose_levels(const uint64_t *counters, uint32_t cells)
 
 /* ------------------------------------------------------------------ packing */
 
-/* REQUIRES: room for packed_size(cells, l) bytes. */
-static void pack(const uint64_t *counters, uint32_t cells, const levels &l, unsigned char *out)
+static levels levels_of(const gathered &block)
+{
+	uint32_t of_width[64];
+	count_widths(block.codes, block.count, 0, of_width);
+	return choose_levels(of_width, block.count);
+}
+
+/* The same of counters that are only measured. */
+static levels levels_of(const uint64_t *counters, uint32_t cells)
+{
+	uint32_t of_width[64];
+	count_widths(counters, cells, 1, of_width);
+	return choose_levels(of_width, cells - of_width[63]);
+}
+
+/* REQUIRES: room for packed_size(cells, l) bytes. Uses up the codes. */
+static void pack(gathered *block, uint32_t cells, const levels &l, unsigned char *out)
 {
 	if (l.nonzero == 0)
 		return;
-	uint64_t codes[SB_TBF_BLOCK];
-	uint32_t count = 0;
+	uint64_t *codes = block->codes;
+	uint32_t count = block->count;
 
 	*out++ = static_cast<unsigned char>(l.count);
 	store_le(out, static_cast<uint16_t>(l.nonzero));
@@ -229,26 +307,10 @@ static void pack(const uint64_t *counters, uint32_t cells, const levels &l, unsi
 		*out++ = static_cast<unsigned char>(l.width[i]);
 	for (int i = 1; i < l.count; i++, out += 2)
 		store_le(out, static_cast<uint16_t>(l.codes[i]));
-
-	unsigned char *samples = out;
-	if (cells > sample_every)
-		out += 2 * (cells / sample_every - 1);
-	for (uint32_t first = 0; first < cells; first += 64, out += 8)
-	{
-		if (first % sample_every == 0 && first > 0)
-		{
-			store_le(samples, static_cast<uint16_t>(count));
-			samples += 2;
-		}
-		uint64_t word = 0;
-		for (uint32_t i = 0; i < 64; i++)
-			if (counters[first + i] != 0)
-			{
-				word |= UINT64_C(1) << i;
-				codes[count++] = counters[first + i] - 1;
-			}
-		store_le(out, word);
-	}
+	for (uint32_t first = sample_every; first < cells; first += sample_every, out += 2)
+		store_le(out, block->before[first / 64]);
+	for (uint32_t word = 0; word < cells / 64; word++, out += 8)
+		store_le(out, block->bitmap[word]);
 
 	for (int i = 0; i < l.count; i++)
 	{
@@ -266,8 +328,8 @@ static void pack(const uint64_t *counters, uint32_t cells, const levels &l, unsi
 		{
 			uint64_t rest = codes[j] >> width;
 			more.add(rest != 0, 1);
-			if (rest != 0)
-				codes[going_on++] = rest;
+			codes[going_on] = rest;
+			going_on += rest != 0;
 		}
 		out = more.finish();
 		count = going_on;
@@ -279,7 +341,7 @@ void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
 	for (uint32_t i = 0; i < shape.block_cells; i++)
 		largest_ = std::max(largest_, counters[i]);
 	if (shape.layout == SB_TBF_EXTENSIBLE)
-		packed_ += packed_size(shape.block_cells, choose_levels(counters, shape.block_cells));
+		packed_ += packed_size(shape.block_cells, levels_of(counters, shape.block_cells));
 }
 
 sb_status cell_meter::finish(sb_tbf *out) const
@@ -287,6 +349,8 @@ sb_status cell_meter::finish(sb_tbf *out) const
 	out->cell_bits = narrowest(largest_);
 	uint64_t payload = packed_ == 0 ? 0 : packed_ + uint64_t{4} * out->blocks;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
+	if (largest_ >= SB_TBF_MAX_CELL)
+		return SB_BAD_CELLS; /* only out of damaged bytes; choose_levels() and pack() must not meet it */
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
@@ -306,8 +370,10 @@ void cell_writer::add(const uint64_t *counters)
 		if (planned_.payload == 0)
 			return;
 		size_t directory = directory_size(&planned_);
-		levels l = choose_levels(counters, cells);
-		pack(counters, cells, l, cells_ + directory + packed_);
+		gathered nonzero;
+		gather(counters, cells, &nonzero);
+		levels l = levels_of(nonzero);
+		pack(&nonzero, cells, l, cells_ + directory + packed_);
 		packed_ += packed_size(cells, l);
 		store_le(cells_ + size_t{4} * block, static_cast<uint32_t>(packed_));
 		return;
@@ -570,20 +636,63 @@ sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, ui
 	return SB_OK;
 }
 
+/* ------------------------------------------------ the table of recurring minimum */
+
+uint64_t sb_tbf_entries(const sb_tbf *tbf) noexcept
+{
+	return (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? tbf->extra / SB_TBF_ENTRY : 0;
+}
+
+void sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) noexcept
+{
+	unsigned char *to = static_cast<unsigned char *>(table) + index * SB_TBF_ENTRY;
+	store_le(to, entry->hash);
+	store_le(to + 8, entry->hits);
+}
+
+void sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) noexcept
+{
+	const unsigned char *from = static_cast<const unsigned char *>(table) + index * SB_TBF_ENTRY;
+	*out = {load_le<uint64_t>(from), load_le<uint64_t>(from + 8)};
+}
+
+uint64_t sb_tbf_entry_units(const sb_tbf *tbf, const sb_tbf_entry *entry) noexcept
+{
+	return shift_right_up(entry->hits, static_cast<uint64_t>(SB_TBF_HIT_BITS - tbf->unit_bits));
+}
+
 /* ------------------------------------------------------------------- checking */
 
 /* Would these counters be packed to these very bytes? */
 static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
 {
 	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, see below */
-	levels l = choose_levels(counters, cells);
+	gathered nonzero;
+	gather(counters, cells, &nonzero);
+	levels l = levels_of(nonzero);
 
 	/* one level of 32 bits and one of 30 would do for any counters: 62 bits, a go-on bit and a bitmap bit each, and a head */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
 		return false;
-	pack(counters, cells, l, again);
+	pack(&nonzero, cells, l, again);
 	return std::memcmp(again, bytes, size) == 0;
+}
+
+/* Of recurring minimum: hashes ascend, so none is twice there; whole hits where the counters are. */
+static bool table_is_valid(const sb_tbf *tbf, const unsigned char *table)
+{
+	sb_tbf_entry before;
+	for (uint64_t i = 0, n = sb_tbf_entries(tbf); i < n; i++)
+	{
+		sb_tbf_entry entry;
+		sb_tbf_read_entry(table, i, &entry);
+		if ((i > 0 && entry.hash <= before.hash) || entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL ||
+			(tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
+			return false;
+		before = entry;
+	}
+	return true;
 }
 
 sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
@@ -621,7 +730,7 @@ sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
 	if (largest >= SB_TBF_MAX_CELL || narrowest(largest) != tbf->cell_bits ||
 		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
 		return SB_BAD_CELLS;
-	return SB_OK;
+	return table_is_valid(tbf, bytes + sb_tbf_counters_size(tbf)) ? SB_OK : SB_BAD_CELLS;
 }
 
 /* ------------------------------------------------------------ another layout */

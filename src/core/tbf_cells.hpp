@@ -15,14 +15,17 @@ using block_counters = uint64_t[SB_TBF_BLOCK];
 
 /*
  * First of two passes over the counters of a filter that is to be stored: what its header will say of them. REQUIRES:
- * all blocks, in order, as counters below SB_TBF_MAX_CELL.
+ * all blocks, in order.
  */
 class cell_meter
 {
   public:
 	void add(const sb_tbf &shape, const uint64_t *counters);
 
-	/* Sets cell_bits and payload. SB_TOO_LARGE (they are set all the same) if the value would exceed SB_MAX_BYTES. */
+	/*
+	 * Sets cell_bits and payload. SB_TOO_LARGE (they are set all the same) if the value would exceed SB_MAX_BYTES;
+	 * SB_BAD_CELLS if a counter was SB_TBF_MAX_CELL or more: then nothing may be written.
+	 */
 	sb_status finish(sb_tbf *out) const;
 
   private:

@@ -9,6 +9,7 @@
 #include "bits.hpp"
 #include "streambloom.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -109,9 +110,9 @@ static double round_up(u128 value)
 	return std::ldexp(static_cast<double>(kept), cut);
 }
 
-double sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) noexcept
+/* An amount of 2^-12 hits at the base, at another time, rounded up. */
+static double at_time(const sb_tbf *tbf, u128 hits, int64_t at)
 {
-	u128 hits = (static_cast<u128>(units) << (SB_TBF_HIT_BITS - tbf->unit_bits)) + sb_tbf_slack(tbf);
 	if (hits == 0)
 		return 0;
 
@@ -139,4 +140,22 @@ double sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) noexcept
 	if (count < std::numeric_limits<double>::min())
 		count = std::nextafter(count, 1.0);
 	return count;
+}
+
+double sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) noexcept
+{
+	return at_time(tbf, (static_cast<u128>(units) << (SB_TBF_HIT_BITS - tbf->unit_bits)) + sb_tbf_slack(tbf), at);
+}
+
+double sb_tbf_total(const sb_tbf *tbf, int64_t at) noexcept
+{
+	return at_time(tbf, tbf->total, at);
+}
+
+double sb_tbf_hits(const sb_tbf *tbf, double units, int64_t at) noexcept
+{
+	sb_moment moment;
+	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
+	double distance = tbf->half_life == 0 ? 0 : static_cast<double>(tbf->base - moment.half_lives);
+	return units * std::exp2(std::clamp(distance, -1000.0, 1000.0) - tbf->unit_bits) * std::ldexp(static_cast<double>(moment.inverse), -63);
 }

@@ -12,6 +12,7 @@
 #include "tbf_cells.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace streambloom;
 
@@ -50,6 +51,17 @@ static void mark(sb_sums *sums, uint64_t word)
 	sums->touched[word / 64] |= UINT64_C(1) << (word % 64);
 }
 
+/*
+ * Totals of weighted filters could leave 128 bits. They stop at a number that no stored filter can have instead: an
+ * overflow, whatever the order. (Hits alone would need 2^65 rows.)
+ */
+constexpr u128 too_much = u128{1} << 126;
+
+static void accumulate(sb_u128 *sum, u128 amount)
+{
+	*sum = std::min(std::min(u128{*sum}, too_much) + std::min(amount, too_much), too_much);
+}
+
 /* ------------------------------------------------------------------- filling */
 
 /* Makes this plane the newest if it is newer: those that fall out at the far end are cleared and serve again. */
@@ -65,8 +77,9 @@ static void make_room(sb_sums *sums, int64_t wanted)
 			sb_sums_mark_touched(sums, freed);
 			std::memset(freed, 0, sums->width * sizeof *freed);
 		}
-		sums->dropped_total += sums->total[last];
-		sums->dropped_loss += sums->loss[last] + sums->slack[last];
+		accumulate(&sums->dropped_total, sums->total[last]);
+		accumulate(&sums->dropped_loss, sums->loss[last]);
+		accumulate(&sums->dropped_loss, sums->slack[last]);
 		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
 		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
 		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
@@ -108,21 +121,104 @@ static int planes_between(int64_t base, int64_t newest)
 	return static_cast<int>(std::min<int64_t>(plane_of(newest) + 2 - plane_of(base), SB_TBF_PLANES));
 }
 
-static int planes_for(const sb_tbf *filter)
+/* Where the counters of a filter go, times a weight. */
+struct placing
 {
-	return filter->cell_bits == 64 ? planes_between(filter->base, newest_half_life(filter)) : 1;
+	int64_t plane;	  /* the oldest of them */
+	int planes;		  /* over which they are split */
+	int64_t counters; /* a counter times the weight's factor times 2^this is in 2^-12 hits of that plane; may be negative */
+	int64_t total;	  /* the same for total and slack */
+};
+
+/*
+ * A weight of f * 2^e makes of a counter c at the base B the integer c * f at the base B + e, so small weights cost no
+ * digits. But there is an end to it, 44 binary digits or more below a hit: what is smaller is rounded up to that,
+ * and does not fall out of the planes. Large weights go to the planes of the base and of newer ones, as large counters
+ * do: so the newest plane is never more than one after that of the newest hit, which sb_sums_plan() relies on.
+ */
+static placing place_of(const sb_tbf *filter, const sb_weight *weight)
+{
+	int64_t newest = plane_of(newest_half_life(filter));
+	int64_t total = filter->base + weight->exponent;
+	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
+	/* without decay nothing may fall out, also beside a filter that needs the plane after the newest */
+	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
+	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
+	int64_t start = plane * SB_TBF_PLANE;
+
+	/*
+	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane after
+	 * the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that is 64
+	 * half-lives below the newest: less than 2^-20 of a hit.)
+	 */
+	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
+	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
+	constexpr int64_t easy = 62 - SB_TBF_PLANE;
+	int64_t wanted = 1;
+	if (digits > (filter->half_life == 0 ? easy : 55))
+		wanted += (digits - easy + SB_TBF_PLANE - 1) / SB_TBF_PLANE;
+	int64_t planes = std::min({wanted, newest + 2 - plane, int64_t{SB_TBF_PLANES}});
+	return {plane, static_cast<int>(planes), counters - start, total - start};
 }
+
+/* value * 2^by, rounded up */
+static u128 moved(u128 value, int64_t by)
+{
+	return by >= 0 ? value << by : shift_right_up(value, static_cast<uint64_t>(-by));
+}
+
+sb_status sb_tbf_weight(double weight, sb_weight *out) noexcept
+{
+	constexpr int digits = 14;
+
+	*out = {};
+	if (!(weight >= 0 && weight < SB_TBF_MAX_WEIGHT))
+		return SB_OUT_OF_RANGE;
+	if (weight == 0)
+		return SB_OK;
+
+	int exponent;
+	auto factor = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
+	exponent -= 53;
+	auto strip = [&] {
+		int zeros = std::countr_zero(factor);
+		factor >>= zeros;
+		exponent += zeros;
+	};
+	strip();
+	if (int cut = static_cast<int>(std::bit_width(factor)) - digits; cut > 0 && exponent < 0)
+	{
+		factor = shift_right_up(factor, static_cast<uint64_t>(cut));
+		exponent += cut;
+		strip();
+	}
+	*out = {factor, exponent};
+	return SB_OK;
+}
+
+static bool leaves_no_trace(const sb_tbf *filter, const sb_weight *weight)
+{
+	return (filter->flags & SB_TBF_HAS_HITS) == 0 || weight->factor == 0;
+}
+
+int sb_sums_turn_for_weighted(sb_sums *sums, const sb_tbf *filter, const sb_weight *weight, int *planes) noexcept
+{
+	*planes = 0;
+	if (leaves_no_trace(filter, weight))
+		return -1;
+	placing place = place_of(filter, weight);
+	*planes = place.planes;
+	sb_sums_turn(sums, newest_half_life(filter));
+	make_room(sums, place.plane + place.planes - 1);
+	int64_t behind = sums->newest_plane - place.plane;
+	return behind - (place.planes - 1) < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
+}
+
+static constexpr sb_weight one = {1, 0};
 
 int sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter, int *planes) noexcept
 {
-	*planes = 0;
-	if ((filter->flags & SB_TBF_HAS_HITS) == 0)
-		return -1;
-	*planes = planes_for(filter);
-	sb_sums_turn(sums, newest_half_life(filter));
-	make_room(sums, plane_of(filter->base) + *planes - 1);
-	int64_t behind = sums->newest_plane - plane_of(filter->base);
-	return behind - (*planes - 1) < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
+	return sb_sums_turn_for_weighted(sums, filter, &one, planes);
 }
 
 /* word += value, unless it would reach SB_TBF_MAX_CELL. */
@@ -202,24 +298,30 @@ void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_
 sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
 							 const void *cells) noexcept
 {
-	if ((filter->flags & SB_TBF_HAS_HITS) == 0)
+	return sb_sums_add_weighted(sums, tbf, index, filter, cells, &one);
+}
+
+sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const void *cells,
+							   const sb_weight *weight) noexcept
+{
+	if (leaves_no_trace(filter, weight))
 		return SB_OK;
 
-	int place = place_in_plane(filter->base);
+	placing place = place_of(filter, weight);
 	sums->newest = std::max(sums->newest, filter->newest);
 	sums->oldest_base = sums->merged ? std::min(sums->oldest_base, filter->base) : filter->base;
 	sums->merged = true;
-	if (filter->unit_bits != 0)
+	if (filter->unit_bits != 0 || weight->exponent < 0)
 		sums->fractions = true;
-	u128 total = static_cast<u128>(filter->total) << place;
-	u128 slack = static_cast<u128>(sb_tbf_slack(filter)) << place;
+	/* less than 2^33 as a factor, and 2^15 for the place: nothing leaves 128 bits, nor do the counters */
+	u128 total = moved(u128{filter->total} * weight->factor, place.total);
+	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
 	bool low_is_kept = index >= 0 && index < SB_TBF_PLANES;
-	(low_is_kept ? sums->total[index] : sums->dropped_total) += total;
-	(low_is_kept ? sums->slack[index] : sums->dropped_loss) += slack;
+	accumulate(low_is_kept ? &sums->total[index] : &sums->dropped_total, total);
+	accumulate(low_is_kept ? &sums->slack[index] : &sums->dropped_loss, slack);
 
 	mapping small(tbf, filter);
-	int shift = SB_TBF_HIT_BITS - filter->unit_bits + place;
-	int last = planes_for(filter) - 1;
+	int last = place.planes - 1;
 	uint64_t largest[SB_TBF_PLANES] = {};
 	block_counters counters;
 	uint32_t unpacked = UINT32_MAX;
@@ -232,7 +334,10 @@ sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const 
 				return status;
 			unpacked = block;
 		}
-		u128 amount = static_cast<u128>(counters[cell % filter->block_cells]) << shift;
+		uint64_t counter = counters[cell % filter->block_cells];
+		if (counter == 0)
+			continue;
+		u128 amount = moved(u128{counter} * weight->factor, place.counters);
 		for (int j = 0; amount != 0; j++)
 		{
 			constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
@@ -249,7 +354,7 @@ sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const 
 
 	/* an item loses no more than the largest counter does, however much the filter holds */
 	for (int j = 0; j <= last; j++)
-		(index >= 0 && index - j < SB_TBF_PLANES ? sums->loss[index - j] : sums->dropped_loss) += largest[j];
+		accumulate(index >= 0 && index - j < SB_TBF_PLANES ? &sums->loss[index - j] : &sums->dropped_loss, largest[j]);
 	return SB_OK;
 }
 
@@ -266,22 +371,23 @@ void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
 		int64_t index = sums->newest_plane - (other->newest_plane - i);
 		if (index < SB_TBF_PLANES)
 		{
-			sums->total[index] += other->total[i];
-			sums->slack[index] += other->slack[i];
-			sums->loss[index] += other->loss[i];
+			accumulate(&sums->total[index], other->total[i]);
+			accumulate(&sums->slack[index], other->slack[i]);
+			accumulate(&sums->loss[index], other->loss[i]);
 		}
 		else
 		{
-			sums->dropped_total += other->total[i];
-			sums->dropped_loss += other->loss[i] + other->slack[i];
+			accumulate(&sums->dropped_total, other->total[i]);
+			accumulate(&sums->dropped_loss, other->loss[i]);
+			accumulate(&sums->dropped_loss, other->slack[i]);
 		}
 	}
 	sums->newest = std::max(sums->newest, other->newest);
 	if (other->merged)
 		sums->oldest_base = sums->merged ? std::min(sums->oldest_base, other->oldest_base) : other->oldest_base;
 	sums->merged |= other->merged;
-	sums->dropped_total += other->dropped_total;
-	sums->dropped_loss += other->dropped_loss;
+	accumulate(&sums->dropped_total, other->dropped_total);
+	accumulate(&sums->dropped_loss, other->dropped_loss);
 	sums->fractions |= other->fractions;
 }
 
@@ -396,7 +502,8 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 	u128 slack;
 	for (uint64_t i = 0; i < sums->width; i++)
 		largest = std::max(largest, aligned(sums, i));
-	if (!aligned(sums->total, &total) || !aligned(sums->slack, &slack))
+	if (!aligned(sums->total, &total) || !aligned(sums->slack, &slack) || sums->dropped_total >= too_much ||
+		sums->dropped_loss >= too_much)
 		return SB_OVERFLOW;
 
 	/*
@@ -440,4 +547,118 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) noex
 void sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) noexcept
 {
 	write_cells(*planned, cells, stored_counters(sums, planned));
+}
+
+/* ---------------------------------------------------------- minimum increase */
+
+/*
+ * Minimum increase (Cohen, Matias 2003, section 3.2; conservative update, Estan, Varghese 2002): a hit makes the item's
+ * smallest cell so much larger, and of its other cells only those that would stay below that. A cell's value is its
+ * words over all planes, read as one number.
+ *
+ * Why it never undercounts. For every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits. A hit
+ * keeps that for its own item, whose cells all end at the smallest + the hit or above, and for the others, as no cell
+ * ever becomes smaller. When a plane falls out each cell loses its word of it, and dropped_loss grows by the plane's `loss`;
+ * no word of a plane is ever larger than that: a cell that is raised gets a copy of another cell's words, none of which is,
+ * and the hit, which sb_sums_note_hit() adds to the loss as well. (To add the difference in the hit's plane would do too,
+ * but it may have digits that only older planes have.) Storing, decay, merging and widening are monotone in each counter, or
+ * add up counters, and so keep for each item what they keep of sums.
+ */
+struct cell_words
+{
+	uint64_t plane[SB_TBF_PLANES];
+};
+
+static cell_words words_of(const sb_sums *sums, uint64_t cell)
+{
+	cell_words words;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		words.plane[i] = sums->plane[i] != nullptr ? sums->plane[i][cell] : 0;
+	return words;
+}
+
+static u128 aligned(const cell_words &words)
+{
+	u128 sum = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		sum += static_cast<u128>(words.plane[i]) << (SB_TBF_PLANE * (SB_TBF_PLANES - 1 - i));
+	return sum;
+}
+
+/* By value; of equal values the one that loses less when planes fall out is larger, so that there are no ties. */
+static bool is_below(const cell_words &a, const cell_words &b)
+{
+	u128 left = aligned(a);
+	u128 right = aligned(b);
+	if (left != right)
+		return left < right;
+	return std::lexicographical_compare(a.plane, a.plane + SB_TBF_PLANES, b.plane, b.plane + SB_TBF_PLANES);
+}
+
+sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+							 uint64_t value) noexcept
+{
+	if (index < 0)
+		return sb_sums_add_item(sums, tbf, index, hash, half_lives, value);
+
+	uint64_t amount;
+	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
+		return status;
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	sb_tbf_positions(tbf, hash, positions);
+	cell_words least = words_of(sums, first + positions[0]);
+	for (int i = 1; i < tbf->hashes; i++)
+		if (cell_words words = words_of(sums, first + positions[i]); is_below(words, least))
+			least = words;
+	if (sb_status status = add(&least.plane[index], amount); status != SB_OK)
+		return status;
+	sb_sums_raise_item_to(sums, tbf, hash, least.plane);
+	return SB_OK;
+}
+
+void sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	cell_words wanted;
+
+	std::memcpy(wanted.plane, words, sizeof wanted.plane);
+	sb_tbf_positions(tbf, hash, positions);
+	for (int i = 0; i < tbf->hashes; i++)
+		if (is_below(words_of(sums, first + positions[i]), wanted))
+			for (int j = 0; j < SB_TBF_PLANES; j++)
+				if (sums->plane[j] != nullptr)
+					sums->plane[j][first + positions[i]] = wanted.plane[j];
+}
+
+/* --------------------------------------------------------- recurring minimum */
+
+sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
+									uint64_t *minimum) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	uint16_t where = 0;
+	u128 least = ~u128{0};
+
+	sb_tbf_positions(tbf, hash, positions);
+	*recurs = false;
+	for (int i = 0; i < tbf->hashes; i++)
+	{
+		u128 value = aligned(sums, first + positions[i]);
+		if (value < least)
+		{
+			least = value;
+			where = positions[i];
+			*recurs = false;
+		}
+		else if (value == least && positions[i] != where)
+			*recurs = true;
+	}
+
+	/* without decay nothing is older than the plane of half-life 0 */
+	least >>= half_lives_above_oldest(sums, 0);
+	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));
+	return *recurs || least < SB_TBF_MAX_CELL ? SB_OK : SB_OVERFLOW;
 }

@@ -9,6 +9,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "expanded.h"
 #include "item.h"
 #include "value.h"
 
@@ -66,22 +67,41 @@ bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
 		refuse_difference("bf", action, &difference);
 }
 
-/* A copy of a filter that may be changed. */
+/*
+ * The filter, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the adding
+ * function returns; lines follow the header.
+ */
 static Datum
-bf_copy(const BfValue *bf, unsigned char **lines)
+bf_to_change(Datum value, const BfValue *bf, unsigned char **lines)
 {
-	Datum		copy = bf_make(&bf->header, lines);
+	Datum		copy;
+#if FILTERS_EXPAND
+	ExpandedFilter *filter = expanded_filter_to_change(value);
 
+	if (filter != NULL)
+	{
+		*lines = (unsigned char *) VARDATA(filter->flat) + SB_BF_HEADER;
+		return EOHPGetRWDatum(&filter->hdr);
+	}
+	filter = make_expanded_filter(NULL);
+	MemoryContext caller = MemoryContextSwitchTo(filter->hdr.eoh_context);
+#endif
+	copy = bf_make(&bf->header, lines);
 	memcpy(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
+#if FILTERS_EXPAND
+	MemoryContextSwitchTo(caller);
+	filter->flat = (struct varlena *) DatumGetPointer(copy);
+	copy = EOHPGetRWDatum(&filter->hdr);
+#endif
 	return copy;
 }
 
-/* Writes the header again, whose kind became known. */
+/* Writes the header before these lines again, whose kind became known. */
 static void
-set_kind(Datum value, sb_bf *header, const sb_kind *kind)
+set_kind(unsigned char *lines, sb_bf *header, const sb_kind *kind)
 {
 	header->kind = *kind;
-	sb_bf_encode_header(header, VARDATA(DatumGetPointer(value)));
+	sb_bf_encode_header(header, lines - SB_BF_HEADER);
 }
 
 /* --------------------------------------------------------------- in and out */
@@ -179,9 +199,9 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &bf.header.kind);
-	result = bf_copy(&bf, &lines);
+	result = bf_to_change(PG_GETARG_DATUM(0), &bf, &lines);
 	if (bf.header.kind.code == SB_KIND_NONE)
-		set_kind(result, &bf.header, item_kind(hasher));
+		set_kind(lines, &bf.header, item_kind(hasher));
 	sb_bf_add(&bf.header, lines, hash);
 	return result;
 }
@@ -230,14 +250,14 @@ bf_add_all(PG_FUNCTION_ARGS)
 	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	result = bf_copy(&bf, &lines);
+	result = bf_to_change(PG_GETARG_DATUM(0), &bf, &lines);
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 		{
 			uint64_t	hash = item_hash_for(hasher, items[i], &bf.header.kind);
 
 			if (bf.header.kind.code == SB_KIND_NONE)
-				set_kind(result, &bf.header, item_kind(hasher));
+				set_kind(lines, &bf.header, item_kind(hasher));
 			sb_bf_add(&bf.header, lines, hash);
 		}
 	return result;

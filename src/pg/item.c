@@ -19,6 +19,7 @@
 #include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rangetypes.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -51,6 +52,7 @@ struct ItemHasher
 	bool		by_value;
 	char		align;
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
+	FmgrInfo	output;			/* once item_text() was called */
 
 	/* composite values whose columns only the value knows: those seen last */
 	bool		record;
@@ -628,4 +630,22 @@ item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 				 errhint("Cast the item to the type of the items that the filter was built from.")));
 	}
 	return hash;
+}
+
+/* -------------------------------------------------------------------- showing */
+
+char *
+item_text(ItemHasher *hasher, Datum item)
+{
+	if (hasher->way == HASH_CSTRING)
+		return pstrdup(DatumGetCString(item));
+	if (!OidIsValid(hasher->output.fn_oid))
+	{
+		Oid			function;
+		bool		is_varlena;
+
+		getTypeOutputInfo(hasher->type, &function, &is_varlena);
+		fmgr_info_cxt(function, &hasher->output, GetMemoryChunkContext(hasher));
+	}
+	return OutputFunctionCall(&hasher->output, item);
 }

@@ -38,6 +38,12 @@ extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *fil
 /* The item's hash without a filter at hand. */
 extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 
+/*
+ * The item as its type's output function writes it (in palloc'd memory, in the encoding of the database): not a canonical
+ * form, since settings such as TimeZone have their say, but one that a person recognises.
+ */
+extern char *item_text(ItemHasher *hasher, Datum item);
+
 /* Element type, length, alignment for deconstruct_array(). */
 extern void item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *by_value, char *align);
 

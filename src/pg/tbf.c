@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "expanded.h"
 #include "item.h"
 #include "value.h"
 
@@ -27,6 +28,17 @@ tbf_open(Datum value, TbfValue *tbf)
 	if (status != SB_OK)
 		value_refuse("tbf", status);
 	tbf->cells = data + SB_TBF_HEADER;
+}
+
+void
+tbf_open_header(Datum value, sb_tbf *header)
+{
+	size_t		size = value_size(value);
+	size_t		have = Min(size, SB_TBF_HEADER);
+	sb_status	status = sb_tbf_decode_header(value_slice(value, 0, have), have, size, header);
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
 }
 
 void
@@ -81,14 +93,15 @@ interval_microseconds(const Interval *interval, const char *article, const char 
 {
 	int64		days;
 	int64		sum;
+	bool		infinite = sb_interval_infinity(interval) != 0;
 
-	if (interval->month != 0)
+	if (interval->month != 0 && !infinite)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s %s cannot be given in months or years", article, name),
 				 errdetail("They do not always have the same length."),
 				 errhint("Give it in days, hours or seconds, for example interval '30 days'.")));
-	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
+	if (infinite || pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
 		pg_add_s64_overflow(days, interval->time, &sum) || sum < 1 || sum > SB_TBF_MAX_TIME)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -216,6 +229,12 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 	sb_difference difference;
 
 	item_kinds_must_agree(&a->kind, &b->kind, "merge");
+	if (((a->flags | b->flags) & SB_TBF_RECURRING_MINIMUM) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot merge tbf filters with recurring minimum"),
+				 errdetail("An item that one of them counts apart has its hits in the other's counters, mixed with those of others."),
+				 errhint("Filters with minimum increase can be merged.")));
 	if (a->half_life != b->half_life)
 		refuse_different_times("half-lives", a->half_life, b->half_life);
 	if (a->epoch != b->epoch)
@@ -238,7 +257,13 @@ check_tbf(const void *data, size_t size)
 	sb_tbf		header;
 	sb_status	status = sb_tbf_decode_header(data, size, size, &header);
 
-	return status != SB_OK ? status : sb_tbf_check_cells(&header, (const char *) data + SB_TBF_HEADER);
+	sb_top_section section;
+
+	if (status == SB_OK)
+		status = sb_tbf_check_cells(&header, (const char *) data + SB_TBF_HEADER);
+	if (status == SB_OK)
+		status = tbf_top_open(&header, (const unsigned char *) data + SB_TBF_HEADER, &section);
+	return status;
 }
 
 SB_FUNCTION(tbf_in);
@@ -283,18 +308,49 @@ tbf_to_bytea(PG_FUNCTION_ARGS)
 	return value_to_binary(fcinfo);
 }
 
+#define OFFSET_OF_EXTRA 124		/* of the header's field that says how long the list is */
+
+/*
+ * The same parameters, times, totals and counters? A list of hot items depends on the order of the hits, so what it holds
+ * is left out; that there is one, and for how many items, is a parameter as others are.
+ */
+static bool
+same_filter(FunctionCallInfo fcinfo)
+{
+	TbfValue	left;
+	TbfValue	right;
+	size_t		size = value_size(PG_GETARG_DATUM(0));
+	sb_tbf		header;
+
+	/* values of less than a header are no values, and the next function says so */
+	if (size >= SB_TBF_HEADER)
+	{
+		sb_status	status = sb_tbf_decode_header(value_slice(PG_GETARG_DATUM(0), 0, SB_TBF_HEADER), SB_TBF_HEADER, size,
+												  &header);
+
+		if (status != SB_OK)
+			value_refuse("tbf", status);
+		if (header.top == 0)
+			return value_equal(fcinfo);
+	}
+	tbf_open(PG_GETARG_DATUM(0), &left);
+	tbf_open(PG_GETARG_DATUM(1), &right);
+	return memcmp(left.cells - SB_TBF_HEADER, right.cells - SB_TBF_HEADER, OFFSET_OF_EXTRA) == 0 &&
+		memcmp(left.cells, right.cells, sb_tbf_counters_size(&left.header)) == 0;
+}
+
 SB_FUNCTION(tbf_eq);
 Datum
 tbf_eq(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(value_equal(fcinfo));
+	PG_RETURN_BOOL(same_filter(fcinfo));
 }
 
 SB_FUNCTION(tbf_ne);
 Datum
 tbf_ne(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(!value_equal(fcinfo));
+	PG_RETURN_BOOL(!same_filter(fcinfo));
 }
 
 /* ------------------------------------------------------------ making, adding */
@@ -315,6 +371,20 @@ layout_argument(FunctionCallInfo fcinfo, int argno)
 	pg_unreachable();
 }
 
+/* The number of entries of a list of hot items. */
+static uint16_t
+top_argument(int32 top)
+{
+	if (top >= 0 && top <= SB_TBF_MAX_TOP)
+		return (uint16_t) top;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("number of hot items %d is out of range", top),
+			 errdetail("It must lie between 0 (no list) and %d.", SB_TBF_MAX_TOP),
+			 errhint("A list of c items holds all whose share of the hits exceeds 1 / (c + 1).")));
+	pg_unreachable();
+}
+
 /* tbf_empty(expected_items, fpr, half_life, epoch, layout, minimum_increase, recurring_minimum, top) */
 SB_FUNCTION(tbf_empty);
 Datum
@@ -330,8 +400,21 @@ tbf_empty(PG_FUNCTION_ARGS)
 	tbf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life, tbf_epoch(interval_argument(fcinfo, 3), half_life),
 			 false, &header);
 	header.layout = layout_argument(fcinfo, 4);
-	if (PG_GETARG_BOOL(5) || PG_GETARG_BOOL(6) || PG_GETARG_INT32(7) != 0)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("not yet")));
+	if (PG_GETARG_BOOL(5))
+		header.flags |= SB_TBF_MINIMUM_INCREASE;
+	if (PG_GETARG_BOOL(6))
+	{
+		const char *other = half_life != 0 ? "with a half-life" : PG_GETARG_BOOL(5) ? "with minimum increase" :
+			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : NULL;
+
+		if (other != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("recurring minimum cannot be combined %s", other),
+					 errhint("Write tbf_empty(half_life => NULL, recurring_minimum => true), or use minimum_increase, which can decay.")));
+		header.flags |= SB_TBF_RECURRING_MINIMUM;
+	}
+	header.top = top_argument(PG_GETARG_INT32(7));
 	return tbf_make(&header, &cells);
 }
 
@@ -373,16 +456,6 @@ moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, moment);
 }
 
-/* Sums that begin with what a stored filter holds. */
-static TbfSums *
-sums_of(const TbfValue *tbf)
-{
-	TbfSums    *sums = tbf_sums_over_cells(CurrentMemoryContext, &tbf->header);
-
-	tbf_sums_add_filter(sums, tbf);
-	return sums;
-}
-
 static bool
 any_argument_is_null(FunctionCallInfo fcinfo, int count)
 {
@@ -390,6 +463,66 @@ any_argument_is_null(FunctionCallInfo fcinfo, int count)
 		if (PG_ARGISNULL(i))
 			return true;
 	return false;
+}
+
+#if FILTERS_EXPAND
+static struct varlena *
+flatten_sums(void *sums)
+{
+	return (struct varlena *) DatumGetPointer(tbf_sums_store(sums));
+}
+#endif
+
+/* The filter that is going to be changed; of a variable's expanded object the parameters alone, for its sums are at hand. */
+static void
+open_to_change(Datum value, TbfValue *tbf)
+{
+#if FILTERS_EXPAND
+	ExpandedFilter *target = expanded_filter_to_change(value);
+
+	if (target != NULL)
+	{
+		tbf->header = ((TbfSums *) target->state)->plan;
+		tbf->cells = NULL;
+		return;
+	}
+#endif
+	tbf_open(value, tbf);
+}
+
+/*
+ * Sums that begin with what a filter holds: those of a variable's expanded object itself, or new ones. *target is to be
+ * given to changed_filter() after adding.
+ */
+static TbfSums *
+sums_to_change(Datum value, const TbfValue *tbf, ExpandedFilter **target)
+{
+	*target = NULL;
+#if FILTERS_EXPAND
+	*target = expanded_filter_to_change(value);
+	if (*target == NULL)
+	{
+		*target = make_expanded_filter(flatten_sums);
+		MemoryContext caller = MemoryContextSwitchTo((*target)->hdr.eoh_context);
+
+		(*target)->state = tbf_sums_of(CurrentMemoryContext, tbf);
+		MemoryContextSwitchTo(caller);
+	}
+	return (*target)->state;
+#else
+	return tbf_sums_of(CurrentMemoryContext, tbf);
+#endif
+}
+
+static Datum
+changed_filter(TbfSums *sums, ExpandedFilter *target)
+{
+#if FILTERS_EXPAND
+	expanded_filter_changed(target);
+	return EOHPGetRWDatum(&target->hdr);
+#else
+	return tbf_sums_store(sums);
+#endif
 }
 
 /* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
@@ -400,20 +533,25 @@ tbf_add(PG_FUNCTION_ARGS)
 	ItemHasher *hasher;
 	TbfValue	tbf;
 	TbfSums    *sums;
+	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hash;
+	uint64_t	hit;
 
 	if (any_argument_is_null(fcinfo, 4))
 		PG_RETURN_NULL();
 	hasher = item_hasher_for_argument(fcinfo, 1);
-	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
-	sums = sums_of(&tbf);
+	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
+	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		sums->plan.kind = *item_kind(hasher);
-	tbf_sums_add_hit(sums, hash, &moment, tbf_hit(&moment, PG_GETARG_FLOAT8(3)));
-	return tbf_sums_store(sums);
+	tbf_sums_add_hit(sums, hash, &moment, hit);
+	if (sums->top != NULL)
+		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &moment, PG_GETARG_FLOAT8(3));
+	return changed_filter(sums, target);
 }
 
 /* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
@@ -424,6 +562,7 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	ItemHasher *hasher;
 	TbfValue	tbf;
 	TbfSums    *sums;
+	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hit;
 	Oid			type;
@@ -439,12 +578,12 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	hasher = item_hasher_for_elements(fcinfo, 1);
 	item_element_storage(hasher, &type, &length, &by_value, &align);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), type, length, by_value, align, &items, &nulls, &count);
-	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* one sum and one rounding for them all, even where items are repeated */
-	sums = sums_of(&tbf);
+	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 		{
@@ -453,8 +592,79 @@ tbf_add_all(PG_FUNCTION_ARGS)
 			if (sums->plan.kind.code == SB_KIND_NONE)
 				sums->plan.kind = *item_kind(hasher);
 			tbf_sums_add_hit(sums, hash, &moment, hit);
+			if (sums->top != NULL)
+				tbf_top_add_hit(sums->top, hasher, items[i], hash, &moment, PG_GETARG_FLOAT8(3));
 		}
-	return tbf_sums_store(sums);
+	return changed_filter(sums, target);
+}
+
+/* Which of the filter's features keeps hits from being taken out, or NULL. */
+static const char *
+why_not_remove(const sb_tbf *tbf)
+{
+	if ((tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0)
+		return "With minimum increase a hit is not part of all the item's counters.";
+	if ((tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		return "With recurring minimum it is not known which hits are in the item's count.";
+	if (tbf->top != 0)
+		return "Its list of hot items does not know which hits it has let go.";
+	if (sb_tbf_slack(tbf) != 0)
+		return "Something of its hits has been forgotten, and it is not known of which items.";
+	return NULL;
+}
+
+/* tbf_remove(tbf, "any", at, weight) */
+SB_FUNCTION(tbf_remove);
+Datum
+tbf_remove(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	double		weight = PG_GETARG_FLOAT8(3);
+	TbfValue	tbf;
+	sb_moment	moment;
+	uint64_t	hash;
+	uint64_t	hit;
+	sb_tbf		planned;
+	double		most;
+	sb_status	status;
+	const char *reason;
+	unsigned char *cells;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	reason = why_not_remove(&tbf.header);
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("hits cannot be removed from this tbf"),
+				 errdetail("%s So other items might be undercounted.", reason),
+				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that are wanted.")));
+	if (tbf.header.half_life != 0)
+		tbf_check_time(at);
+	sb_tbf_moment(tbf.header.half_life, tbf.header.epoch, at, &moment);
+	hit = tbf_hit(&moment, weight);
+	if (hit == 0)
+		return PG_GETARG_DATUM(0);
+	if ((tbf.header.flags & SB_TBF_HAS_HITS) != 0 && moment.epoch_start > tbf.header.newest)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the item has no hit at \"%s\" that could be removed", timestamptz_to_str(at)),
+				 errdetail("The time lies after the epoch of the filter's newest hit."),
+				 errhint("Give the time at which the hit was added.")));
+	status = sb_tbf_remove_plan(&tbf.header, tbf.cells, hash, &moment, hit, &planned, &most);
+	if (status == SB_BAD_CELLS)
+		value_refuse("tbf", status);
+	if (status == SB_OUT_OF_RANGE)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("cannot remove %.15g hits of an item that has at most %.15g", weight, most),
+				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
+				 errhint("Remove only what was added, with the same time and weight.")));
+	result = tbf_make(&planned, &cells);
+	sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells);
+	return result;
 }
 
 /* -------------------------------------------------------------------- asking */
@@ -465,12 +675,8 @@ tbf_add_all(PG_FUNCTION_ARGS)
  */
 #define FIRST_SLICE 1900
 
-/*
- * The smallest counter of an item, in units. Reads the header, the place of one block and the block, and of a stored
- * filter nothing else. An item that the empty filter cannot have has 0.
- */
-static uint64_t
-item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
+uint64_t
+tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 {
 	size_t		size = value_size(value);
 	size_t		first = Min(size, FIRST_SLICE);
@@ -500,24 +706,35 @@ item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 	}
 	if (status != SB_OK)
 		value_refuse("tbf", status);
+
+	/* an item with a zero among its counters cannot be in the table */
+	if (units != 0 && sb_tbf_entries(header) != 0)
+		(void) tbf_moved_find(value, header, hash, &units);
 	return units;
+}
+
+void
+tbf_refuse_count(TimestampTz at)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("count at \"%s\" is out of range", timestamptz_to_str(at)),
+			 errdetail("The time lies more than a thousand half-lives before the filter's hits."),
+			 errhint("Ask for a time at or after the hits, for example now().")));
+	pg_unreachable();
 }
 
 static double
 count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *header)
 {
-	uint64_t	units = item_units(value, hasher, item, header);
+	uint64_t	units = tbf_item_units(value, hasher, item, header);
 	double		count;
 
 	if (header->half_life != 0)
 		tbf_check_time(at);
 	count = sb_tbf_count(header, units, at);
 	if (isinf(count))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("count at \"%s\" is out of range", timestamptz_to_str(at)),
-				 errdetail("The time lies more than a thousand half-lives before the filter's hits."),
-				 errhint("Ask for a time at or after the hits, for example now().")));
+		tbf_refuse_count(at);
 	return count;
 }
 
@@ -566,7 +783,7 @@ tbf_contains(PG_FUNCTION_ARGS)
 {
 	sb_tbf		header;
 
-	PG_RETURN_BOOL(item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
+	PG_RETURN_BOOL(tbf_item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
 							  &header) > 0);
 }
 
@@ -577,7 +794,7 @@ tbf_contained(PG_FUNCTION_ARGS)
 {
 	sb_tbf		header;
 
-	PG_RETURN_BOOL(item_units(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0),
+	PG_RETURN_BOOL(tbf_item_units(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0),
 							  &header) > 0);
 }
 
@@ -590,6 +807,7 @@ tbf_decay(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
 	TbfValue	tbf;
 	sb_tbf		decayed;
+	TbfTop	   *top = NULL;
 	unsigned char *cells;
 	sb_status	status;
 	Datum		result;
@@ -602,8 +820,15 @@ tbf_decay(PG_FUNCTION_ARGS)
 		value_refuse("tbf", status);
 	if (decayed.base == tbf.header.base)
 		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
+	if (tbf.header.top != 0)
+	{
+		top = tbf_top_decayed(&tbf, decayed.base);
+		tbf_top_plan(top, &decayed);
+	}
 	result = tbf_make(&decayed, &cells);
 	sb_tbf_decay_write(&tbf.header, tbf.cells, &decayed, cells);
+	if (top != NULL)
+		tbf_top_store(top, &decayed, cells);
 	return result;
 }
 
@@ -617,9 +842,41 @@ tbf_merge(PG_FUNCTION_ARGS)
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	sums = sums_of(&left);
+	sums = tbf_sums_of(CurrentMemoryContext, &left);
 	tbf_sums_add_filter(sums, &right);
 	return tbf_sums_store(sums);
+}
+
+static Datum
+scaled(Datum filter, double weight)
+{
+	TbfValue	tbf;
+	TbfSums    *sums;
+	sb_tbf		joined;
+
+	tbf_open(filter, &tbf);
+	tbf_join(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
+	if (weight == 1)
+		return filter;
+	sums = tbf_sums_over_cells(CurrentMemoryContext, &tbf.header);
+	tbf_sums_add_weighted(sums, &tbf, weight);
+	return tbf_sums_store(sums);
+}
+
+/* tbf_scale(tbf, weight) */
+SB_FUNCTION(tbf_scale);
+Datum
+tbf_scale(PG_FUNCTION_ARGS)
+{
+	return scaled(PG_GETARG_DATUM(0), PG_GETARG_FLOAT8(1));
+}
+
+/* tbf_scale(weight, tbf) */
+SB_FUNCTION(tbf_scale_commuted);
+Datum
+tbf_scale_commuted(PG_FUNCTION_ARGS)
+{
+	return scaled(PG_GETARG_DATUM(1), PG_GETARG_FLOAT8(0));
 }
 
 /* --------------------------------------------------------------- looking inside */
@@ -655,8 +912,8 @@ cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
 	return used;
 }
 
-static uint64_t
-nonzero_cells(const TbfValue *tbf)
+uint64_t
+tbf_nonzero_cells(const TbfValue *tbf)
 {
 	int64		cells[HISTOGRAM_BUCKETS];
 
@@ -683,7 +940,7 @@ tbf_info(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
-	nonzero = nonzero_cells(&tbf);
+	nonzero = tbf_nonzero_cells(&tbf);
 	filled = (double) nonzero / sb_tbf_cells(&tbf.header);
 	base_time = tbf.header.base * tbf.header.half_life;
 

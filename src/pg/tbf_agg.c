@@ -41,6 +41,7 @@ typedef struct Arguments
 	int			epoch;
 	int			not_after;
 	int			like;			/* an empty filter that says all but not_after */
+	bool		in_order;		/* rows come one after the other: no other process has some of them */
 } Arguments;
 
 static bool
@@ -51,7 +52,7 @@ given(FunctionCallInfo fcinfo, int argno)
 
 /* The parameters of a group are those of an empty filter. */
 static TbfAggState *
-begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno)
+begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno, bool in_order)
 {
 	TbfAggState *state;
 	TbfValue	like;
@@ -67,6 +68,13 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter that says the parameters of tbf_agg() must be empty"),
 				 errhint("Give tbf_empty() with the parameters wanted. The hits of two filters are added with + or tbf_merge_agg().")));
+	if (!in_order && (like.header.flags & SB_TBF_OPTIONS) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("tbf_agg_like() cannot build a filter with %s",
+						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
+				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
+				 errhint("Use tbf_agg_in_order(item, at, weight, filter ORDER BY at).")));
 	state = make_state(context, tbf_sums_over_items(context, &like.header, false));
 	state->not_after = tbf_default_not_after();
 	return state;
@@ -83,7 +91,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	sb_tbf		plan;
 
 	if (arguments->like != 0)
-		return begin_like(fcinfo, context, arguments->like);
+		return begin_like(fcinfo, context, arguments->like, arguments->in_order);
 
 	/* a half-life that is given as NULL means no decay; one that is not given means the default */
 	if (arguments->half_life != 0 && arguments->half_life < PG_NARGS())
@@ -114,7 +122,7 @@ refuse_null(const char *what, const char *filter)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s of a hit must not be null", what),
+			 errmsg("%s must not be null", what),
 			 errdetail("To leave such rows out silently would undercount."),
 			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or with coalesce() give them a value.", filter)));
 }
@@ -147,7 +155,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 		TimestampTz at;
 
 		if (PG_ARGISNULL(2))
-			refuse_null("the time", "at");
+			refuse_null("the time of a hit", "at");
 		at = PG_GETARG_TIMESTAMPTZ(2);
 		tbf_check_not_after(at, state->not_after);
 		if (at >= state->epoch_end || at < state->moment.epoch_start)
@@ -165,10 +173,12 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	if (arguments->weight != 0 && arguments->weight < PG_NARGS())
 	{
 		if (PG_ARGISNULL(arguments->weight))
-			refuse_null("the weight", "weight");
+			refuse_null("the weight of a hit", "weight");
 		weight = PG_GETARG_FLOAT8(arguments->weight);
 	}
 	tbf_sums_add_hit(sums, hash, &state->moment, weight == 1 ? state->hit_of_one : tbf_hit(&state->moment, weight));
+	if (sums->top != NULL)
+		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &state->moment, weight);
 	PG_RETURN_POINTER(state);
 }
 
@@ -192,6 +202,16 @@ tbf_agg_like_add(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, &arguments);
 }
 
+/* (internal, "any", at, weight, tbf); has no combine function */
+SB_FUNCTION(tbf_agg_in_order_add);
+Datum
+tbf_agg_in_order_add(PG_FUNCTION_ARGS)
+{
+	static const Arguments arguments = {.weight = 3, .like = 4, .in_order = true};
+
+	return add_row(fcinfo, &arguments);
+}
+
 /* (internal, "any", at, half_life) */
 SB_FUNCTION(tbf_agg_add_half_life);
 Datum
@@ -204,7 +224,7 @@ tbf_agg_add_half_life(PG_FUNCTION_ARGS)
 
 /* --------------------------------------------------------------- tbf_merge_agg */
 
-/* (internal, tbf) */
+/* (internal, tbf [, weight]) */
 SB_FUNCTION(tbf_merge_agg_add);
 Datum
 tbf_merge_agg_add(PG_FUNCTION_ARGS)
@@ -212,6 +232,7 @@ tbf_merge_agg_add(PG_FUNCTION_ARGS)
 	MemoryContext context = aggregate_context(fcinfo);
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
 	TbfValue	tbf;
+	double		weight = 1;
 
 	if (PG_ARGISNULL(1))
 	{
@@ -219,10 +240,16 @@ tbf_merge_agg_add(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(state);
 	}
+	if (PG_NARGS() > 2)
+	{
+		if (PG_ARGISNULL(2))
+			refuse_null("the weight of a filter", "weight");
+		weight = PG_GETARG_FLOAT8(2);
+	}
 	tbf_open(PG_GETARG_DATUM(1), &tbf);
 	if (state == NULL)
 		state = make_state(context, tbf_sums_over_cells(context, &tbf.header));
-	tbf_sums_add_filter(state->sums, &tbf);
+	tbf_sums_add_weighted(state->sums, &tbf, weight);
 	PG_RETURN_POINTER(state);
 }
 

@@ -4,7 +4,8 @@
  *
  * As in bf_agg.c a state begins small, with a sum for each item (of a set of hashes), and goes over to a sum for each
  * cell when the set would be larger than the cells; a filter that sizes itself is sized in the end. Everything is
- * a sum of integers: the result does not depend on the order of rows or the number of workers.
+ * a sum of integers: the result does not depend on the order of rows or the number of workers. (With minimum increase
+ * only the sums of items are: once the state is over cells, the order of hits matters.)
  */
 #include "tbf.h"
 
@@ -25,7 +26,7 @@
 
 /*
  * A state that no longer fits a processor's cache keeps the newest hits pending while the memory they need is on its way.
- * Sums do not depend on when a hit arrives.
+ * Sums do not depend on when a hit arrives, and the hits arrive in the order in which they came.
  */
 #define PENDING 32
 #define PENDING_FROM_WORDS 4096
@@ -47,6 +48,13 @@ static bool
 over_items(const TbfSums *state)
 {
 	return state->set.slots != NULL;
+}
+
+/* Minimum increase: hits raise cells instead of adding to them, and the order of hits matters once there are cells. */
+static bool
+raises(const TbfSums *state)
+{
+	return (state->plan.flags & SB_TBF_MINIMUM_INCREASE) != 0;
 }
 
 static uint64_t *
@@ -92,6 +100,10 @@ tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan)
 	state->plan = *plan;
 	sb_tbf_clear(&state->plan);
 	state->sums.width = sb_tbf_cells(plan);
+	if ((plan->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		state->moved = tbf_moved_make(context);
+	if (plan->top != 0)
+		state->top = tbf_top_make(context, plan->top);
 	return state;
 }
 
@@ -107,8 +119,12 @@ make_set(TbfSums *state, uint64_t capacity)
 TbfSums *
 tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 {
-	TbfSums    *state = MemoryContextAllocZero(context, sizeof(TbfSums));
+	TbfSums    *state;
 
+	/* which items move is seen by the cells, hit by hit */
+	if ((plan->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		return tbf_sums_over_cells(context, plan);
+	state = MemoryContextAllocZero(context, sizeof(TbfSums));
 	state->context = context;
 	state->plan = *plan;
 	state->self_sized = self_sized;
@@ -118,6 +134,8 @@ tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 		state->plan.block_cells = SB_TBF_BLOCK;
 	}
 	make_set(state, SMALLEST_SET);
+	if (plan->top != 0)
+		state->top = tbf_top_make(context, plan->top);
 	return state;
 }
 
@@ -144,12 +162,27 @@ start_of_plane(const sb_sums *sums, int index)
 	return (sums->newest_plane - index) * SB_TBF_PLANE;
 }
 
-/* Adds the sums of all items of `from` to cells: `to` has planes where from has them. */
+/*
+ * Adds the sums of all items of `from` to cells: `to` has planes where from has them. With minimum increase each cell
+ * becomes the largest of its items' sums instead: no item has more than any of its cells, whatever the order of slots.
+ */
 static void
 spread_items(const sb_hash_set *set, const sb_sums *from, sb_sums *to, const sb_tbf *cells)
 {
 	uint64_t	hash;
 
+	if ((cells->flags & SB_TBF_MINIMUM_INCREASE) != 0)
+	{
+		for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
+		{
+			uint64_t	words[SB_TBF_PLANES];
+
+			for (int i = 0; i < SB_TBF_PLANES; i++)
+				words[i] = from->plane[i] != NULL ? from->plane[i][slot] : 0;
+			sb_sums_raise_item_to(to, cells, hash, words);
+		}
+		return;
+	}
 	for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (from->plane[i] != NULL && from->plane[i][slot] != 0)
@@ -221,6 +254,21 @@ grow_set(TbfSums *state, uint64_t capacity)
 
 /* ------------------------------------------------------------------- adding */
 
+/* See tbf_recurring.c. */
+static void
+add_recurring(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t value)
+{
+	bool		recurs;
+	uint64_t	minimum;
+
+	must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
+	if (tbf_moved_add(state->moved, hash, value))
+		return;
+	must_fit(sb_sums_recurring_minimum(&state->sums, &state->plan, hash, &recurs, &minimum));
+	if (!recurs)
+		tbf_moved_insert(state->moved, hash, minimum);
+}
+
 /* To the sums alone, not to the totals. */
 static void
 add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t value)
@@ -236,6 +284,10 @@ add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t 
 		if (!sb_hash_set_has_room(&state->set))
 			grow_set(state, state->set.capacity * 2);
 	}
+	else if (state->moved != NULL)
+		add_recurring(state, index, hash, half_lives, value);
+	else if (raises(state))
+		must_fit(sb_sums_raise_item(&state->sums, &state->plan, index, hash, half_lives, value));
 	else
 		must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
 }
@@ -260,6 +312,18 @@ add_pending(TbfSums *state, const TbfPendingHit *hit)
 	add_item(state, turn(state, hit->half_lives), hit->hash, hit->half_lives, hit->value);
 }
 
+/* Lets the pending hits in, oldest first. To be called before anything but tbf_sums_add_hit() looks at a state. */
+static void
+settle(TbfSums *state)
+{
+	uint64_t	end = state->pending_count;
+	uint64_t	begin = end - Min(end, PENDING);
+
+	state->pending_count = 0;
+	for (uint64_t i = begin; i < end; i++)
+		add_pending(state, &state->pending[i % PENDING]);
+}
+
 void
 tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value)
 {
@@ -269,6 +333,10 @@ tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_
 
 	if (value == 0)
 		return;					/* a hit of no weight leaves no trace */
+
+	/* a sum does not mind what falls out before or after a hit arrives, a minimum does */
+	if (raises(state) && moment->half_lives >= start_of_plane(&state->sums, -1))
+		settle(state);
 	index = turn(state, moment->half_lives);
 	sb_sums_note_hit(&state->sums, index, moment, value);
 	if (state->pending == NULL)
@@ -284,17 +352,6 @@ tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_
 	*place = (TbfPendingHit) {hash, value, moment->half_lives};
 	if (state->pending_count++ >= PENDING)
 		add_pending(state, &oldest);
-}
-
-/* Lets the pending hits in. To be called before anything but tbf_sums_add_hit() looks at a state. */
-static void
-settle(TbfSums *state)
-{
-	uint64_t	count = Min(state->pending_count, PENDING);
-
-	state->pending_count = 0;
-	for (uint64_t i = 0; i < count; i++)
-		add_pending(state, &state->pending[i]);
 }
 
 /* The same sums over the cells of a larger filter. */
@@ -313,6 +370,22 @@ widen(TbfSums *state, const sb_tbf *larger)
 	state->sums.width = sb_tbf_cells(larger);
 }
 
+/* A list of hot items goes on only if both have one, with the smaller number of items: the bound of the error is its. */
+static void
+join_top(TbfSums *state, uint16_t other)
+{
+	state->plan.top = Min(state->plan.top, other);
+	if (state->top == NULL)
+		return;
+	if (state->plan.top != 0)
+		tbf_top_limit(state->top, state->plan.top);
+	else
+	{
+		tbf_top_free(state->top);
+		state->top = NULL;
+	}
+}
+
 /* Makes the parameters of the state those of both, and the state over cells of that size. */
 static void
 join_plan(TbfSums *state, const sb_tbf *other)
@@ -324,20 +397,60 @@ join_plan(TbfSums *state, const sb_tbf *other)
 	if (sb_tbf_cells(&joined) > state->sums.width)
 		widen(state, &joined);
 	state->plan = joined;
+	join_top(state, other->top);
+}
+
+static void
+refuse_weight(double weight)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("weight %g is out of range", weight),
+			 errdetail("The weight of a filter is finite, not negative and less than 2^33."),
+			 errhint("Weights by age come from the decay functions: decay_exponential() and the like.")));
+}
+
+/* Adds what a filter's header and counters say, times a weight, to a state over cells that can hold them. */
+static void
+add_counters(TbfSums *state, const TbfValue *filter, double by)
+{
+	sb_weight	weight;
+	int			index;
+	int			planes;
+
+	if (sb_tbf_weight(by, &weight) != SB_OK)
+		refuse_weight(by);
+	index = sb_sums_turn_for_weighted(&state->sums, &filter->header, &weight, &planes);
+	for (int i = 0; i < planes; i++)
+		allocate_plane(state, index - i);
+	must_fit(sb_sums_add_weighted(&state->sums, &state->plan, index, &filter->header, filter->cells, &weight));
+	if (state->top != NULL)
+		tbf_top_add_weighted(state->top, filter, by);
+}
+
+void
+tbf_sums_add_weighted(TbfSums *state, const TbfValue *filter, double weight)
+{
+	settle(state);
+	join_plan(state, &filter->header);
+	add_counters(state, filter, weight);
 }
 
 void
 tbf_sums_add_filter(TbfSums *state, const TbfValue *filter)
 {
-	int			index;
-	int			planes;
+	tbf_sums_add_weighted(state, filter, 1);
+}
 
-	settle(state);
-	join_plan(state, &filter->header);
-	index = sb_sums_turn_for_filter(&state->sums, &filter->header, &planes);
-	for (int i = 0; i < planes; i++)
-		allocate_plane(state, index - i);
-	must_fit(sb_sums_add_filter(&state->sums, &state->plan, index, &filter->header, filter->cells));
+TbfSums *
+tbf_sums_of(MemoryContext context, const TbfValue *filter)
+{
+	TbfSums    *state = tbf_sums_over_cells(context, &filter->header);
+
+	add_counters(state, filter, 1);
+	if (state->moved != NULL)
+		tbf_moved_read(state->moved, filter);
+	return state;
 }
 
 static void
@@ -419,11 +532,14 @@ tbf_sums_unite(TbfSums *state, TbfSums *other)
 		if (!state->self_sized)
 			join_plan(state, &other->plan);
 	}
+	join_top(state, other->plan.top);
 	sb_sums_combine_notes(&state->sums, &other->sums);
 	if (over_items(other))
 		unite_items(state, other);
 	else
 		unite_cells(state, other);
+	if (state->top != NULL)
+		tbf_top_unite(state->top, other->top);
 }
 
 /* ------------------------------------------------------------------ storing */
@@ -453,13 +569,14 @@ tbf_sums_store(TbfSums *state)
 {
 	sb_tbf		plan;
 	sb_tbf		header;
-	sb_sums		sums = state->sums;
+	sb_sums		sums;
 	unsigned char *cells;
 	sb_status	status;
 	Datum		result;
 	bool		copied;
 
-	settle(state);
+	settle(state);				/* which may make other planes */
+	sums = state->sums;
 	plan_size(state, &plan);
 	copied = over_items(state) || sb_tbf_cells(&plan) < state->sums.width;
 	if (copied)
@@ -480,8 +597,16 @@ tbf_sums_store(TbfSums *state)
 	status = sb_sums_plan(&sums, &plan, &header);
 	if (status != SB_TOO_LARGE)
 		must_fit(status);		/* else tbf_make() says so */
+	if (state->moved != NULL)
+		header.extra = tbf_moved_size(state->moved);
+	if (state->top != NULL)
+		tbf_top_plan(state->top, &header);
 	result = tbf_make(&header, &cells);
 	sb_sums_write(&sums, &header, cells);
+	if (state->moved != NULL)
+		tbf_moved_write(state->moved, cells + sb_tbf_counters_size(&header));
+	if (state->top != NULL)
+		tbf_top_store(state->top, &header, cells);
 	if (copied)
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (sums.plane[i] != NULL)
@@ -507,8 +632,8 @@ read_u128(StringInfo in)
 }
 
 /*
- * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; then for each plane that is there its
- * words: of items only those of used slots, after their hashes.
+ * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; the list of hot items if the plan has one;
+ * then for each plane that is there its words: of items only those of used slots, after their hashes.
  */
 bytea *
 tbf_sums_serialize(TbfSums *state)
@@ -540,6 +665,8 @@ tbf_sums_serialize(TbfSums *state)
 		send_u128(&out, sums->loss[i]);
 		pq_sendbyte(&out, sums->plane[i] != NULL);
 	}
+	if (state->top != NULL)
+		tbf_top_serialize(state->top, &out);
 	if (over_items(state))
 	{
 		uint64_t	hash;
@@ -648,6 +775,8 @@ tbf_sums_deserialize(MemoryContext context, bytea *bytes)
 		(state->self_sized && sb_tbf_cells(&state->plan) != SELF_SIZED_CELLS) ||
 		touched != (state->self_sized && !items))
 		value_refuse("tbf_agg", SB_BAD_HEADER);
+	if (state->plan.top != 0)
+		state->top = tbf_top_deserialize(context, state->plan.top, sums->any, &in);
 
 	if (items)
 	{

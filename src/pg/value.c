@@ -9,6 +9,8 @@
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
+#include "expanded.h"
+
 PG_MODULE_MAGIC;
 
 struct varlena *
@@ -24,7 +26,8 @@ value_make(size_t size, void **data)
 const void *
 value_open(Datum value, size_t *size)
 {
-	struct varlena *whole = PG_DETOAST_DATUM_PACKED(value);
+	ExpandedFilter *expanded = expanded_filter(value);
+	struct varlena *whole = expanded != NULL ? flat_filter(expanded) : PG_DETOAST_DATUM_PACKED(value);
 
 	*size = VARSIZE_ANY_EXHDR(whole);
 	return VARDATA_ANY(whole);
@@ -40,7 +43,10 @@ const void *
 value_slice(Datum value, size_t offset, size_t size)
 {
 	struct varlena *raw = (struct varlena *) DatumGetPointer(value);
+	ExpandedFilter *expanded = expanded_filter(value);
 
+	if (expanded != NULL)
+		raw = flat_filter(expanded);
 	if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw))
 		return VARDATA_ANY(raw) + offset;
 	return VARDATA_ANY(detoast_attr_slice(raw, (int32) offset, (int32) size));

@@ -198,6 +198,19 @@ struct State
 				allocate(index - i);
 		return sb_sums_add_filter(&sums, &tbf, index, &filter.tbf, filter.cells.data());
 	}
+	sb_status add(const Filter &filter, double by)
+	{
+		sb_weight weight;
+		if (sb_status status = sb_tbf_weight(by, &weight); status != SB_OK)
+			return status;
+		int planes;
+		int index = sb_sums_turn_for_weighted(&sums, &filter.tbf, &weight, &planes);
+		FUZZ_CHECK(planes >= 0 && planes <= SB_TBF_PLANES && index >= -1 && index < SB_TBF_PLANES + planes);
+		for (int i = 0; i < planes; i++)
+			if (index - i >= 0 && index - i < SB_TBF_PLANES)
+				allocate(index - i);
+		return sb_sums_add_weighted(&sums, &tbf, index, &filter.tbf, filter.cells.data(), &weight);
+	}
 	sb_status hit(uint64_t hash, int64_t at, double weight)
 	{
 		sb_moment moment;
@@ -272,6 +285,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return -1;
 	check_readable(filter);
 
+	/* the list of hot items: refused, or read to its end within its bounds */
+	sb_top_section section;
+	if (tbf.top != 0 && sb_top_open(filter.cells.data() + sb_tbf_counters_size(&tbf), tbf.extra, tbf.top, tbf.total, &section) == SB_OK)
+	{
+		sb_top_item item;
+		uint32_t items_read = 0;
+		uint64_t bytes = 0;
+		for (; sb_top_next(&section, &item); items_read++)
+		{
+			double from;
+			double to;
+			for (uint32_t i = 0; i < item.length; i++)
+				bytes += item.bytes[i];
+			sb_top_bounds(&tbf, &section, item.least, then, &from, &to);
+			FUZZ_CHECK(from >= 0 && from <= to);
+		}
+		FUZZ_CHECK(items_read == section.count && bytes <= uint64_t{tbf.extra} * 255);
+	}
+
 	Random random(hash);
 	std::vector<uint64_t> items = {hash, 0, UINT64_MAX};
 	while (items.size() < 8)
@@ -289,6 +321,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(sb_tbf_estimate_items(&tbf, choice % (sb_tbf_cells(&tbf) + 1)) >= 0);
 	double factor = sb_tbf_decay_factor(&tbf);
 	FUZZ_CHECK(factor >= 0 && factor <= 1);
+
+	/* a table of recurring minimum: it has been checked, nothing decays, and nothing is merged */
+	if ((tbf.flags & SB_TBF_RECURRING_MINIMUM) != 0)
+	{
+		sb_tbf out;
+		sb_difference difference{};
+		FUZZ_CHECK(sb_tbf_join(&tbf, &tbf, &out, &difference) == SB_DIFFERENT);
+		FUZZ_CHECK(sb_tbf_entries(&tbf) * SB_TBF_ENTRY == tbf.extra);
+		return 0;
+	}
 
 	/* decay: at once or in steps, and no count is lost that was not lost before */
 	Filter once = decayed(filter, std::max(first, then));
@@ -349,5 +391,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			FUZZ_CHECK(no_less(sum->count(item, at), once.count(item, at)));
 		}
 	FUZZ_CHECK(no_less(sum->count(hash, then), weight));
+
+	/* weights: one as it comes and one by chance, in either order */
+	double by = choice % 4 == 0 ? std::ldexp(static_cast<double>(choice >> 40), static_cast<int>(choice >> 8 & 63) - 60) : 1;
+	State weighted(like);
+	State reversed(like);
+	if (weighted.add(filter, weight) != SB_OK || weighted.add(once, by) != SB_OK || reversed.add(once, by) != SB_OK ||
+		reversed.add(filter, weight) != SB_OK)
+		return 0;
+	of_forwards = weighted.store(&sum);
+	FUZZ_CHECK(of_forwards == reversed.store(&other));
+	if (of_forwards != SB_OK)
+		return 0;
+	FUZZ_CHECK(equal(*sum, *other));
+	for (uint64_t item : items)
+		if (double counts[] = {filter.count(item, then), once.count(item, then)};
+			std::isfinite(counts[0]) && std::isfinite(counts[1]))
+		{
+			FUZZ_CHECK(no_less(sum->count(item, then), weight * counts[0]));
+			FUZZ_CHECK(no_less(sum->count(item, then), by * counts[1]));
+		}
 	return 0;
 }

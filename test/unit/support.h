@@ -352,8 +352,8 @@ class Sums
 		if (sb_status status = sb_tbf_hit(&moment, hit.weight, &value); status != SB_OK)
 			return status;
 		int index = turned(moment.half_lives);
-		if (sb_status status = sb_sums_add_item(&sums, &tbf, index, hit.hash, moment.half_lives, value);
-			status != SB_OK)
+		auto add_item = (tbf.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? sb_sums_raise_item : sb_sums_add_item;
+		if (sb_status status = add_item(&sums, &tbf, index, hit.hash, moment.half_lives, value); status != SB_OK)
 			return status;
 		sb_sums_note_hit(&sums, index, &moment, value);
 		return SB_OK;
@@ -371,6 +371,18 @@ class Sums
 			if (index - i >= 0 && index - i < SB_TBF_PLANES)
 				allocate(index - i);
 		return sb_sums_add_filter(&sums, &tbf, index, &filter.parameters, filter.cells.data());
+	}
+	[[nodiscard]] sb_status add(const Tbf &filter, double by)
+	{
+		sb_weight weight;
+		if (sb_status status = sb_tbf_weight(by, &weight); status != SB_OK)
+			return status;
+		int planes;
+		int index = sb_sums_turn_for_weighted(&sums, &filter.parameters, &weight, &planes);
+		for (int i = 0; i < planes; i++)
+			if (index - i >= 0 && index - i < SB_TBF_PLANES)
+				allocate(index - i);
+		return sb_sums_add_weighted(&sums, &tbf, index, &filter.parameters, filter.cells.data(), &weight);
 	}
 	[[nodiscard]] sb_status combine(const Sums &other)
 	{

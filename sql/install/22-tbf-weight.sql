@@ -1,0 +1,24 @@
+-- 22-tbf-weight.sql: tbf filters times a weight
+
+CREATE FUNCTION tbf_scale(filter tbf, weight double precision) RETURNS tbf
+	AS 'MODULE_PATHNAME', 'tbf_scale' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_scale(tbf, double precision) IS 'the filter with all counts times a weight (finite, 0 or more, less than 2^33), rounded up';
+-- without names, so that a call by names means the other one
+CREATE FUNCTION tbf_scale(double precision, tbf) RETURNS tbf
+	AS 'MODULE_PATHNAME', 'tbf_scale_commuted' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'the filter with all counts times a weight (finite, 0 or more, less than 2^33), rounded up';
+CREATE OPERATOR * (LEFTARG = tbf, RIGHTARG = double precision, FUNCTION = tbf_scale, COMMUTATOR = *);
+COMMENT ON OPERATOR * (tbf, double precision) IS 'all counts times a weight';
+CREATE OPERATOR * (LEFTARG = double precision, RIGHTARG = tbf, FUNCTION = tbf_scale, COMMUTATOR = *);
+COMMENT ON OPERATOR * (double precision, tbf) IS 'all counts times a weight';
+
+CREATE FUNCTION tbf_merge_agg_add(internal, tbf, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf, double precision) IS 'transition function of tbf_merge_agg';
+
+CREATE AGGREGATE tbf_merge_agg(tbf, double precision) (
+	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_merge_agg(tbf, double precision) IS 'the hits of all filters, each times its weight: by age, for example, decay_polynomial(now() - hour_end, 1, ''1 day'')';

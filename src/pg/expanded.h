@@ -1,0 +1,46 @@
+/*
+ * expanded.h: filters as expanded objects, so that a PL/pgSQL loop that adds to a variable works in place.
+ *
+ * PostgreSQL can do that from version 18 on (SupportRequestModifyInPlace): the variable holds a read/write expanded
+ * object, and an adding function whose support function agrees gets it to change. Before 18 a variable is always passed
+ * read-only, an object would be copied for each row, and so none is made: the functions then copy flat values.
+ */
+#ifndef STREAMBLOOM_PG_EXPANDED_H
+#define STREAMBLOOM_PG_EXPANDED_H
+
+#include "compat.h"
+
+#include "utils/expandeddatum.h"
+
+#define FILTERS_EXPAND (PG_VERSION_NUM >= 180000)
+
+typedef struct ExpandedFilter ExpandedFilter;
+
+/* Makes the stored form of a state, in the current memory context. */
+typedef struct varlena *(*FlattenFilter) (void *state);
+
+struct ExpandedFilter
+{
+	ExpandedObjectHeader hdr;
+	int			magic;
+	struct varlena *flat;		/* the stored form; NULL while only the state knows it */
+	void	   *state;			/* in hdr.eoh_context; NULL if the flat form itself is changed in place */
+	FlattenFilter flatten;
+};
+
+/* The expanded filter that a value points to, or NULL if it is none. */
+extern ExpandedFilter *expanded_filter(Datum value);
+
+/* The same if it may be changed. */
+extern ExpandedFilter *expanded_filter_to_change(Datum value);
+
+/* A new one without content, in a memory context of its own under the current one. */
+extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
+
+/* Its stored form, to be read: made if there is none. */
+extern struct varlena *flat_filter(ExpandedFilter *filter);
+
+/* To be called after each change of the state. */
+extern void expanded_filter_changed(ExpandedFilter *filter);
+
+#endif

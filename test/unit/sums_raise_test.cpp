@@ -1,0 +1,315 @@
+/*
+ * sums_raise_test.cpp: minimum increase. It never undercounts, whatever falls out of the planes, is stored, decayed or
+ * merged; no counter is larger than that of the filter without it; and it overcounts less than half as much.
+ */
+#include "support.h"
+
+#include <numeric>
+
+using namespace test;
+
+static constexpr int64_t hour = 3600000000;
+
+static sb_tbf raising(uint32_t cells, uint8_t hashes, int64_t half_life)
+{
+	sb_tbf like = shape(cells, hashes, half_life, half_life);
+	like.flags = SB_TBF_MINIMUM_INCREASE;
+	return like;
+}
+
+static sb_tbf adding(const sb_tbf &like)
+{
+	sb_tbf plain = like;
+	plain.flags = 0;
+	return plain;
+}
+
+/* Few items get most hits, as in logs. */
+static uint64_t some_item(Random &random, int64_t items)
+{
+	auto rank = static_cast<uint64_t>(std::pow(static_cast<double>(items), uniform(random)));
+	return (rank + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static std::vector<Hit> some_hits(Random &random, size_t count, int64_t items, int64_t hours, bool late)
+{
+	std::vector<Hit> hits(count);
+	int64_t i = 0;
+	for (Hit &hit : hits)
+	{
+		int64_t now = hours * i++ / static_cast<int64_t>(count);
+		hit = {some_item(random, items), (late ? between(random, -hours, now) : now) * hour,
+			   random() % 4 == 0 ? uniform(random) * 3 : 1};
+	}
+	return hits;
+}
+
+static void expect_no_undercount(const Tbf &filter, const std::vector<Hit> &hits, const char *what)
+{
+	for (size_t i = 0; i < hits.size(); i += 1 + hits.size() / 60)
+		for (int64_t later : {-5, 0, 1, 30})
+		{
+			int64_t at = hits.back().at + later * hour;
+			ASSERT_GE(static_cast<long double>(filter.count(hits[i].hash, at)),
+					  truth(filter.parameters, hits, hits[i].hash, at) * (1 - oracle_error))
+				<< what << ", item " << hits[i].hash;
+		}
+}
+
+/* Through all planes and out of them: 16 half-lives are a plane, four are kept. */
+TEST(Raise, NeverUndercounts)
+{
+	Random random(1);
+	for (int64_t half_life : {int64_t{0}, hour})
+		for (int64_t hours : {0, 10, 40, 100, 400})
+			for (bool late : {false, true})
+			{
+				std::vector<Hit> hits = some_hits(random, 600, 100, hours, late);
+				Tbf filter = stored(raising(128, 3, half_life), hits);
+				expect_no_undercount(filter, hits, "in one pass");
+				expect_no_undercount(filter.decayed(hits.back().at + 7 * hour), hits, "decayed");
+			}
+}
+
+/* What the argument in tbf_sums.cpp rests on. */
+TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
+{
+	Random random(2);
+	Sums sums(raising(64, 3, hour));
+	for (const Hit &hit : some_hits(random, 3000, 200, 300, true))
+	{
+		ASSERT_EQ(sums.add(hit), SB_OK);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+		{
+			sb_u128 loss = sums.sums.loss[i];
+			for (uint64_t cell = 0; sums.sums.plane[i] != nullptr && cell < sums.sums.width; cell++)
+				ASSERT_TRUE(sums.sums.plane[i][cell] <= loss);
+		}
+	}
+}
+
+/* Cells that a lonely item's many old hits have filled serve another one later: what is copied falls out in time. */
+TEST(Raise, NeverUndercountsWhatWasCopiedFromAnOlderPlane)
+{
+	Random random(3);
+	for (int64_t apart : {1, 15, 16, 17, 33, 47, 48, 49, 63, 64, 80})
+		for (int round = 0; round < 20; round++)
+		{
+			std::vector<Hit> hits;
+			for (int64_t i = 0; i < 300; i++)
+				hits.push_back({random() % 20, (i / 100) * apart * hour, std::exp2(30 * uniform(random))});
+			expect_no_undercount(stored(raising(64, 2, hour), hits), hits, "far apart");
+		}
+}
+
+TEST(Raise, NeverUndercountsWhenStoredAfterEachHit)
+{
+	Random random(4);
+	for (int64_t half_life : {int64_t{0}, hour})
+	{
+		std::vector<Hit> hits = some_hits(random, 150, 40, 60, true);
+		sb_tbf like = raising(64, 3, half_life);
+		Tbf running = Sums(like).stored();
+		for (const Hit &hit : hits)
+		{
+			Sums sums(like);
+			ASSERT_EQ(sums.add(running), SB_OK);
+			ASSERT_EQ(sums.add(hit), SB_OK);
+			running = sums.stored();
+			EXPECT_EQ(running.parameters.flags & SB_TBF_OPTIONS, SB_TBF_MINIMUM_INCREASE);
+			if (random() % 8 == 0)
+				running = running.decayed(hit.at);
+		}
+		expect_no_undercount(running, hits, "stored each time");
+	}
+}
+
+/* The smallest cell grows by the hit, exactly, and so does the count of an item; positions that coincide count once. */
+TEST(Raise, TheSmallestCellGrowsByTheHit)
+{
+	Random random(5);
+	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 2, 4, 16})
+	{
+		Sums sums(raising(64, hashes, 0));
+		uint64_t coincided = 0;
+		for (int i = 0; i < 400; i++)
+		{
+			Hit hit{random() % 100 * UINT64_C(0x9e3779b97f4a7c15), 0, static_cast<double>(between(random, 1, 5))};
+			uint64_t before = sums.stored().least(hit.hash);
+			ASSERT_EQ(sums.add(hit), SB_OK);
+			ASSERT_EQ(sums.stored().least(hit.hash), before + static_cast<uint64_t>(hit.weight));
+			uint16_t positions[SB_TBF_MAX_HASHES];
+			sb_tbf_positions(&sums.tbf, hit.hash, positions);
+			std::sort(positions, positions + hashes);
+			coincided += std::adjacent_find(positions, positions + hashes) != positions + hashes;
+		}
+		EXPECT_TRUE(hashes == 1 || coincided > 0);
+	}
+}
+
+TEST(Raise, NoCounterIsLargerThanWithoutIt)
+{
+	Random random(6);
+	for (int64_t half_life : {int64_t{0}, hour})
+	{
+		std::vector<Hit> hits = some_hits(random, 2000, 300, 30, true);
+		sb_tbf like = raising(256, 3, half_life);
+		std::vector<uint64_t> with = stored(like, hits).counters();
+		std::vector<uint64_t> without = stored(adding(like), hits).counters();
+		bool less = false;
+		for (size_t i = 0; i < with.size(); i++)
+		{
+			ASSERT_LE(with[i], without[i]);
+			less |= with[i] < without[i];
+		}
+		EXPECT_TRUE(less);
+	}
+}
+
+static double mean_overcount(const Tbf &filter, const std::vector<Hit> &hits)
+{
+	std::vector<uint64_t> items;
+	for (const Hit &hit : hits)
+		items.push_back(hit.hash);
+	std::sort(items.begin(), items.end());
+	items.erase(std::unique(items.begin(), items.end()), items.end());
+	double sum = 0;
+	for (uint64_t item : items)
+		sum += filter.count(item, hits.back().at) - static_cast<double>(truth(filter.parameters, hits, item, hits.back().at));
+	return sum / static_cast<double>(items.size());
+}
+
+TEST(Raise, OvercountsLessThanHalfAsMuch)
+{
+	Random random(7);
+	for (int64_t half_life : {int64_t{0}, 10 * hour})
+		for (uint32_t cells : {512u, 1024u, 2048u})
+		{
+			std::vector<Hit> hits = some_hits(random, 5000, 400, 30, false);
+			sb_tbf like = raising(cells, 4, half_life);
+			double with = mean_overcount(stored(like, hits), hits);
+			double without = mean_overcount(stored(adding(like), hits), hits);
+			EXPECT_LT(with, without / 2) << cells << " cells, half-life " << half_life;
+			EXPECT_GT(without, 0);
+		}
+}
+
+/* From sums of items to cells: each the largest of its items', whatever their order. */
+TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
+{
+	Random random(8);
+	for (int round = 0; round < 30; round++)
+	{
+		struct Item
+		{
+			uint64_t hash;
+			uint64_t words[SB_TBF_PLANES];
+		};
+		sb_tbf like = raising(64, 3, hour);
+		std::vector<Item> items(50);
+		for (Item &item : items)
+		{
+			item.hash = random();
+			for (uint64_t &word : item.words)
+				/* ties in value too: 2^16 of one plane are 1 of the next */
+				word = random() % 3 == 0 ? 0 : random() % 3 << (random() % 2 * 16);
+		}
+		auto build = [&](Sums &sums) {
+			sums.turned(200);
+			for (int i = 0; i < SB_TBF_PLANES; i++)
+				sums.allocate(i);
+			for (const Item &item : items)
+				sb_sums_raise_item_to(&sums.sums, &like, item.hash, item.words);
+		};
+		Sums first(like);
+		build(first);
+		std::shuffle(items.begin(), items.end(), random);
+		Sums second(like);
+		build(second);
+		auto value = [](const uint64_t *const *planes, uint64_t cell) {
+			long double sum = 0;
+			for (int i = 0; i < SB_TBF_PLANES; i++)
+				sum += static_cast<long double>(planes[i][cell]) * exp2l(-16 * i);
+			return sum;
+		};
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			for (uint64_t cell = 0; cell < first.sums.width; cell++)
+				ASSERT_EQ(first.sums.plane[i][cell], second.sums.plane[i][cell]);
+		std::vector<long double> largest(first.sums.width);
+		for (const Item &item : items)
+		{
+			uint16_t positions[SB_TBF_MAX_HASHES];
+			const uint64_t *words[] = {&item.words[0], &item.words[1], &item.words[2], &item.words[3]};
+			sb_tbf_positions(&like, item.hash, positions);
+			for (int i = 0; i < like.hashes; i++)
+				largest[positions[i]] = std::max(largest[positions[i]], value(words, 0));
+		}
+		for (uint64_t cell = 0; cell < first.sums.width; cell++)
+			ASSERT_EQ(value(first.sums.plane, cell), largest[cell]);
+	}
+}
+
+/* Merging adds counters: never less than the truth, never more than without minimum increase. */
+TEST(Raise, MergedFiltersKeepBothBounds)
+{
+	Random random(9);
+	for (int64_t half_life : {int64_t{0}, hour})
+		for (int round = 0; round < 10; round++)
+		{
+			sb_tbf like = raising(256, 3, half_life);
+			std::vector<Hit> all;
+			std::vector<Tbf> with;
+			std::vector<Tbf> without;
+			for (uint32_t cells : {256u, 128u, 256u})
+			{
+				std::vector<Hit> hits = some_hits(random, 400, 100, 20, true);
+				all.insert(all.end(), hits.begin(), hits.end());
+				with.push_back(stored(raising(cells, 3, half_life), hits));
+				without.push_back(stored(adding(with.back().parameters), hits));
+			}
+			Tbf raised = merged(like, {&with[0], &with[1], &with[2]});
+			Tbf added = merged(adding(like), {&without[0], &without[1], &without[2]});
+			expect_no_undercount(raised, all, "merged");
+			ASSERT_EQ(raised.parameters.base, added.parameters.base);
+			std::vector<uint64_t> left = raised.counters();
+			std::vector<uint64_t> right = added.counters();
+			for (size_t i = 0; i < left.size(); i++)
+				ASSERT_LE(left[i], right[i]);
+
+			/* and further hits raise what was merged */
+			Sums sums(like);
+			ASSERT_EQ(sums.add(raised), SB_OK);
+			for (const Hit &hit : some_hits(random, 100, 100, 20, true))
+			{
+				ASSERT_EQ(sums.add(hit), SB_OK);
+				all.push_back(hit);
+			}
+			expect_no_undercount(sums.stored(), all, "merged and added to");
+		}
+}
+
+TEST(Raise, TheFlagStaysIfOneOfTwoHasIt)
+{
+	sb_tbf with = raising(64, 3, hour);
+	sb_tbf without = adding(with);
+	sb_tbf out;
+	sb_difference difference;
+	ASSERT_EQ(sb_tbf_join(&without, &without, &out, &difference), SB_OK);
+	EXPECT_EQ(out.flags, 0);
+	for (const auto &[left, right] : {std::pair{with, without}, std::pair{without, with}, std::pair{with, with}})
+	{
+		ASSERT_EQ(sb_tbf_join(&left, &right, &out, &difference), SB_OK);
+		EXPECT_EQ(out.flags, SB_TBF_MINIMUM_INCREASE);
+	}
+}
+
+TEST(Raise, RefusesToOverflow)
+{
+	Sums sums(raising(64, 3, 0));
+	double most = 0x1p33;
+	sb_status status = SB_OK;
+	for (int i = 0; i < (1 << 17) && status == SB_OK; i++)
+		status = sums.add(Hit{1, 0, most});
+	EXPECT_EQ(status, SB_OVERFLOW);
+	EXPECT_GE(sums.stored().count(1, 0), 0x1p49);
+}

@@ -1,0 +1,75 @@
+/*
+ * tbf_cells_test.cpp: what the two layouts of stored counters promise of each other, and of damaged bytes.
+ */
+#include "support.h"
+
+using namespace test;
+
+namespace {
+
+/* A flat filter of these counters, 64 bits each. */
+Bytes flat_filter(const std::vector<uint64_t> &counters, sb_tbf *header)
+{
+	EXPECT_EQ(sb_tbf_plan(counters.size() / 11, 0.01, 0, 0, true, header), SB_OK);
+	EXPECT_EQ(sb_tbf_cells(header), counters.size());
+	header->layout = SB_TBF_FLAT;
+	header->cell_bits = 64;
+	header->flags |= SB_TBF_HAS_HITS;
+	Bytes cells(counters.size() * 8);
+	std::memcpy(cells.data(), counters.data(), cells.size());
+	return cells;
+}
+
+/* Zero, small and large ones, and all that is at a power of two, where a code gets longer by a bit. */
+std::vector<uint64_t> all_sorts(size_t count, int share_of_zeros)
+{
+	Random random(20261121);
+	std::vector<uint64_t> counters(count);
+	for (auto &counter : counters)
+	{
+		if (between(random, 1, 100) <= share_of_zeros)
+			continue;
+		uint64_t power = UINT64_C(1) << between(random, 0, between(random, 0, 61));
+		counter = std::min(power + static_cast<uint64_t>(between(random, -1, 2)), SB_TBF_MAX_CELL - 1);
+	}
+	return counters;
+}
+
+/* There and back: every counter, to the last unit, whatever the share of zeros. */
+TEST(TbfCells, BothLayoutsHoldTheSameCounters)
+{
+	for (int zeros : {0, 1, 30, 70, 99, 100})
+	{
+		std::vector<uint64_t> counters = all_sorts(16384, zeros);
+		sb_tbf flat, packed;
+		Bytes cells = flat_filter(counters, &flat);
+		ASSERT_EQ(sb_tbf_layout_plan(&flat, cells.data(), SB_TBF_EXTENSIBLE, &packed), SB_OK);
+		Bytes extensible(sb_tbf_counters_size(&packed));
+		sb_tbf_layout_write(&flat, cells.data(), &packed, extensible.data());
+		ASSERT_EQ(sb_tbf_check_cells(&packed, extensible.data()), SB_OK) << zeros << " % zeros";
+
+		std::vector<uint64_t> block(packed.block_cells);
+		for (uint32_t i = 0; i < packed.blocks; i++)
+		{
+			ASSERT_EQ(sb_tbf_unpack_block(&packed, extensible.data(), i, block.data()), SB_OK);
+			for (size_t j = 0; j < block.size(); j++)
+				ASSERT_EQ(block[j], counters[i * block.size() + j]) << zeros << " % zeros, counter " << i << ", " << j;
+		}
+	}
+}
+
+/* Damaged bytes on disk may hold counters that no filter has. They must be refused before anything is written for them. */
+TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
+{
+	for (uint64_t counter : {SB_TBF_MAX_CELL, SB_TBF_MAX_CELL + 1, SB_TBF_MAX_CELL * 2, SB_TBF_MAX_CELL * 2 + 1, UINT64_MAX})
+	{
+		std::vector<uint64_t> counters = all_sorts(4096, 50);
+		counters[1234] = counter;
+		sb_tbf flat, out;
+		Bytes cells = flat_filter(counters, &flat);
+		EXPECT_EQ(sb_tbf_layout_plan(&flat, cells.data(), SB_TBF_EXTENSIBLE, &out), SB_BAD_CELLS) << counter;
+		EXPECT_EQ(sb_tbf_layout_plan(&flat, cells.data(), SB_TBF_FLAT, &out), SB_BAD_CELLS) << counter;
+	}
+}
+
+} // namespace

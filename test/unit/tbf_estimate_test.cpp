@@ -1,0 +1,135 @@
+/*
+ * tbf_estimate_test.cpp: estimates against the truth that the test knows.
+ */
+#include "support.h"
+
+using namespace test;
+
+static constexpr int64_t hour = INT64_C(3600000000);
+
+/* Counts of n random items, few of them large, and the filter of them. */
+struct Stream
+{
+	std::vector<uint64_t> hashes;
+	std::vector<double> counts;
+	Tbf filter;
+
+	Stream(uint64_t seed, size_t n, uint32_t cells, int64_t half_life = 0)
+	{
+		Random random(seed);
+		Sums sums(shape(cells, 4, half_life, half_life / 10));
+		for (size_t i = 0; i < n; i++)
+		{
+			hashes.push_back(random());
+			counts.push_back(std::ceil(1000 / (1 + 1000 * uniform(random))));
+			EXPECT_EQ(sums.add(Hit{hashes.back(), 0, counts.back()}), SB_OK);
+		}
+		filter = sums.stored();
+	}
+	double estimate(uint64_t hash) const
+	{
+		std::vector<uint64_t> counters = filter.counters();
+		uint64_t first = uint64_t{sb_tbf_block(&filter.parameters, hash)} * filter.parameters.block_cells;
+		return sb_tbf_block_estimate(&filter.parameters, &counters[first], hash);
+	}
+};
+
+TEST(TbfEstimate, IsNearerToTheTruthThanTheCountAndNotBiased)
+{
+	Stream stream(401, 1500, 2048);
+	double over = 0;
+	double bias = 0;
+	double wrong = 0;
+	for (size_t i = 0; i < stream.hashes.size(); i++)
+	{
+		double count = static_cast<double>(stream.filter.least(stream.hashes[i]));
+		double estimate = stream.estimate(stream.hashes[i]);
+		ASSERT_GE(estimate, 0);
+		ASSERT_LE(estimate, count);
+		over += count - stream.counts[i];
+		bias += estimate - stream.counts[i];
+		wrong += std::fabs(estimate - stream.counts[i]);
+	}
+	EXPECT_GT(over / 1500, 2);
+	EXPECT_LT(std::fabs(bias), 0.2 * over);
+	EXPECT_LT(wrong, over);
+}
+
+TEST(TbfEstimate, IsExactForAnItemAlone)
+{
+	Stream stream(402, 1, 4096);
+	EXPECT_NEAR(stream.estimate(stream.hashes[0]), stream.counts[0], 1e-6 * stream.counts[0]);
+}
+
+TEST(TbfErrorBound, HoldsAndSaysNothingImpossible)
+{
+	Stream stream(403, 1500, 2048);
+	double total = 0;
+	for (double count : stream.counts)
+		total += count;
+	EXPECT_EQ(sb_tbf_total(&stream.filter.parameters, 0), total);
+	for (double over : {1.0, 5.0, 20.0, 50.0, 200.0, 1e9})
+	{
+		double more = 0;
+		for (size_t i = 0; i < stream.hashes.size(); i++)
+			more += static_cast<double>(stream.filter.least(stream.hashes[i])) - stream.counts[i] > over;
+		EXPECT_LE(more / 1500, sb_tbf_error_bound(&stream.filter.parameters, total, over)) << over;
+		EXPECT_LE(sb_tbf_error_bound(&stream.filter.parameters, total, over), 1);
+	}
+	EXPECT_EQ(sb_tbf_error_bound(&stream.filter.parameters, 0, 1), 0);
+	EXPECT_NEAR(sb_tbf_error_bound(&stream.filter.parameters, 2048, 8), std::pow(0.5, 4), 1e-12);
+	for (double over : {0.0, -1.0, static_cast<double>(NAN)})
+		EXPECT_TRUE(std::isnan(sb_tbf_error_bound(&stream.filter.parameters, 1, over)));
+	EXPECT_TRUE(std::isnan(sb_tbf_error_bound(&stream.filter.parameters, -1, 1)));
+}
+
+TEST(TbfInnerProduct, IsThatOfTheCounts)
+{
+	/* the same 500 items in both, and 500 of each alone */
+	sb_tbf like = shape(4096, 4, 0, 0);
+	Random random(404);
+	Sums left(like);
+	Sums right(like);
+	double truth = 0;
+	for (int i = 0; i < 1500; i++)
+	{
+		uint64_t hash = random();
+		auto a = static_cast<double>(between(random, 1, 50));
+		auto b = static_cast<double>(between(random, 1, 50));
+		if (i < 1000)
+			left.add(std::vector<Hit>{{hash, 0, a}});
+		if (i < 500 || i >= 1000)
+			right.add(std::vector<Hit>{{hash, 0, b}});
+		truth += i < 500 ? a * b : 0;
+	}
+	double product = sb_tbf_block_product(&like, left.stored().counters().data(), right.stored().counters().data());
+	EXPECT_NEAR(product / truth, 1, 0.05);
+}
+
+TEST(TbfHits, AreWhatTheCountSaysWithoutRounding)
+{
+	Stream stream(405, 50, 1024, hour);
+	for (int64_t at : {INT64_C(0), hour, 7 * hour / 2, -hour, 30 * hour})
+		for (uint64_t units : {UINT64_C(1), UINT64_C(16), UINT64_C(123456)})
+		{
+			double count = sb_tbf_count(&stream.filter.parameters, units, at);
+			EXPECT_NEAR(sb_tbf_hits(&stream.filter.parameters, static_cast<double>(units), at) / count, 1, 1e-8);
+		}
+	EXPECT_LT(sb_tbf_hits(&stream.filter.parameters, -16, 0), 0);
+	EXPECT_TRUE(std::isfinite(sb_tbf_hits(&stream.filter.parameters, 1, SB_TBF_MAX_TIME)));
+	EXPECT_TRUE(std::isfinite(sb_tbf_hits(&stream.filter.parameters, 0, -SB_TBF_MAX_TIME)));
+}
+
+TEST(TbfTotal, DecaysAndNeverFallsBelowTheTruth)
+{
+	Stream stream(406, 1000, 2048, hour);
+	double total = 0;
+	for (double count : stream.counts)
+		total += count;
+	for (int64_t half_lives : {0, 1, 5, 20})
+	{
+		double then = sb_tbf_total(&stream.filter.parameters, half_lives * hour);
+		EXPECT_GE(then, std::ldexp(total, static_cast<int>(-half_lives)));
+		EXPECT_LE(then, std::ldexp(total, static_cast<int>(-half_lives)) * 1.001);
+	}
+}

@@ -1,0 +1,167 @@
+/*
+ * tbf_recurring_test.cpp: the core's part of recurring minimum: when does a minimum recur, and what may the table be?
+ */
+#include "support.h"
+
+#include <map>
+#include <unordered_map>
+
+using namespace test;
+
+static sb_tbf recurring(uint32_t cells, uint8_t hashes)
+{
+	sb_tbf like = shape(cells, hashes, 0, 0);
+	like.flags = SB_TBF_RECURRING_MINIMUM;
+	return like;
+}
+
+/* The cells of an item and what they hold, hits weighted by positions. */
+static std::map<uint16_t, uint64_t> cells_of(const sb_tbf &tbf, uint64_t hash, const std::vector<uint64_t> &counters)
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	std::map<uint16_t, uint64_t> cells;
+	sb_tbf_positions(&tbf, hash, positions);
+	for (int i = 0; i < tbf.hashes; i++)
+		cells[positions[i]] = counters[positions[i]];
+	return cells;
+}
+
+TEST(Recurring, MinimumIsHeldByTwoDifferentCells)
+{
+	Random random(1);
+	int seen[2] = {};
+	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 2, 4, 16})
+		for (int round = 0; round < 40; round++)
+		{
+			Sums sums(recurring(64, hashes));
+			std::vector<Hit> hits;
+			for (int i = 0; i < 20; i++)
+				hits.push_back({random(), 0, static_cast<double>(between(random, 1, 3))});
+			if (round % 4 == 0) /* counters of 64 bits come back over two planes */
+				hits.push_back({random(), 0, 0x1p32});
+			sums.add(hits);
+			Sums again(recurring(64, hashes));
+			ASSERT_EQ(again.add(sums.stored()), SB_OK);
+			ASSERT_EQ(again.add(Hit{hits[0].hash, 0, 1}), SB_OK);
+			std::vector<uint64_t> counters = again.stored().counters();
+			for (const Hit &hit : hits)
+			{
+				uint64_t least = UINT64_MAX;
+				int holders = 0;
+				for (const auto &[cell, counter] : cells_of(again.tbf, hit.hash, counters))
+				{
+					holders = counter < least ? 1 : holders + (counter == least);
+					least = std::min(least, counter);
+				}
+				bool recurs;
+				uint64_t minimum;
+				ASSERT_EQ(sb_sums_recurring_minimum(&again.sums, &again.tbf, hit.hash, &recurs, &minimum), SB_OK);
+				ASSERT_EQ(minimum, least << SB_TBF_HIT_BITS);
+				ASSERT_EQ(recurs, holders > 1);
+				seen[recurs]++;
+			}
+		}
+	EXPECT_GT(seen[0], 100);
+	EXPECT_GT(seen[1], 100);
+}
+
+TEST(Recurring, FindsHashesOfTheSetAndNoOthers)
+{
+	Random random(2);
+	for (uint64_t capacity : {8u, 64u, 1024u})
+	{
+		std::vector<uint64_t> slots(capacity + 1);
+		sb_hash_set set{slots.data(), capacity, 0};
+		std::unordered_map<uint64_t, uint64_t> slot_of;
+		for (uint64_t i = 0; sb_hash_set_has_room(&set); i++)
+		{
+			uint64_t hash = i % 3 == 0 ? i / 3 : random() % 4 * capacity + random() % 8; /* 0 too, and many of a slot */
+			slot_of[hash] = sb_hash_set_insert(&set, hash);
+		}
+		for (const auto &[hash, slot] : slot_of)
+			EXPECT_EQ(sb_hash_set_find(&set, hash), slot);
+		for (int i = 0; i < 1000; i++)
+			if (uint64_t hash = random() % (8 * capacity); !slot_of.contains(hash))
+			{
+				EXPECT_EQ(sb_hash_set_find(&set, hash), UINT64_MAX);
+			}
+	}
+}
+
+static sb_status checked(const Bytes &value)
+{
+	sb_tbf tbf;
+	sb_status status = sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf);
+	return status == SB_OK ? sb_tbf_check_cells(&tbf, value.data() + SB_TBF_HEADER) : status;
+}
+
+static Bytes with_table(uint8_t unit_bits, const std::vector<sb_tbf_entry> &entries, size_t cut = 0)
+{
+	Sums sums(recurring(64, 3));
+	EXPECT_EQ(sums.add(Hit{1, 0, 3}), SB_OK);
+	if (unit_bits != 0)
+	{
+		EXPECT_EQ(sums.add(Hit{1, 0, 0.5}), SB_OK);
+	}
+	Tbf filter = sums.stored();
+	EXPECT_EQ(filter.parameters.unit_bits, unit_bits);
+	Bytes table(entries.size() * SB_TBF_ENTRY);
+	for (size_t i = 0; i < entries.size(); i++)
+		sb_tbf_write_entry(table.data(), i, &entries[i]);
+	filter.parameters.extra = static_cast<uint32_t>(table.size() - cut);
+	EXPECT_EQ(sb_tbf_entries(&filter.parameters), (table.size() - cut) / SB_TBF_ENTRY);
+	return filter.value() + Bytes(table.data(), table.size() - cut);
+}
+
+TEST(Recurring, TablesThatCannotBeAreRefused)
+{
+	constexpr uint64_t hit = UINT64_C(1) << SB_TBF_HIT_BITS;
+	EXPECT_EQ(checked(with_table(0, {})), SB_OK);
+	EXPECT_EQ(checked(with_table(0, {{0, hit}, {1, 3 * hit}, {UINT64_MAX, SB_TBF_MAX_CELL - hit}})), SB_OK);
+	EXPECT_EQ(checked(with_table(4, {{7, 1}, {8, SB_TBF_MAX_CELL - 1}})), SB_OK);
+
+	EXPECT_EQ(checked(with_table(0, {{7, hit + 1}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7, 0}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7, SB_TBF_MAX_CELL}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7, UINT64_MAX}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7, 1}, {7, 1}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{8, 1}, {7, 1}})), SB_BAD_CELLS);
+	EXPECT_EQ(checked(with_table(4, {{7, 1}, {8, 1}}, 8)), SB_BAD_HEADER);
+
+	/* the length follows from the header, and a filter without hits has no table */
+	Bytes value = with_table(0, {{7, hit}});
+	EXPECT_EQ(checked(Bytes(value.data(), value.size() - SB_TBF_ENTRY)), SB_BAD_LENGTH);
+	value[4] = SB_TBF_HAS_HITS;
+	EXPECT_NE(checked(value), SB_OK);
+	sb_tbf empty = recurring(64, 3);
+	empty.extra = SB_TBF_ENTRY;
+	Bytes header(sb_tbf_size(&empty));
+	sb_tbf_encode_header(&empty, header.data());
+	EXPECT_EQ(checked(header), SB_BAD_HEADER);
+}
+
+TEST(Recurring, EntriesAreRoundedUpToUnits)
+{
+	sb_tbf whole = recurring(64, 3);
+	sb_tbf parts = whole;
+	parts.unit_bits = SB_TBF_UNIT_BITS;
+	for (uint64_t hits : {UINT64_C(1), UINT64_C(255), UINT64_C(256), UINT64_C(257), UINT64_C(4096), UINT64_C(4097), SB_TBF_MAX_CELL - 1})
+	{
+		sb_tbf_entry entry{9, hits};
+		EXPECT_EQ(sb_tbf_entry_units(&whole, &entry), (hits + 4095) / 4096);
+		EXPECT_EQ(sb_tbf_entry_units(&parts, &entry), (hits + 255) / 256);
+	}
+}
+
+TEST(Recurring, IsNotMerged)
+{
+	sb_tbf with = recurring(64, 3);
+	sb_tbf without = shape(64, 3, 0, 0);
+	sb_tbf out;
+	sb_difference difference;
+	EXPECT_EQ(sb_tbf_join(&with, &without, &out, &difference), SB_DIFFERENT);
+	EXPECT_STREQ(difference.parameter, "recurring_minimum");
+	EXPECT_EQ(difference.left, 1);
+	EXPECT_EQ(difference.right, 0);
+	EXPECT_EQ(sb_tbf_join(&with, &with, &out, &difference), SB_DIFFERENT);
+}

@@ -1,0 +1,197 @@
+/*
+ * tbf_remove_test.cpp: hits that are taken out again. Whatever is added and removed, stored, decayed, widened and merged
+ * between: nobody has less than the exact count of what is left.
+ */
+#include "support.h"
+
+#include <optional>
+
+using namespace test;
+
+static constexpr int64_t hour = 3600000000;
+
+struct Removed
+{
+	sb_status status;
+	Tbf filter;
+	double most;
+};
+
+static Removed removed(const Tbf &from, const Hit &hit)
+{
+	Removed result;
+	sb_moment moment;
+	uint64_t value;
+	sb_tbf_moment(from.parameters.half_life, from.parameters.epoch, hit.at, &moment);
+	EXPECT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
+	result.status = sb_tbf_remove_plan(&from.parameters, from.cells.data(), hit.hash, &moment, value,
+									   &result.filter.parameters, &result.most);
+	if (result.status == SB_OK)
+	{
+		result.filter.cells = Bytes(result.filter.cell_bytes());
+		sb_tbf_remove_write(&from.parameters, from.cells.data(), hit.hash, &moment, value, &result.filter.parameters,
+							result.filter.cells.data());
+		EXPECT_TRUE(readable(result.filter));
+	}
+	return result;
+}
+
+static Tbf added(const Tbf &to, const Hit &hit)
+{
+	Sums sums(to.parameters);
+	sb_tbf_clear(&sums.tbf);
+	EXPECT_EQ(sums.add(to), SB_OK);
+	EXPECT_EQ(sums.add(hit), SB_OK);
+	return sums.stored();
+}
+
+static void expect_no_undercount(const Tbf &filter, const std::vector<Hit> &left, int64_t items, int64_t at)
+{
+	for (uint64_t item = 0; item < static_cast<uint64_t>(items); item++)
+		ASSERT_GE(static_cast<long double>(filter.count(item, at)),
+				  truth(filter.parameters, left, item, at) * (1 - oracle_error))
+			<< "item " << item;
+}
+
+TEST(Remove, NeverUndercountsWhatIsLeft)
+{
+	Random random(1);
+	for (int64_t half_life : {int64_t{0}, 40 * hour})
+		for (uint8_t hashes : std::initializer_list<uint8_t>{1, 3, 8})
+			for (uint8_t layout : std::initializer_list<uint8_t>{SB_TBF_FLAT, SB_TBF_EXTENSIBLE})
+			{
+				sb_tbf like = shape(64, hashes, half_life, hour);
+				like.layout = layout;
+				Tbf filter = Sums(like).stored();
+				std::vector<Hit> left;
+				int64_t now = 0;
+				int removals = 0;
+				for (int step = 0; step < 250; step++)
+				{
+					now += between(random, 0, hour);
+					if (random() % 2 == 0 || left.empty())
+					{
+						left.push_back({random() % 30, between(random, now - 3 * hour, now),
+										random() % 3 == 0 ? uniform(random) * 4 : static_cast<double>(between(random, 1, 9))});
+						filter = added(filter, left.back());
+					}
+					else
+					{
+						size_t which = random() % left.size();
+						Removed result = removed(filter, left[which]);
+						ASSERT_EQ(result.status, SB_OK);
+						ASSERT_LE(result.filter.parameters.total, filter.parameters.total);
+						filter = result.filter;
+						left.erase(left.begin() + static_cast<int64_t>(which));
+						removals++;
+					}
+					if (Tbf decayed = filter.decayed(now); sb_tbf_slack(&decayed.parameters) == 0 && random() % 10 == 0)
+						filter = decayed;
+					if (step % 10 == 0)
+						expect_no_undercount(filter, left, 30, now);
+				}
+				expect_no_undercount(filter, left, 30, now + 100 * hour);
+				EXPECT_GT(removals, 50);
+				EXPECT_EQ(sb_tbf_slack(&filter.parameters), 0u);
+			}
+}
+
+/* Bytes and all: whole hits that do not decay, of any item, positions that coincide or not. */
+TEST(Remove, GivesBackTheBytesBeforeOfWholeHits)
+{
+	Random random(2);
+	for (uint8_t layout : std::initializer_list<uint8_t>{SB_TBF_FLAT, SB_TBF_EXTENSIBLE})
+		for (uint8_t hashes : std::initializer_list<uint8_t>{1, 4, 16})
+		{
+			sb_tbf like = shape(64, hashes, 0, 0);
+			like.layout = layout;
+			std::vector<Hit> hits = {{99, 0, 1}};
+			Tbf before = stored(like, hits);
+			for (int i = 0; i < 100; i++)
+			{
+				Hit hit{random(), 0, static_cast<double>(between(random, 1, 1 << (random() % 20)))};
+				Tbf after = added(before, hit);
+				Removed result = removed(after, hit);
+				ASSERT_EQ(result.status, SB_OK);
+				ASSERT_TRUE(same_bytes(result.filter.value(), before.value()));
+				before = i % 10 == 0 ? after : before;
+			}
+		}
+}
+
+/* With decay too, where the hit falls on the base; what it leaves otherwise is at most a unit in a counter. */
+TEST(Remove, LeavesAtMostAUnit)
+{
+	Random random(3);
+	sb_tbf like = shape(128, 3, 96 * hour, hour);
+	for (int round = 0; round < 300; round++)
+	{
+		std::vector<Hit> hits = {{1, 960 * hour, 5}, {2, 970 * hour, 0.3}};
+		Tbf before = stored(like, hits);
+		bool whole = round % 2 == 0;
+		Hit hit{random(), whole ? 960 * hour : between(random, 960 * hour, 970 * hour), whole ? 3 : uniform(random) * 9};
+		Removed result = removed(added(before, hit), hit);
+		ASSERT_EQ(result.status, SB_OK);
+		ASSERT_EQ(result.filter.parameters.base, before.parameters.base);
+		std::vector<uint64_t> left = result.filter.counters();
+		std::vector<uint64_t> right = before.counters();
+		for (size_t i = 0; i < left.size(); i++)
+		{
+			ASSERT_GE(left[i], right[i]);
+			ASSERT_LE(left[i], right[i] + (whole ? 0 : 1));
+		}
+	}
+}
+
+/* In a filter widened from 64 cells an item's positions may have coincided that no longer do. */
+TEST(Remove, NeverUndercountsInWidenedAndMergedFilters)
+{
+	Random random(4);
+	for (int round = 0; round < 100; round++)
+	{
+		std::vector<Hit> hits;
+		for (int i = 0; i < 20; i++)
+			hits.push_back({random() % 30, 0, static_cast<double>(between(random, 1, 5))});
+		std::vector<Hit> few(hits.begin(), hits.begin() + 10);
+		std::vector<Hit> more(hits.begin() + 10, hits.end());
+		Tbf small = stored(shape(64, 8, 0, 0), few);
+		Tbf large = stored(shape(256, 8, 0, 0), more);
+		Tbf both = merged(shape(256, 8, 0, 0), {&small, &large});
+		while (!hits.empty())
+		{
+			Removed result = removed(both, hits.back());
+			ASSERT_EQ(result.status, SB_OK);
+			both = result.filter;
+			hits.pop_back();
+			expect_no_undercount(both, hits, 30, 0);
+		}
+	}
+}
+
+TEST(Remove, RefusesMoreThanTheItemHas)
+{
+	sb_tbf like = shape(1024, 4, 0, 0);
+	Tbf filter = stored(like, {{7, 0, 5}, {8, 0, 1}});
+	Removed result = removed(filter, {7, 0, 6});
+	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
+	EXPECT_EQ(result.most, 5);
+	result = removed(filter, {7, 0, 5.001});
+	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
+	result = removed(filter, {9, 0, 1});
+	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
+	EXPECT_EQ(result.most, 0);
+	EXPECT_EQ(removed(filter, {7, 0, 5}).status, SB_OK);
+	result = removed(Sums(like).stored(), {7, 0, 1});
+	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
+
+	/* and hits of a time that has not come yet */
+	Tbf decaying = stored(shape(1024, 4, hour, hour), {{7, 10 * hour, 5}});
+	EXPECT_EQ(removed(decaying, {7, 11 * hour, 1}).status, SB_OUT_OF_RANGE);
+	EXPECT_EQ(removed(decaying, {7, SB_TBF_MAX_TIME, 1}).status, SB_OUT_OF_RANGE);
+	EXPECT_EQ(removed(decaying, {7, 9 * hour, 5}).status, SB_OK);
+	EXPECT_EQ(removed(decaying, {7, 9 * hour, 10.1}).status, SB_OUT_OF_RANGE);
+
+	/* what weighs less than a unit by now stays, and takes nothing with it */
+	Tbf old = removed(decaying, {7, -SB_TBF_MAX_TIME, 1e9}).filter;
+	EXPECT_TRUE(same_bytes(old.value(), decaying.value()));
+}

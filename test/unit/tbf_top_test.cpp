@@ -1,0 +1,645 @@
+/*
+ * tbf_top_test.cpp: the list of hot items: for every item L <= f <= L + error and error <= W / (c + 1), whatever happened
+ * to the list; against the exact sums of the hits.
+ */
+#include "support.h"
+
+#include <map>
+
+using namespace test;
+
+namespace {
+
+constexpr int64_t hour = INT64_C(3600000000);
+__extension__ using u128 = unsigned __int128;
+
+std::string name_of(uint64_t hash) { return std::string(hash % 11, 'x') + std::to_string(hash); }
+
+/* A list that owns its arrays, and is used as the PostgreSQL side uses it. */
+class List
+{
+  public:
+	sb_top_list list{};
+
+	explicit List(uint32_t limit) { list.limit = limit; }
+	List(const List &other) : list(other.list), entries_(other.entries_), scratch_(other.scratch_), slots_(other.slots_), bytes_(other.bytes_)
+	{
+		point();
+	}
+	List &operator=(const List &) = delete;
+	void swap(List &other)
+	{
+		std::swap(list, other.list);
+		entries_.swap(other.entries_);
+		scratch_.swap(other.scratch_);
+		slots_.swap(other.slots_);
+		bytes_.swap(other.bytes_);
+	}
+
+	void insert(uint64_t hash, u128 least, const std::string &item)
+	{
+		auto length = static_cast<uint32_t>(item.size());
+		if (list.count >= 2 * list.limit)
+			sb_top_purge(&list);
+		if (list.count == list.room)
+		{
+			list.room = std::min(std::max(2 * list.room, 4u), 2 * list.limit);
+			entries_.resize(list.room);
+			scratch_.resize(list.room);
+			slots_.assign(sb_top_slots(list.room), 77);
+			point();
+			sb_top_index(&list);
+		}
+		if (list.bytes_room - list.bytes_used < length)
+		{
+			list.bytes_room = list.bytes_used + length;
+			bytes_.resize(list.bytes_room);
+			point();
+		}
+		sb_top_insert(&list, hash, least, item.data(), length);
+	}
+	void add(uint64_t hash, int64_t half_lives, sb_u128 least, sb_u128 lost, const std::string &item)
+	{
+		if (!sb_top_add(&list, hash, half_lives, &least, lost))
+			insert(hash, least, item);
+	}
+	void add(const sb_tbf &tbf, const Hit &hit)
+	{
+		sb_moment moment;
+		sb_u128 least;
+		sb_u128 lost;
+		sb_tbf_moment(tbf.half_life, tbf.epoch, hit.at, &moment);
+		sb_top_hit(&moment, hit.weight, &least, &lost);
+		if (hit.weight != 0)
+			add(hit.hash, moment.half_lives, least, lost, name_of(hit.hash));
+	}
+	void add(const List &other)
+	{
+		if (!other.list.any)
+			return;
+		sb_top_add_error(&list, other.list.base, other.list.error);
+		for (const auto &[hash, least] : other.all())
+			add(hash, other.list.base, least, 0, other.item(hash));
+	}
+
+	/* Stored for a filter of this base, checked, and read again. */
+	List reread(int64_t base, uint64_t total = UINT64_MAX)
+	{
+		sb_top_purge(&list);
+		EXPECT_LE(list.count, list.limit);
+		Bytes section(sb_top_size(&list, base));
+		sb_top_write(&list, base, section.data());
+		List again(list.limit);
+		again.add(section, base, total);
+		return again;
+	}
+	void add(const Bytes &bytes, int64_t base, uint64_t total = UINT64_MAX)
+	{
+		sb_top_section section;
+		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), list.limit, total, &section), SB_OK);
+		sb_top_item item;
+		sb_top_add_error(&list, base, sb_top_amount(&section, section.error));
+		while (sb_top_next(&section, &item))
+			add(item.hash, base, sb_top_amount(&section, item.least), 0,
+				std::string(reinterpret_cast<const char *>(item.bytes), item.length));
+	}
+
+	std::map<uint64_t, u128> all() const
+	{
+		std::map<uint64_t, u128> result;
+		for (uint32_t i = 0; i < list.count; i++)
+			EXPECT_TRUE(result.emplace(list.entries[i].hash, u128{list.entries[i].least}).second) << "listed twice";
+		return result;
+	}
+	std::string item(uint64_t hash) const
+	{
+		for (uint32_t i = 0; i < list.count; i++)
+			if (list.entries[i].hash == hash)
+				return std::string(reinterpret_cast<const char *>(list.bytes) + list.entries[i].offset, list.entries[i].length);
+		return "not listed";
+	}
+
+  private:
+	std::vector<sb_top_entry> entries_;
+	std::vector<sb_top_key> scratch_;
+	std::vector<uint32_t> slots_;
+	std::vector<unsigned char> bytes_;
+
+	void point()
+	{
+		list.entries = entries_.data();
+		list.scratch = scratch_.data();
+		list.slots = slots_.data();
+		list.bytes = bytes_.data();
+	}
+};
+
+/* 2^-40 hits at the base as hits at a time. */
+long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t at)
+{
+	long double distance = 0;
+	if (tbf.half_life != 0)
+	{
+		long double start = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch);
+		distance = static_cast<long double>(base) - start / static_cast<long double>(tbf.half_life);
+	}
+	return static_cast<long double>(amount) * exp2l(distance - SB_TOP_FRACTION_BITS);
+}
+
+/* steps: stores, decays, merges: each may have lost one 2^-40 hit at its base, and at most there is one newer than all. */
+::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, const std::vector<Hit> &hits, int64_t at, double steps = 0)
+{
+	std::map<uint64_t, long double> sums;
+	long double total = 0;
+	int64_t newest = list.list.base;
+	for (const Hit &hit : hits)
+	{
+		long double now = static_cast<long double>(hit.weight) * faded(tbf.half_life, tbf.epoch, hit.at, at);
+		sums[hit.hash] += now;
+		total += now;
+		if (tbf.half_life != 0)
+			newest = std::max(newest, floor_quotient(hit.at, tbf.half_life));
+	}
+	const long double noise = 1e-15L * total;
+	long double error = hits_at(tbf, list.list.error, list.list.base, at);
+	long double rounding = total * 0x1p-29L + hits_at(tbf, static_cast<u128>(static_cast<double>(2 * hits.size()) + 2 * steps + 2), newest, at);
+	if (tbf.half_life == 0)
+		rounding = hits_at(tbf, static_cast<u128>(steps), 0, 0); /* these tests' weights without decay are whole */
+	if (error > total / (list.list.limit + 1) + rounding + noise)
+		return ::testing::AssertionFailure() << "the error " << error << " exceeds W / (c + 1), W " << total << ", c " << list.list.limit;
+
+	auto listed = list.all();
+	long double all_listed = 0;
+	for (const auto &[hash, least] : listed)
+	{
+		if (!sums.contains(hash))
+			return ::testing::AssertionFailure() << "lists what was never added";
+		if (list.item(hash) != name_of(hash))
+			return ::testing::AssertionFailure() << "calls " << name_of(hash) << " " << list.item(hash);
+		all_listed += hits_at(tbf, least, list.list.base, at);
+	}
+	if ((list.list.limit + 1) * (error - rounding) + all_listed > total + noise)
+		return ::testing::AssertionFailure() << "(c + 1) * error + the sum of L exceeds W";
+	for (const auto &[hash, sum] : sums)
+	{
+		bool is_listed = listed.contains(hash);
+		long double least = is_listed ? hits_at(tbf, listed[hash], list.list.base, at) : 0;
+		if (least > sum + noise)
+			return ::testing::AssertionFailure() << "L " << least << " of " << sum << " hits";
+		if (sum > least + error + noise)
+			return ::testing::AssertionFailure() << "L + error " << least + error << " of " << sum << " hits";
+		if (!is_listed && sum > total / (list.list.limit + 1) + rounding + noise)
+			return ::testing::AssertionFailure() << "a share of " << sum / total << " is not listed";
+	}
+	return ::testing::AssertionSuccess();
+}
+
+/* A few heavy items in a long tail. */
+std::vector<Hit> zipf(Random &random, size_t count, uint64_t items, int64_t from, int64_t to, bool whole)
+{
+	std::vector<Hit> hits(count);
+	for (Hit &hit : hits)
+	{
+		auto rank = static_cast<uint64_t>(std::pow(static_cast<double>(items), uniform(random)));
+		hit = {rank * UINT64_C(0x9e3779b97f4a7c15), between(random, from, to),
+			   whole ? static_cast<double>(between(random, 0, 3)) : std::exp(6 * uniform(random) - 3)};
+	}
+	return hits;
+}
+
+sb_tbf decaying(int64_t half_life) { return shape(64, 2, half_life, half_life == 0 ? 0 : std::max<int64_t>(half_life / 7, 1)); }
+
+std::vector<Hit> operator+(std::vector<Hit> a, const std::vector<Hit> &b)
+{
+	a.insert(a.end(), b.begin(), b.end());
+	return a;
+}
+
+} // namespace
+
+TEST(TbfTop, AHitIsBoundedFromBothSides)
+{
+	Random random(1);
+	for (int i = 0; i < 2000; i++)
+	{
+		int64_t half_life = between(random, 1, 1000) * between(random, 1, hour);
+		sb_tbf tbf = shape(64, 2, half_life, between(random, 1, half_life));
+		sb_moment moment;
+		sb_u128 least;
+		sb_u128 lost;
+		uint64_t counted;
+		int64_t at = between(random, -1000 * hour, 1000 * hour);
+		double weight = std::exp(60 * uniform(random) - 38);
+		sb_tbf_moment(tbf.half_life, tbf.epoch, at, &moment);
+		sb_top_hit(&moment, weight, &least, &lost);
+		ASSERT_EQ(sb_tbf_hit(&moment, weight, &counted), SB_OK);
+		long double x = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch) / static_cast<long double>(half_life);
+		long double exact = static_cast<long double>(weight) * exp2l(x - static_cast<long double>(moment.half_lives) + SB_TOP_FRACTION_BITS);
+		EXPECT_LE(static_cast<long double>(least), exact * (1 + 1e-15L));
+		EXPECT_GE(static_cast<long double>(least + lost), exact * (1 - 1e-15L));
+		EXPECT_LE(static_cast<long double>(lost), exact * 0x1p-28L + 2);
+		EXPECT_TRUE(least <= u128{counted} << (SB_TOP_FRACTION_BITS - SB_TBF_HIT_BITS)) << "the counters count less";
+	}
+}
+
+TEST(TbfTop, WholeWeightsWithoutDecayAreExact)
+{
+	sb_tbf tbf = decaying(0);
+	Random random(2);
+	std::vector<Hit> hits = zipf(random, 3000, 400, 0, 0, true);
+	for (uint32_t limit : {1u, 2u, 7u, 50u})
+	{
+		List list(limit);
+		for (size_t i = 0; i < hits.size(); i++)
+		{
+			list.add(tbf, hits[i]);
+			if (i % 500 == 499)
+			{
+				EXPECT_TRUE(holds(tbf, list, {hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(i) + 1}, 0));
+			}
+		}
+		EXPECT_TRUE(holds(tbf, list.reread(0), hits, 0)) << limit;
+	}
+	List roomy(1000); /* more than there are items: nothing is ever purged */
+	for (const Hit &hit : hits)
+		roomy.add(tbf, hit);
+	EXPECT_TRUE(roomy.list.error == 0);
+	for (const auto &[hash, least] : roomy.all())
+		EXPECT_EQ(static_cast<long double>(least) * 0x1p-40L, truth(tbf, hits, hash, 0));
+	List again = roomy.reread(0);
+	EXPECT_TRUE(again.all() == roomy.all());
+	EXPECT_TRUE(again.list.error == 0);
+}
+
+TEST(TbfTop, HoldsInAnyOrderOfTime)
+{
+	Random random(3);
+	for (int64_t half_life : {hour, 24 * hour, 7 * 24 * hour, 3 * hour / 1000})
+	{
+		sb_tbf tbf = decaying(half_life);
+		std::vector<Hit> hits = zipf(random, 1500, 300, -40 * hour, 40 * hour, false);
+		for (int order = 0; order < 3; order++)
+		{
+			if (order < 2)
+				std::sort(hits.begin(), hits.end(), [&](const Hit &a, const Hit &b) { return (a.at < b.at) == (order == 0) && a.at != b.at; });
+			else
+				std::shuffle(hits.begin(), hits.end(), random);
+			for (uint32_t limit : {1u, 9u, 60u})
+			{
+				List list(limit);
+				for (const Hit &hit : hits)
+					list.add(tbf, hit);
+				int64_t newest = std::max_element(hits.begin(), hits.end(), [](const Hit &a, const Hit &b) { return a.at < b.at; })->at;
+				EXPECT_EQ(list.list.base, floor_quotient(floor_quotient(newest, tbf.epoch) * tbf.epoch, half_life));
+				EXPECT_TRUE(holds(tbf, list, hits, newest)) << limit << " in order " << order;
+				EXPECT_TRUE(holds(tbf, list, hits, newest - 3 * half_life)) << limit << " in order " << order;
+				EXPECT_TRUE(holds(tbf, list.reread(list.list.base), hits, newest, 1));
+				EXPECT_TRUE(holds(tbf, list.reread(list.list.base - 32), hits, newest, 2));
+			}
+		}
+	}
+}
+
+TEST(TbfTop, HoldsHoweverItWasSplitStoredMergedAndDecayed)
+{
+	Random random(4);
+	for (int round = 0; round < 60; round++)
+	{
+		int64_t half_life = round % 4 == 0 ? 0 : between(random, 1, 50) * hour;
+		sb_tbf tbf = decaying(half_life);
+		auto limit = static_cast<uint32_t>(between(random, 1, 30));
+		std::vector<List> lists;
+		std::vector<std::vector<Hit>> hits;
+		int64_t newest = INT64_MIN;
+		double steps = 0;
+		for (int i = 0; i < 6; i++)
+		{
+			int64_t start = between(random, -200, 200) * hour;
+			hits.push_back(zipf(random, 150, 60, start, start + 30 * hour, half_life == 0));
+			lists.emplace_back(limit);
+			for (const Hit &hit : hits.back())
+			{
+				lists.back().add(tbf, hit);
+				newest = std::max(newest, hit.at);
+			}
+		}
+		while (lists.size() > 1)
+		{
+			/* any of them is stored and read, decays, or goes into another */
+			auto i = static_cast<size_t>(between(random, 0, static_cast<int64_t>(lists.size()) - 1));
+			steps++;
+			switch (between(random, 0, 2))
+			{
+				case 0:
+				{
+					/* as far behind its newest hit as a filter's base may lie */
+					int64_t oldest = lists[i].list.base;
+					if (half_life != 0)
+						for (const Hit &hit : hits[i])
+							oldest = std::max(oldest, floor_quotient(hit.at, half_life));
+					List again = lists[i].reread(half_life == 0 ? 0 : std::min(lists[i].list.base, oldest - between(random, 0, 32)));
+					lists[i].swap(again);
+					break;
+				}
+				case 1:
+					if (half_life != 0)
+						sb_top_turn(&lists[i].list, lists[i].list.base + between(random, 0, 5));
+					break;
+				default:
+					if (i != lists.size() - 1)
+					{
+						lists[i].add(lists.back());
+						hits[i] = hits[i] + hits.back();
+						lists.pop_back();
+						hits.pop_back();
+					}
+			}
+			for (size_t j = 0; j < lists.size(); j++)
+				ASSERT_TRUE(holds(tbf, lists[j], hits[j], newest, 100 * steps)) << "round " << round;
+		}
+	}
+}
+
+TEST(TbfTop, MergesDifferentLimitsByTheSmaller)
+{
+	sb_tbf tbf = decaying(24 * hour);
+	Random random(5);
+	std::vector<Hit> first = zipf(random, 2000, 500, 0, 90 * hour, false);
+	std::vector<Hit> second = zipf(random, 1000, 500, 40 * hour, 190 * hour, false);
+	List small(10);
+	List large(100);
+	for (const Hit &hit : first)
+		small.add(tbf, hit);
+	for (const Hit &hit : second)
+		large.add(tbf, hit);
+	List one(large);
+	one.list.limit = 10; /* as the PostgreSQL side does it: what is in the table stays until the next purge */
+	one.add(small);
+	small.add(large);
+	EXPECT_TRUE(holds(tbf, one, first + second, 190 * hour));
+	EXPECT_TRUE(holds(tbf, small, first + second, 190 * hour));
+	EXPECT_LE(one.reread(one.list.base).list.count, 10u);
+	EXPECT_TRUE(holds(tbf, one.reread(one.list.base), first + second, 190 * hour, 1));
+}
+
+TEST(TbfTop, ScalesByAnyWeight)
+{
+	sb_tbf tbf = decaying(24 * hour);
+	Random random(6);
+	std::vector<Hit> hits = zipf(random, 2000, 500, 0, 90 * hour, false);
+	for (double weight : {1.0, 0.5, 3.0, 0.1, 1e-5, 12345.678, 0x1p-30, 1 / 3.0})
+	{
+		List list(20);
+		for (const Hit &hit : hits)
+			list.add(tbf, hit);
+		int exponent;
+		auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 52));
+		ASSERT_EQ(sb_top_scale(&list.list, mantissa, exponent - 52), SB_OK);
+		std::vector<Hit> scaled = hits;
+		for (Hit &hit : scaled)
+			hit.weight *= weight;
+		EXPECT_TRUE(holds(tbf, list, scaled, 90 * hour, 4)) << weight;
+	}
+	/* exact where it can be, whatever the form of the number */
+	List list(5);
+	list.add(decaying(0), {7, 0, 1000});
+	List same(list);
+	ASSERT_EQ(sb_top_scale(&same.list, 3, 0), SB_OK);
+	EXPECT_TRUE(same.all().at(7) == u128{3000} << 40 && same.list.error == 0);
+	ASSERT_EQ(sb_top_scale(&same.list, 1, -3), SB_OK);
+	EXPECT_TRUE(same.all().at(7) == u128{375} << 40 && same.list.error == 0);
+	ASSERT_EQ(sb_top_scale(&same.list, UINT64_C(1) << 52, -52 - 46), SB_OK);
+	EXPECT_TRUE(same.all().at(7) == 5 && same.list.error == 1) << "375 * 2^-46 hits are 5.86 * 2^-40";
+	ASSERT_EQ(sb_top_scale(&same.list, 1, -200), SB_OK);
+	EXPECT_EQ(same.list.count, 0u);
+	EXPECT_TRUE(same.list.error == 2) << "what is gone, and the error itself";
+	EXPECT_EQ(sb_top_scale(&list.list, UINT64_C(1) << 53, 0), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_top_scale(&list.list, 1, 119), SB_OVERFLOW);
+	List none(5);
+	none.add(decaying(0), {7, 0, 1000});
+	ASSERT_EQ(sb_top_scale(&none.list, 0, 5), SB_OK);
+	EXPECT_TRUE(none.list.count == 0 && none.list.error == 0);
+}
+
+/* What is cut off L by a decay, a late hit or a store is found again in the error, to the last 2^-40 hit. */
+TEST(TbfTop, WhatLLosesTheErrorGains)
+{
+	List list(3);
+	auto least_of = [](const List &of, uint64_t hash) { return of.all().at(hash); };
+	list.add(1, 10, 1001, 0, name_of(1));
+	list.add(2, 10, 1000, 0, name_of(2));
+	EXPECT_TRUE(list.list.error == 0);
+	List turned(list);
+	sb_top_turn(&turned.list, 11);
+	EXPECT_TRUE(least_of(turned, 1) == 500 && least_of(turned, 2) == 500 && turned.list.error == 1);
+	sb_top_turn(&turned.list, 12);
+	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.error == 1) << "half of the old one, rounded up; nothing new is lost";
+	sb_top_turn(&turned.list, 5);
+	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.base == 12) << "never back";
+
+	list.add(1, 8, 7, 0, name_of(1)); /* late: 7 / 4 */
+	EXPECT_TRUE(least_of(list, 1) == 1002 && list.list.error == 1);
+	list.add(1, 8, 8, 5, name_of(1)); /* between 8 / 4 and 13 / 4 */
+	EXPECT_TRUE(least_of(list, 1) == 1004 && list.list.error == 3);
+	list.add(3, 2, 255, 0, name_of(3)); /* too late to leave a trace but in the error */
+	EXPECT_TRUE(list.list.count == 2 && list.list.error == 4);
+
+	List exact = list.reread(10);
+	EXPECT_TRUE(exact.all() == list.all() && exact.list.error == 4);
+	List later = list.reread(13); /* 1004 / 8, 1000 / 8, 4 / 8 */
+	EXPECT_TRUE(least_of(later, 1) == 125 && least_of(later, 2) == 125 && later.list.error == 2);
+	List gone = list.reread(30);
+	EXPECT_TRUE(gone.list.count == 0 && gone.list.error == 2);
+}
+
+/* Between two half-lives the factor is no binary number: the lower bound must not use the one that is rounded up. */
+TEST(TbfTop, ALowerBoundIsRoundedDown)
+{
+	Random random(9);
+	for (int i = 0; i < 1000; i++)
+	{
+		int64_t half_life = between(random, 1000, 1000 * hour);
+		sb_tbf tbf = shape(64, 2, half_life, 1);
+		int64_t at = between(random, 0, half_life);
+		sb_top_section section{1, 40, 0, nullptr, nullptr, 0};
+		double from;
+		double to;
+		sb_top_bounds(&tbf, &section, UINT64_C(1) << 40, at, &from, &to);
+		long double exact = exp2l(-static_cast<long double>(at) / static_cast<long double>(half_life));
+		EXPECT_LE(from, exact * (1 + oracle_error)) << at << " of " << half_life;
+		EXPECT_GE(to, exact * (1 - oracle_error)) << at << " of " << half_life;
+		EXPECT_GE(from, exact * (1 - 3e-9L));
+	}
+}
+
+TEST(TbfTop, BoundsHoldAtAnyTime)
+{
+	sb_tbf tbf = decaying(24 * hour);
+	Random random(7);
+	std::vector<Hit> hits = zipf(random, 1000, 200, 0, 90 * hour, false);
+	List list(20);
+	for (const Hit &hit : hits)
+		list.add(tbf, hit);
+	sb_top_purge(&list.list);
+	for (int64_t base : {list.list.base, list.list.base - 9})
+	{
+		Bytes bytes(sb_top_size(&list.list, base));
+		sb_top_write(&list.list, base, bytes.data());
+		tbf.base = base;
+		for (int64_t at : {INT64_C(0), 90 * hour, 91 * hour, 95 * hour + 17, 10000 * hour, -300 * hour, 500000 * hour})
+		{
+			sb_top_section section;
+			sb_top_item item;
+			ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
+			EXPECT_GT(section.count, 10u);
+			while (sb_top_next(&section, &item))
+			{
+				double from;
+				double to;
+				sb_top_bounds(&tbf, &section, item.least, at, &from, &to);
+				long double exact = truth(tbf, hits, item.hash, at);
+				EXPECT_LE(from, exact * (1 + 1e-15L)) << at;
+				EXPECT_GE(to, exact * (1 - 1e-15L)) << at;
+				EXPECT_GE(to, from);
+				EXPECT_GE(from * (1 + 1e-8), hits_at(tbf, sb_top_amount(&section, item.least), base, at) * (1 - 1e-15L)) << "much is given away at " << at;
+			}
+		}
+		/* so long ago that no double holds it */
+		sb_top_section section;
+		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
+		double from;
+		double to;
+		sb_top_bounds(&tbf, &section, 1, -5000 * 24 * hour, &from, &to);
+		EXPECT_TRUE(std::isinf(to));
+		sb_top_bounds(&tbf, &section, 1, 5000 * 24 * hour, &from, &to);
+		EXPECT_EQ(from, 0);
+		EXPECT_GT(to, 0);
+	}
+}
+
+TEST(TbfTop, StoresLargeNumbersWithFewerFractionBits)
+{
+	List list(3);
+	sb_tbf tbf = decaying(hour);
+	for (int i = 0; i < 1000; i++)
+		list.add(tbf, {9, 0, 8e9});
+	list.add(tbf, {4, 0, 1});
+	for (int64_t base : {0, -1, -8})
+	{
+		Bytes bytes(sb_top_size(&list.list, base));
+		sb_top_write(&list.list, base, bytes.data());
+		sb_top_section section;
+		sb_top_item item;
+		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 3, UINT64_MAX, &section), SB_OK);
+		EXPECT_LT(section.fraction_bits, 40);
+		while (sb_top_next(&section, &item))
+		{
+			long double hits = ldexpl(item.hash == 9 ? 8e12L : 1, static_cast<int>(-base));
+			long double least = ldexpl(static_cast<long double>(item.least), -section.fraction_bits);
+			EXPECT_LE(least, hits);
+			EXPECT_GE(least + ldexpl(static_cast<long double>(section.error), -section.fraction_bits), hits);
+			EXPECT_GT(least, hits - ldexpl(8e12L, static_cast<int>(-base) - 58));
+		}
+	}
+}
+
+TEST(TbfTop, RefusesWhatNoListIs)
+{
+	List list(4);
+	sb_tbf tbf = decaying(0);
+	for (uint64_t i = 1; i <= 4; i++)
+		list.add(tbf, {i * 100, 0, static_cast<double>(i)});
+	Bytes good(sb_top_size(&list.list, 0));
+	sb_top_write(&list.list, 0, good.data());
+	sb_top_section section;
+	auto status = [&](const Bytes &bytes, uint32_t limit = 4, uint64_t total = UINT64_MAX) {
+		return sb_top_open(bytes.data(), bytes.size(), limit, total, &section);
+	};
+	auto with = [&](size_t at, unsigned char byte) {
+		Bytes changed(good.data(), good.size());
+		changed[at] = byte;
+		return changed;
+	};
+	constexpr size_t entry = SB_TOP_SECTION;
+	ASSERT_EQ(status(good), SB_OK);
+	EXPECT_EQ(status(good, 4, 10 << SB_TBF_HIT_BITS), SB_OK);
+	EXPECT_EQ(status(good, 4, (10 << SB_TBF_HIT_BITS) - 1), SB_BAD_LIST) << "more hits than there were";
+	EXPECT_EQ(status(good, 3), SB_BAD_LIST) << "more items than the filter keeps";
+	EXPECT_EQ(status(with(2, 41)), SB_BAD_LIST) << "fraction bits";
+	EXPECT_EQ(status(with(3, 1)), SB_BAD_LIST);
+	EXPECT_EQ(status(with(7, 1)), SB_BAD_LIST);
+	EXPECT_EQ(status(with(15, 128)), SB_BAD_LIST) << "error";
+	EXPECT_EQ(status(with(entry + 15, 128)), SB_BAD_LIST) << "L";
+	EXPECT_EQ(status(with(entry + SB_TOP_ENTRY, 100)), SB_BAD_LIST) << "hashes 100 and 256 + 100 - ... out of order";
+	Bytes same = with(0, 4);
+	std::memcpy(same.data() + entry + SB_TOP_ENTRY, same.data() + entry, 8);
+	EXPECT_EQ(status(same), SB_BAD_LIST) << "twice the same hash";
+	Bytes nothing = with(0, 4);
+	std::memset(nothing.data() + entry + 8, 0, 8);
+	EXPECT_EQ(status(nothing), SB_BAD_LIST) << "L of 0";
+	EXPECT_EQ(status(with(entry + 16, good[entry + 16] + 1)), SB_BAD_LENGTH);
+	EXPECT_EQ(status(with(entry + 17, 2)), SB_BAD_LIST) << "longer than an item may be";
+	EXPECT_EQ(status(with(0, 3)), SB_BAD_LENGTH);
+	EXPECT_EQ(status(with(1, 255), 65535), SB_BAD_LENGTH);
+	for (size_t size = 0; size < good.size(); size++)
+		EXPECT_NE(status(Bytes(good.data(), size)), SB_OK) << size;
+
+	/* whatever is not refused can be read without a step outside, and be added up */
+	Random random(8);
+	for (int i = 0; i < 20000; i++)
+	{
+		Bytes bytes(good.data(), good.size());
+		for (int changes = 0; changes < 3; changes++)
+			bytes[random() % good.size()] = static_cast<unsigned char>(random());
+		if (status(bytes) != SB_OK)
+			continue;
+		List some(4);
+		for (int64_t base : {INT64_C(-1) << 60, INT64_C(1) << 60, INT64_C(0)})
+		{
+			some.add(good, 0);
+			some.add(bytes, base);
+		}
+		for (int64_t base : {INT64_C(-1) << 60, some.list.base - 90, some.list.base, INT64_C(1) << 60})
+			some.reread(base);
+	}
+}
+
+/* Forged lists with the largest numbers there are saturate instead of wrapping. */
+TEST(TbfTop, ForgedNumbersDoNotWrap)
+{
+	Bytes section(SB_TOP_SECTION + SB_TOP_ENTRY);
+	section[0] = 1;
+	std::memset(section.data() + 8, 255, 7);
+	section[15] = 127;
+	section[SB_TOP_SECTION] = 1;
+	std::memset(section.data() + SB_TOP_SECTION + 8, 255, 7);
+	section[SB_TOP_SECTION + 15] = 127;
+	List list(3);
+	for (int i = 0; i < 3; i++)
+	{
+		list.add(section, 0);
+		for (int doubling = 0; doubling < 30; doubling++)
+		{
+			List copy(list);
+			u128 before = list.all().at(1);
+			list.add(copy);
+			EXPECT_TRUE(list.all().at(1) >= before);
+			EXPECT_TRUE(list.list.error >= copy.list.error);
+		}
+		List again = list.reread(-1000);
+		EXPECT_TRUE(again.all().at(1) > 0);
+	}
+}
+
+/* A list that nothing ever came into has no table either. */
+TEST(TbfTop, EmptyOneCanBeScaledAndTurned)
+{
+	sb_top_list list{};
+	list.limit = 10;
+	sb_top_add_error(&list, 0, 5);
+	EXPECT_EQ(sb_top_scale(&list, 3, -1), SB_OK);
+	sb_top_turn(&list, 3);
+	sb_top_purge(&list);
+	EXPECT_EQ(list.count, 0u);
+	EXPECT_GE(list.error, 1u);
+}
