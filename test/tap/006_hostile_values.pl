@@ -49,6 +49,21 @@ INSERT INTO valid (type, value)
 		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 1, '1 microsecond', NULL, NULL, '1 microsecond', NULL) FROM generate_series(1, 5) i
 		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 1, '13000000 days', NULL, NULL, '13000000 days', NULL) FROM generate_series(1, 5) i
 		UNION ALL SELECT tbf_decay(tbf_agg(i, '2024-05-01 UTC', i, '7 days'), '2024-06-01 UTC') FROM generate_series(1, 40) i) v(f);
+INSERT INTO valid (type, value)
+	SELECT 'sbf', bytea(f) FROM (
+		SELECT sbf_empty(64) UNION ALL SELECT sbf_empty(100, 0.5, 3, 8, 2, -1) UNION ALL SELECT sbf_decay(sbf_empty(70, 0.1, cell_bits => 1), 9)
+		UNION ALL SELECT sbf_agg(i, 200, 0.1) FROM generate_series(1, 300) i UNION ALL SELECT sbf_agg(i, 64, 0.5) FROM generate_series(1, 20) i
+		UNION ALL SELECT sbf_agg(i::text, 300, 0.05) FROM generate_series(1, 30) i UNION ALL SELECT sbf_agg((i, 'x')::pair, 100, 0.3) FROM generate_series(1, 90) i
+		UNION ALL SELECT sbf_agg_like(i, sbf_empty(64, evictions => 0, cell_bits => 5)) FROM generate_series(1, 50) i
+		UNION ALL SELECT sbf_agg(i, 200, 0.1) | sbf_agg(i * 64, 200, 0.1) FROM generate_series(1, 400) i) v(f);
+INSERT INTO valid (type, value)
+	SELECT 'ibf', bytea(f) FROM (
+		SELECT ibf_empty(64) UNION ALL SELECT ibf_empty(100, 0.5, 'two_class', -1e9, 1e9, NULL, 3, 8, 2, -1) UNION ALL SELECT ibf_empty(64, 0.1, 'value_weighted', evictions => 3)
+		UNION ALL SELECT ibf_agg(i, i % 7, 0, 7, 200, 0.1) FROM generate_series(1, 300) i
+		UNION ALL SELECT ibf_agg_like(i::text, i, ibf_empty(128, 0.3, 'two_class', threshold => 9)) FROM generate_series(1, 30) i
+		UNION ALL SELECT ibf_agg_like((i, 'x')::pair, i, ibf_empty(100, 0.3, 'value_weighted', 1, 20, cell_bits => 4, evictions => 2)) FROM generate_series(1, 30) i
+		UNION ALL SELECT ibf_agg_like(i, i, ibf_empty(100, 0.3, 'value_weighted', 1, 90, evictions => 7)) FROM generate_series(1, 90) i
+		UNION ALL SELECT ibf_decay(ibf_agg(i, i, 0, 100, 100, 0.4), 20) FROM generate_series(1, 90) i) v(f);
 
 CREATE TABLE outcomes (type text, how text, state text, count bigint, PRIMARY KEY (type, how, state));
 CREATE TABLE problems (type text, what text, state text, message text, value bytea, other bytea);
@@ -111,6 +126,18 @@ BEGIN
 		value := set_byte(value, 45, floor(random() * 7)::int); -- widened
 		RETURN substring(value FROM 1 FOR 64) || CASE WHEN random() < 0.5 THEN payload(number * 64) ELSE
 			substring(substring(value FROM 65) || payload(number * 64) FROM 1 FOR number * 64) END;
+	END IF;
+	IF kind IN ('sbf', 'ibf') THEN
+		number := 64 + floor(random() * random() * 100)::int; -- bytes
+		bits := 1 + floor(random() * 8)::int;
+		value := overlay(value PLACING int4send(0) FROM 41);
+		value := set_byte(value, 40, number * 8 / bits % 256);
+		value := set_byte(value, 41, number * 8 / bits / 256);
+		value := set_byte(value, 44, bits);
+		value := set_byte(value, 45, floor(random() * 18)::int); -- hashes
+		value := set_byte(value, 48, floor(random() * 70)::int); -- evictions
+		RETURN substring(value FROM 1 FOR 128) || CASE WHEN random() < 0.5 THEN payload(number) ELSE
+			substring(substring(value FROM 129) || payload(number) FROM 1 FOR number) END;
 	END IF;
 	bits := 8 << floor(random() * 4)::int;
 	cells := 64 << floor(random() * 7)::int;
@@ -260,7 +287,37 @@ user_function('tbf',
 	['tbf_send', 'tbf_send(v) = bytea(v)', 1],
 );
 
-foreach my $type ('bf', 'tbf')
+# Of both stable types; how an item is added differs.
+foreach my $type ('sbf', 'ibf')
+{
+	my ($one, $many) = $type eq 'sbf' ? ('', '') : (', 0.7', ', ARRAY[0, NULL, 1e9]');
+	my @gap = $type eq 'sbf' ? '100' : '0.5, 100';
+	user_function($type,
+		(map { ["\@> $_", "v \@> $_"] } @items),
+		['<@', '7 <@ v'],
+		(map { ["added is found: $_", "${type}_add(v, $_$one) \@> $_", 1] } @some_items),
+		["${type}_add_all", "${type}_contains_any(${type}_add_all(v, ARRAY[1, NULL, 3]$many), ARRAY[1, 3])", 1],
+		["${type}_check_add", "cardinality((${type}_check_add(v, ARRAY[1, NULL, 3]$many)).duplicates) = 3", 1],
+		["what ${type}_check_add makes can be read", "(${type}_check_add(v, ARRAY[1, NULL, 3]$many)).updated::bytea::$type IS NOT NULL", 1],
+		["${type}_contains_any", "${type}_contains_any(v, ARRAY[1, 2])"],
+		["${type}_contains_all", "${type}_contains_all(v, ARRAY[1, 2])"],
+		["decayed can be read", "${type}_decay(v, 5)::bytea::$type = ${type}_decay(${type}_decay(v, 2), 3)", 1],
+		['v | v', "(v | v)::bytea::$type IS NOT NULL", 1],
+		['v | o', '(v | o) = (o | v)', 1],
+		["${type}_info", "${type}_info(v)::text !~ 'NaN'", 1],
+		["rates of ${type}_info", "(${type}_info(v)).zeros BETWEEN 0 AND 1 AND (${type}_info(v)).stable_zeros BETWEEN 0 AND 1 AND (${type}_info(v)).current_false_positive_rate BETWEEN 0 AND 1", 1],
+		["${type}_histogram", "(SELECT sum(cells) FROM ${type}_histogram(v)) = (${type}_info(v)).cells", 1],
+		["${type}_sketch", "length(${type}_sketch(v)) > 0", 1],
+		["${type}_false_negative_rate", "${type}_false_negative_rate(v, $gap[0]) BETWEEN 0 AND 1", 1],
+		['text and back', "v::text::$type = v AND NOT v <> v", 1],
+		['bytea and back', "$type(bytea(v)) = v", 1],
+		["${type}_send", "${type}_send(v) = bytea(v)", 1],
+		["${type}_union_agg", "(SELECT ${type}_union_agg(f) FROM (VALUES (v), (o), (v)) x(f)) IS NULL"],
+		['window function', "(SELECT count(d) FROM (SELECT ${type}_duplicate(i$one, v) OVER (ORDER BY i) d FROM (VALUES (1), (2), (1)) x(i)) w) = 3", 1],
+	);
+}
+
+foreach my $type ('bf', 'sbf', 'ibf', 'tbf')
 {
 	$db->sql(<<"SQL");
 CREATE FUNCTION note_$type(how text, state text) RETURNS void LANGUAGE sql AS
@@ -343,7 +400,7 @@ sub problems
 }
 
 subtest 'text that is no value' => sub {
-	foreach my $type ('bf', 'tbf')
+	foreach my $type ('bf', 'sbf', 'ibf', 'tbf')
 	{
 		foreach my $text ('', ' ', 'x', '\\x', '\\x5', '\\x53', '\\x5342', '5342', '\\X5342', '\\x53 42', '\\x534g', '\\xg342', '\\x' . '00' x 64,
 			'\\x' . 'ff' x 128, '\\x' . '53' x 200, '\\xéé', '{}', 'null', '\\x5342' . 'é' x 50, '\\x53420101' . '00' x 60, '\\x53420401' . '00' x 124)
@@ -357,6 +414,8 @@ subtest 'text that is no value' => sub {
 	}
 	is($db->sqlstate('SELECT bytea(bf_empty())::tbf'), '22P03', 'a bf is no tbf');
 	is($db->sqlstate('SELECT bytea(tbf_empty())::bf'), '22P03', 'a tbf is no bf');
+	is($db->sqlstate('SELECT bytea(sbf_empty())::ibf'), '22P03', 'an sbf is no ibf');
+	is($db->sqlstate('SELECT bytea(ibf_empty())::sbf'), '22P03', 'an ibf is no sbf');
 	server_is_up('text');
 };
 
@@ -372,7 +431,7 @@ sub binary_file
 
 subtest 'binary input' => sub {
 	srand(42);
-	foreach my $type ('bf', 'tbf')
+	foreach my $type ('bf', 'sbf', 'ibf', 'tbf')
 	{
 		$db->sql("CREATE TABLE received_$type (f $type)");
 		my @values = map { pack('H*', substr($_, 2)) } split /\n/, $db->sql("SELECT value FROM valid WHERE type = '$type' ORDER BY n");

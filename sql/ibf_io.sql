@@ -1,0 +1,85 @@
+-- ibf_io: text, binary and bytea, in and out; and what comes in is checked
+
+CREATE TEMP TABLE filter (name text, f ibf);
+INSERT INTO filter VALUES ('empty', ibf_empty(64)), ('decayed', ibf_decay(ibf_empty(64), 3)), ('integers', ibf_add_all(ibf_empty(70, cell_bits => 5, evictions => 9), '{1,2}'::int[], '{0,1}'::int[])), ('weighted', ibf_add(ibf_empty(70, 0.1, 'value_weighted', -5, 1e9, evictions => 2), 1, 3)), ('two_class', ibf_add(ibf_empty(70, 0.1, 'two_class', threshold => 3), 1, 3)), ('text', ibf_add(ibf_empty(1000), 'a', 0.5)), ('null', NULL);
+INSERT INTO filter SELECT 'large', ibf_agg(i, i % 7, 0, 7) FROM generate_series(1, 100000) i;
+
+-- there and back again: text, bytea, send
+SELECT name, f::text::ibf = f AS text, f::bytea::ibf = f AS bytea, ibf(bytea(f)) = f AS bytea, ibf_send(f)::ibf = f AS binary, ibf_send(f) = f::bytea AS same_bytes, f::text = f::bytea::text AS same_text, (ibf_info(f)).bytes = length(f::bytea) AS bytes FROM filter ORDER BY name;
+SELECT left(f::text, 10) AS mark FROM filter WHERE name = 'empty';
+SELECT count(*) FILTER (WHERE a.f = b.f) AS equal, count(*) FILTER (WHERE a.f <> b.f) AS different FROM filter a, filter b;
+-- the bytes are these on every machine and every version: the test/unit/golden files come from a second implementation
+SELECT scheme, md5(ibf_agg_like(i * i % 211, i * 7 % 53, ibf_empty(100, 0.01, scheme, 0, 50, NULL, 5, 4, 10, 42) ORDER BY i)::bytea) FROM unnest('{two_class,multi_class,value_weighted}'::text[]) scheme, generate_series(0, 499) i GROUP BY scheme ORDER BY scheme;
+
+-- COPY, text and binary
+\getenv builddir PG_ABS_BUILDDIR
+\cd :builddir
+CREATE TEMP TABLE copied (format text DEFAULT 'text', name text, f ibf);
+\copy filter TO 'results/ibf_io.data'
+\copy copied (name, f) FROM 'results/ibf_io.data'
+ALTER TABLE copied ALTER format SET DEFAULT 'binary';
+\copy filter TO 'results/ibf_io.data' (FORMAT binary)
+\copy copied (name, f) FROM 'results/ibf_io.data' (FORMAT binary)
+SELECT format, count(*) AS rows, count(*) FILTER (WHERE c.f IS NOT DISTINCT FROM o.f) AS same FROM copied c JOIN filter o USING (name) GROUP BY format ORDER BY format;
+
+-- wrong values, with their messages
+SELECT 'x'::ibf;
+SELECT '\x534203'::ibf;
+SELECT bf_empty(10)::bytea::ibf;
+SELECT sbf_empty(64)::bytea::ibf;
+SELECT ibf(set_byte(f::bytea, 3, 2)) FROM filter WHERE name = 'text';
+SELECT ibf(f::bytea || '\x00'::bytea) FROM filter WHERE name = 'text';
+-- cells that nothing can have set
+SELECT ibf(set_byte(f::bytea, 130, 1)) FROM filter WHERE name = 'empty';
+/* Whatever comes in is refused with an SQLSTATE of class 22, or is a filter with which everything can be done. */
+CREATE FUNCTION pg_temp.outcome(value bytea) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	f ibf;
+	i record;
+BEGIN
+	f := value::ibf;
+	IF f::text::ibf <> f OR f::bytea <> value OR ibf_send(f) <> value THEN
+		RETURN 'changed by input';
+	END IF;
+	i := ibf_info(f);
+	IF NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR NOT i.cell_bits BETWEEN 1 AND 8 OR i.cells * i.cell_bits > (i.bytes - 128) * 8 OR i.bytes <> length(value) OR
+		NOT i.evictions BETWEEN 0 AND i.cells OR i.items > i.steps OR NOT i.zeros BETWEEN 0 AND 1 OR NOT i.stable_zeros BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality >= 0 OR i.item_kind = '' THEN
+		RETURN 'absurd';
+	END IF;
+	IF ibf_sketch(f) = '' OR (SELECT sum(cells) FROM ibf_histogram(f)) <> i.cells OR ibf_decay(f, 3) IS NULL OR ibf_decay(f | f, 3)::bytea::ibf IS NULL OR ibf_false_negative_rate(f, 1, 100) IS NULL THEN
+		RETURN 'unusable';
+	END IF;
+	BEGIN
+		IF f @> 1 IS NULL OR NOT ibf_add(f, 1, 5) @> 1 OR (ibf_check_add(f, '{1,1}'::int[], '{0,9}'::int[])).updated::bytea::ibf IS NULL OR ibf_contains_any(f, '{1}'::int[]) IS NULL THEN
+			RETURN 'adding fails';
+		END IF;
+	EXCEPTION WHEN datatype_mismatch THEN
+		IF i.item_kind IN ('integer', 'none') THEN
+			RETURN 'refuses its own kind';
+		END IF;
+	END;
+	RETURN 'usable';
+EXCEPTION WHEN OTHERS THEN
+	RETURN CASE WHEN SQLSTATE LIKE '22%' THEN 'refused' ELSE SQLSTATE || ': ' || SQLERRM END;
+END
+$$;
+
+-- every prefix, and longer ones
+SELECT pg_temp.outcome(substr(f::bytea, 1, n)) AS outcome, count(*) = length(f::bytea) AS all FROM filter, generate_series(0, length(f::bytea) - 1) n WHERE name = 'integers' GROUP BY 1, f::bytea;
+SELECT pg_temp.outcome(f::bytea || more) AS outcome, count(*) FROM filter, unnest(ARRAY['\x00'::bytea, '\xff', decode(repeat('00', 70), 'hex')]) more WHERE name = 'integers' GROUP BY 1;
+-- every byte of the header set to every value
+SELECT name, outcome, count(*) > 0 AS some
+FROM filter, generate_series(0, 127) byte, generate_series(0, 255) value, pg_temp.outcome(set_byte(f::bytea, byte, value)) outcome
+WHERE name IN ('two_class', 'weighted') GROUP BY name, outcome ORDER BY name, outcome;
+-- random damage to several bytes
+SELECT setseed(0.25);
+CREATE FUNCTION pg_temp.damaged(value bytea, how_often int) RETURNS bytea LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. how_often LOOP
+		value := set_byte(value, floor(random() * length(value))::int, floor(random() * 256)::int);
+	END LOOP;
+	RETURN value;
+END
+$$;
+SELECT outcome, count(*) > 0 AS some FROM filter, generate_series(1, 2000) i, pg_temp.outcome(pg_temp.damaged(f::bytea, 1 + i % 4)) outcome
+WHERE name = 'integers' GROUP BY outcome ORDER BY outcome;

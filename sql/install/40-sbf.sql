@@ -1,0 +1,178 @@
+-- sbf.sql: the type sbf (docs/sbf.md)
+
+CREATE TYPE sbf;
+
+CREATE FUNCTION sbf_in(cstring) RETURNS sbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sbf_out(sbf) RETURNS cstring AS 'MODULE_PATHNAME', 'stable_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sbf_recv(internal) RETURNS sbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sbf_send(sbf) RETURNS bytea AS 'MODULE_PATHNAME', 'stable_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION sbf_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION sbf_out(sbf) IS 'I/O';
+COMMENT ON FUNCTION sbf_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION sbf_send(sbf) IS 'I/O';
+
+-- STORAGE external: an uncompressed value can be read in slices.
+CREATE TYPE sbf (
+	INPUT = sbf_in,
+	OUTPUT = sbf_out,
+	RECEIVE = sbf_recv,
+	SEND = sbf_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE sbf IS 'Stable Bloom filter: which items of an endless stream came before? A bounded false-positive rate for ever; what is long past is forgotten';
+
+CREATE FUNCTION sbf(bytea) RETURNS sbf
+	AS 'MODULE_PATHNAME', 'sbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf(bytea) IS 'the sbf that these bytes are, checked';
+CREATE FUNCTION bytea(sbf) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'stable_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bytea(sbf) IS 'the stored bytes of an sbf (docs/format.md)';
+CREATE CAST (bytea AS sbf) WITH FUNCTION sbf(bytea);
+CREATE CAST (sbf AS bytea) WITH FUNCTION bytea(sbf);
+COMMENT ON CAST (bytea AS sbf) IS 'checked';
+COMMENT ON CAST (sbf AS bytea) IS 'the stored bytes (docs/format.md)';
+
+CREATE FUNCTION sbf_eq(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'stable_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_eq(sbf, sbf) IS 'are the stored bytes the same?';
+CREATE FUNCTION sbf_ne(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'stable_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_ne(sbf, sbf) IS 'do the stored bytes differ?';
+CREATE OPERATOR = (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+COMMENT ON OPERATOR = (sbf, sbf) IS 'same filter, byte for byte';
+CREATE OPERATOR <> (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
+COMMENT ON OPERATOR <> (sbf, sbf) IS 'different filters';
+
+-- making and adding
+
+CREATE FUNCTION sbf_empty(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, hashes integer DEFAULT NULL,
+		cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS sbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION sbf_empty(bigint, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr on an endless stream; hashes (1 to 16), bits of a cell (1 to 8) and evictions a step (0: never any) are chosen if not given; seed: of its random numbers';
+
+CREATE FUNCTION sbf_add(filter sbf, item "any") RETURNS sbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter after one more item; copies the filter: sbf_add_all() is the way to add many';
+CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_add);
+COMMENT ON OPERATOR || (sbf, "any") IS 'add an item';
+
+-- as for bf || text, see 10-bf.sql
+CREATE FUNCTION sbf_add_text(filter sbf, item bf_text_item) RETURNS sbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_add_text(sbf, bf_text_item) IS 'implementation of the operator sbf || text: use sbf_add()';
+CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = bf_text_item, FUNCTION = sbf_add_text);
+COMMENT ON OPERATOR || (sbf, bf_text_item) IS 'add a text';
+
+CREATE FUNCTION sbf_add_all(filter sbf, items anyarray) RETURNS sbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_add_all(sbf, anyarray) IS 'the filter after all elements that are not null, in their order';
+CREATE FUNCTION sbf_check_add(filter sbf, items anyarray, OUT updated sbf, OUT duplicates boolean[])
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_check_add(sbf, anyarray) IS 'the filter after all elements, in their order, and for each of them: had it come before? (null for a null)';
+
+-- asking
+
+CREATE FUNCTION sbf_contains(filter sbf, item "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contains(sbf, "any") IS 'does the filter remember this item?';
+CREATE FUNCTION sbf_contained(item "any", filter sbf) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contained("any", sbf) IS 'is this item remembered by the filter?';
+CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR @> (sbf, "any") IS 'remembers the item';
+CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = sbf, FUNCTION = sbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR <@ ("any", sbf) IS 'is remembered by the filter';
+CREATE FUNCTION sbf_contains_any(filter sbf, items anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION sbf_contains_any(sbf, anyarray) IS 'does the filter remember one of these items? nulls are skipped; false for an empty array';
+CREATE FUNCTION sbf_contains_all(filter sbf, items anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION sbf_contains_all(sbf, anyarray) IS 'does the filter remember all of these items? nulls are skipped; true for an empty array';
+
+-- decaying and combining
+
+CREATE FUNCTION sbf_decay(filter sbf, steps bigint) RETURNS sbf
+	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_decay(sbf, bigint) IS 'the filter after this many evictions without an arrival: as if so many other items had come and left nothing';
+CREATE FUNCTION sbf_union(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_union(sbf, sbf) IS 'the larger of each two cells: remembers what either remembers, and errs more often until it has decayed';
+CREATE OPERATOR | (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_union, COMMUTATOR = |);
+COMMENT ON OPERATOR | (sbf, sbf) IS 'union';
+
+-- looking inside
+
+CREATE FUNCTION sbf_info(filter sbf,
+		OUT item_kind text, OUT false_positive_rate double precision, OUT hashes integer, OUT cell_bits integer,
+		OUT max_value integer, OUT evictions integer, OUT seed bigint, OUT cells bigint, OUT bytes bigint, OUT items bigint,
+		OUT steps bigint, OUT stable_zeros double precision, OUT zeros double precision,
+		OUT false_positive_bound double precision, OUT current_false_positive_rate double precision,
+		OUT cardinality double precision)
+	AS 'MODULE_PATHNAME', 'stable_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_info(sbf) IS 'parameters, size, items and steps so far, the share of zero cells where the filter is stable and now, the bound of the rate and the rate now, and how many items a plain filter of this fill would hold';
+CREATE FUNCTION sbf_histogram(filter sbf, OUT value integer, OUT cells bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'stable_histogram' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 8;
+COMMENT ON FUNCTION sbf_histogram(sbf) IS 'how many cells have which value';
+CREATE FUNCTION sbf_sketch(sbf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_sketch(sbf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
+
+-- aggregates: what they make depends on the order of the rows, so they have no combine function
+
+CREATE FUNCTION sbf_agg_add(internal, "any") RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION sbf_agg_add(internal, "any", bigint) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION sbf_agg_add(internal, "any", bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION sbf_agg_like_add(internal, "any", sbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION sbf_agg_final(internal) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION sbf_agg_add(internal, "any") IS 'transition function of sbf_agg';
+COMMENT ON FUNCTION sbf_agg_add(internal, "any", bigint) IS 'transition function of sbf_agg';
+COMMENT ON FUNCTION sbf_agg_add(internal, "any", bigint, double precision) IS 'transition function of sbf_agg';
+COMMENT ON FUNCTION sbf_agg_like_add(internal, "any", sbf) IS 'transition function of sbf_agg_like';
+COMMENT ON FUNCTION sbf_agg_final(internal) IS 'final function of sbf_agg';
+
+CREATE AGGREGATE sbf_agg("any") (
+	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sbf_agg("any") IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): 262,144 bytes of cells, false-positive rate 1 %';
+CREATE AGGREGATE sbf_agg("any", bigint) (
+	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sbf_agg("any", bigint) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells, at 1 %';
+CREATE AGGREGATE sbf_agg("any", bigint, double precision) (
+	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sbf_agg("any", bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells and this false-positive rate';
+CREATE AGGREGATE sbf_agg_like("any", sbf) (
+	SFUNC = sbf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sbf_agg_like("any", sbf) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with the parameters of an empty filter: sbf_empty(...)';
+
+CREATE FUNCTION sbf_union_agg_add(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_union_agg_add(sbf, sbf) IS 'transition and combine function of sbf_union_agg';
+CREATE AGGREGATE sbf_union_agg(sbf) (SFUNC = sbf_union_agg_add, STYPE = sbf, COMBINEFUNC = sbf_union_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sbf_union_agg(sbf) IS 'the larger of all cells: remembers what one of the filters remembers';
+
+-- window functions
+
+CREATE FUNCTION sbf_duplicate(item "any") RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_duplicate("any") IS 'had the item come before in this partition, in the order of the window? null for a null; 262,144 bytes of cells, false-positive rate 1 %';
+CREATE FUNCTION sbf_duplicate(item "any", filter sbf) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_duplicate("any", sbf) IS 'had the item come before in this partition, in the order of the window, or is it remembered by the filter of the partition''s first row?';
+
+-- calculators
+
+CREATE FUNCTION sbf_stable_point(cells double precision, hashes integer, evictions double precision,
+		max_value integer DEFAULT 7, shares double precision[] DEFAULT NULL) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_stable_point(double precision, integer, double precision, integer, double precision[]) IS 'the share of zero cells that a filter tends to on a stream of distinct items (Deng, Rafiei 2006, theorem 2); shares: of the items that set a cell to 1, 2, ... max_value, for the ibf schemes two_class and multi_class (Bhoraskar et al. 2013, theorems III.1 and III.5)';
+CREATE FUNCTION sbf_false_positive_bound(cells double precision, hashes integer, evictions double precision,
+		max_value integer DEFAULT 7, shares double precision[] DEFAULT NULL) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_false_positive_bound(double precision, integer, double precision, integer, double precision[]) IS 'the bound of the false-positive rate: (1 - sbf_stable_point(...))^hashes (Bhoraskar et al. 2013, corollary III.4)';
+CREATE FUNCTION sbf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_evictions(double precision, double precision, integer, integer) IS 'the evictions a step that keep this false-positive rate, to be rounded up: 1 / ((V0^(-1/max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei 2006)';
+CREATE FUNCTION sbf_false_negative_rate(filter sbf, gap bigint) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_false_negative_rate(sbf, bigint) IS 'how probably a filter of these parameters has forgotten an item after this many other ones, all distinct';

@@ -1,0 +1,163 @@
+-- ibf.sql: the type ibf (docs/ibf.md)
+
+CREATE TYPE ibf;
+
+CREATE FUNCTION ibf_in(cstring) RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION ibf_out(ibf) RETURNS cstring AS 'MODULE_PATHNAME', 'stable_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION ibf_recv(internal) RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION ibf_send(ibf) RETURNS bytea AS 'MODULE_PATHNAME', 'stable_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION ibf_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION ibf_out(ibf) IS 'I/O';
+COMMENT ON FUNCTION ibf_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION ibf_send(ibf) IS 'I/O';
+
+-- STORAGE external: an uncompressed value can be read in slices.
+CREATE TYPE ibf (
+	INPUT = ibf_in,
+	OUTPUT = ibf_out,
+	RECEIVE = ibf_recv,
+	SEND = ibf_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE ibf IS 'Importance-aware Bloom filter: as sbf, but of what is past the unimportant is forgotten first';
+
+CREATE FUNCTION ibf(bytea) RETURNS ibf
+	AS 'MODULE_PATHNAME', 'ibf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf(bytea) IS 'the ibf that these bytes are, checked';
+CREATE FUNCTION bytea(ibf) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'stable_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bytea(ibf) IS 'the stored bytes of an ibf (docs/format.md)';
+CREATE CAST (bytea AS ibf) WITH FUNCTION ibf(bytea);
+CREATE CAST (ibf AS bytea) WITH FUNCTION bytea(ibf);
+COMMENT ON CAST (bytea AS ibf) IS 'checked';
+COMMENT ON CAST (ibf AS bytea) IS 'the stored bytes (docs/format.md)';
+
+CREATE FUNCTION ibf_eq(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'stable_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_eq(ibf, ibf) IS 'are the stored bytes the same?';
+CREATE FUNCTION ibf_ne(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'stable_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_ne(ibf, ibf) IS 'do the stored bytes differ?';
+CREATE OPERATOR = (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+COMMENT ON OPERATOR = (ibf, ibf) IS 'same filter, byte for byte';
+CREATE OPERATOR <> (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
+COMMENT ON OPERATOR <> (ibf, ibf) IS 'different filters';
+
+-- making and adding
+
+CREATE FUNCTION ibf_empty(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, scheme text DEFAULT 'multi_class',
+		low double precision DEFAULT 0, high double precision DEFAULT 1, threshold double precision DEFAULT NULL,
+		hashes integer DEFAULT NULL, cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS ibf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr whatever the importances; scheme: two_class (important from the threshold on, which is the middle of low and high if not given), multi_class or value_weighted (importances from low to high in equal classes); hashes (1 to 16), bits of a cell (2 to 8) and evictions a step (0: never any) are chosen if not given; seed: of its random numbers';
+
+-- not strict: a null importance is an error
+CREATE FUNCTION ibf_add(filter ibf, item "any", importance double precision) RETURNS ibf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter after one more item; copies the filter: ibf_add_all() is the way to add many';
+CREATE FUNCTION ibf_add_all(filter ibf, items anyarray, importances double precision[]) RETURNS ibf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter after all elements that are not null, in their order, each with its importance';
+CREATE FUNCTION ibf_check_add(filter ibf, items anyarray, importances double precision[], OUT updated ibf, OUT duplicates boolean[])
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter after all elements, in their order, each with its importance, and for each of them: had it come before? (null for a null)';
+
+-- asking
+
+CREATE FUNCTION ibf_contains(filter ibf, item "any") RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contains(ibf, "any") IS 'does the filter remember this item?';
+CREATE FUNCTION ibf_contained(item "any", filter ibf) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contained("any", ibf) IS 'is this item remembered by the filter?';
+CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR @> (ibf, "any") IS 'remembers the item';
+CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = ibf, FUNCTION = ibf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+COMMENT ON OPERATOR <@ ("any", ibf) IS 'is remembered by the filter';
+CREATE FUNCTION ibf_contains_any(filter ibf, items anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION ibf_contains_any(ibf, anyarray) IS 'does the filter remember one of these items? nulls are skipped; false for an empty array';
+CREATE FUNCTION ibf_contains_all(filter ibf, items anyarray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION ibf_contains_all(ibf, anyarray) IS 'does the filter remember all of these items? nulls are skipped; true for an empty array';
+
+-- decaying and combining
+
+CREATE FUNCTION ibf_decay(filter ibf, steps bigint) RETURNS ibf
+	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_decay(ibf, bigint) IS 'the filter after this many evictions without an arrival: as if so many other items had come and left nothing';
+CREATE FUNCTION ibf_union(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_union(ibf, ibf) IS 'the larger of each two cells: remembers what either remembers, and errs more often until it has decayed';
+CREATE OPERATOR | (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_union, COMMUTATOR = |);
+COMMENT ON OPERATOR | (ibf, ibf) IS 'union';
+
+-- looking inside
+
+CREATE FUNCTION ibf_info(filter ibf,
+		OUT item_kind text, OUT false_positive_rate double precision, OUT hashes integer, OUT cell_bits integer,
+		OUT max_value integer, OUT evictions integer, OUT seed bigint, OUT cells bigint, OUT bytes bigint, OUT items bigint,
+		OUT steps bigint, OUT stable_zeros double precision, OUT zeros double precision,
+		OUT false_positive_bound double precision, OUT current_false_positive_rate double precision,
+		OUT cardinality double precision, OUT scheme text, OUT low double precision, OUT high double precision)
+	AS 'MODULE_PATHNAME', 'stable_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_info(ibf) IS 'parameters, size, items and steps so far, the share of zero cells where the filter is stable (if importances are uniform over the range) and now, the bound of the rate and the rate now, and how many items a plain filter of this fill would hold';
+CREATE FUNCTION ibf_histogram(filter ibf, OUT value integer, OUT cells bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'stable_histogram' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 8;
+COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many cells have which value';
+CREATE FUNCTION ibf_sketch(ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_sketch(ibf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
+
+-- aggregates: what they make depends on the order of the rows, so they have no combine function
+
+CREATE FUNCTION ibf_agg_add(internal, "any", double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision, bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION ibf_agg_final(internal) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION ibf_agg_add(internal, "any", double precision) IS 'transition function of ibf_agg';
+COMMENT ON FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision) IS 'transition function of ibf_agg';
+COMMENT ON FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision, bigint, double precision) IS 'transition function of ibf_agg';
+COMMENT ON FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf) IS 'transition function of ibf_agg_like';
+COMMENT ON FUNCTION ibf_agg_final(internal) IS 'final function of ibf_agg';
+
+CREATE AGGREGATE ibf_agg("any", double precision) (
+	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE ibf_agg("any", double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
+CREATE AGGREGATE ibf_agg("any", double precision, double precision, double precision) (
+	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE ibf_agg("any", double precision, double precision, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, its range from low to high; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
+CREATE AGGREGATE ibf_agg("any", double precision, double precision, double precision, bigint, double precision) (
+	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE ibf_agg("any", double precision, double precision, double precision, bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, its range from low to high, bytes of cells, false-positive rate; scheme multi_class';
+CREATE AGGREGATE ibf_agg_like("any", double precision, ibf) (
+	SFUNC = ibf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE ibf_agg_like("any", double precision, ibf) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, and an empty filter whose parameters the result has: ibf_empty(...)';
+
+CREATE FUNCTION ibf_union_agg_add(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_union_agg_add(ibf, ibf) IS 'transition and combine function of ibf_union_agg';
+CREATE AGGREGATE ibf_union_agg(ibf) (SFUNC = ibf_union_agg_add, STYPE = ibf, COMBINEFUNC = ibf_union_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE ibf_union_agg(ibf) IS 'the larger of all cells: remembers what one of the filters remembers';
+
+-- window functions
+
+CREATE FUNCTION ibf_duplicate(item "any", importance double precision) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_duplicate("any", double precision) IS 'had the item come before in this partition, in the order of the window? null for a null; importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
+CREATE FUNCTION ibf_duplicate(item "any", importance double precision, filter ibf) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item come before in this partition, in the order of the window, or is it remembered by the filter of the partition''s first row?';
+
+-- calculators: see also sbf_stable_point() and sbf_false_positive_bound(), which know two_class and multi_class, too
+
+CREATE FUNCTION ibf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7,
+		scheme text DEFAULT 'multi_class') RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate where importances are uniform over their range; ibf_empty() takes as many as keep it whatever they are';
+CREATE FUNCTION ibf_false_negative_rate(filter ibf, importance double precision, gap bigint) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'how probably a filter of these parameters has forgotten an item of this importance after this many other ones, all distinct and of uniform importances';

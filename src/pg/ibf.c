@@ -1,0 +1,171 @@
+/*
+ * ibf.c: what is the Importance-aware Bloom filter's own among the functions: in and out, making, adding. The rest is in
+ * stable.c.
+ */
+#include "stable.h"
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "value.h"
+
+/* --------------------------------------------------------------- in and out */
+
+static sb_status
+check_ibf(const void *data, size_t size)
+{
+	sb_stable	header;
+	sb_status	status = sb_ibf_decode_header(data, size, size, &header);
+
+	return status != SB_OK ? status : sb_stable_check_cells(&header, (const char *) data + SB_STABLE_HEADER);
+}
+
+SB_FUNCTION(ibf_in);
+Datum
+ibf_in(PG_FUNCTION_ARGS)
+{
+	return value_from_text(fcinfo, "ibf", check_ibf);
+}
+
+SB_FUNCTION(ibf_recv);
+Datum
+ibf_recv(PG_FUNCTION_ARGS)
+{
+	return value_from_binary(fcinfo, "ibf", check_ibf);
+}
+
+SB_FUNCTION(ibf_from_bytea);
+Datum
+ibf_from_bytea(PG_FUNCTION_ARGS)
+{
+	return value_from_bytea(fcinfo, "ibf", check_ibf);
+}
+
+/* -------------------------------------------------------------------- making */
+
+sb_scheme
+ibf_scheme_argument(FunctionCallInfo fcinfo, int argno)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+
+	for (int scheme = SB_TWO_CLASS; scheme <= SB_VALUE_WEIGHTED; scheme++)
+		if (strcmp(name, stable_scheme_name(scheme)) == 0)
+			return scheme;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown scheme \"%s\"", name),
+			 errhint("The schemes of an ibf are two_class, multi_class and value_weighted.")));
+	pg_unreachable();
+}
+
+/* ibf_empty(bytes, fpr, scheme, low, high, threshold, hashes, cell_bits, evictions, seed) */
+SB_FUNCTION(ibf_empty);
+Datum
+ibf_empty(PG_FUNCTION_ARGS)
+{
+	StableParameters parameters = IBF_DEFAULTS;
+	StableState state;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(9))
+		PG_RETURN_NULL();
+	parameters.bytes = PG_GETARG_INT64(0);
+	parameters.fpr = PG_GETARG_FLOAT8(1);
+	parameters.scheme = ibf_scheme_argument(fcinfo, 2);
+	parameters.low = PG_GETARG_FLOAT8(3);
+	parameters.high = PG_GETARG_FLOAT8(4);
+	if (parameters.scheme == SB_TWO_CLASS)
+	{
+		/* halves first: the sum might be infinite */
+		parameters.low = PG_ARGISNULL(5) ? parameters.low / 2 + parameters.high / 2 : PG_GETARG_FLOAT8(5);
+		parameters.high = parameters.low;
+	}
+	else if (!PG_ARGISNULL(5))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
+				 errhint("Give low and high, or the scheme two_class.")));
+	parameters.hashes = stable_optional(fcinfo, 6);
+	parameters.bits = stable_optional(fcinfo, 7);
+	parameters.evictions = stable_optional(fcinfo, 8);
+	parameters.seed = PG_GETARG_INT64(9);
+	stable_plan(&parameters, &state.header);
+	stable_state_init(&state, CurrentMemoryContext, &state.header);
+	return stable_store(&state.header, state.cells);
+}
+
+/* -------------------------------------------------------------------- adding */
+
+/* ibf_add(ibf, "any", importance); not strict, because a null importance is an error */
+SB_FUNCTION(ibf_add);
+Datum
+ibf_add(PG_FUNCTION_ARGS)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	StableValue ibf;
+	StableState state;
+	uint8_t		value;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	stable_open(PG_GETARG_DATUM(0), &ibf);
+	value = stable_importance(&ibf.header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2));
+	stable_state_copy(&state, CurrentMemoryContext, &ibf);
+	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), value);
+	return stable_store(&state.header, state.cells);
+}
+
+/* As in sbf.c, with the importances of argument 2. */
+static void
+add_elements(FunctionCallInfo fcinfo, StableState *state, Datum *flags)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	StableValue ibf;
+	Datum	   *items;
+	Datum	   *importances;
+	bool	   *nulls;
+	bool	   *unknown;
+	int			count = stable_elements(fcinfo, hasher, &items, &nulls);
+	int			importance_count;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+					  &importances, &unknown, &importance_count);
+	if (importance_count != count)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("there are %d items and %d importances", count, importance_count),
+				 errhint("Give one importance for each item, in the same order.")));
+	stable_open(PG_GETARG_DATUM(0), &ibf);
+	stable_state_copy(state, CurrentMemoryContext, &ibf);
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+		{
+			uint8_t		value = stable_importance(&state->header, unknown[i], unknown[i] ? 0 : DatumGetFloat8(importances[i]));
+
+			items[i] = BoolGetDatum(stable_step(state, hasher, items[i], value));
+		}
+	if (flags != NULL)
+		*flags = stable_flags(items, nulls, count);
+}
+
+SB_FUNCTION(ibf_add_all);
+Datum
+ibf_add_all(PG_FUNCTION_ARGS)
+{
+	StableState state;
+
+	add_elements(fcinfo, &state, NULL);
+	return stable_store(&state.header, state.cells);
+}
+
+/* ibf_check_add(ibf, anyarray, float8[]) */
+SB_FUNCTION(ibf_check_add);
+Datum
+ibf_check_add(PG_FUNCTION_ARGS)
+{
+	StableState state;
+	Datum		flags;
+
+	add_elements(fcinfo, &state, &flags);
+	return stable_checked(fcinfo, &state, flags);
+}

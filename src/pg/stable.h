@@ -1,0 +1,94 @@
+/*
+ * stable.h: what the files that deal with the stable filters share. sbf and ibf are one form in the core, whose header
+ * says which of the two it is; so most functions are one C function for both, named stable_...
+ */
+#ifndef STREAMBLOOM_PG_STABLE_H
+#define STREAMBLOOM_PG_STABLE_H
+
+#include "compat.h"
+
+#include "item.h"
+
+#define STABLE_DEFAULT_BYTES 262144
+#define STABLE_DEFAULT_FPR 0.01
+
+/* A filter at hand: its header decoded, its cells (inside the detoasted value: not to be written). */
+typedef struct StableValue
+{
+	sb_stable	header;
+	const unsigned char *cells;
+} StableValue;
+
+/* A filter that may be changed: by functions inside a new value, by aggregates and window functions in their memory. */
+typedef struct StableState
+{
+	sb_stable	header;
+	unsigned char *cells;
+} StableState;
+
+/* Parameters as a person gives them; those that are to be chosen are a number that nobody can give. */
+#define STABLE_CHOOSE PG_INT64_MIN
+
+typedef struct StableParameters
+{
+	int64		bytes;
+	double		fpr;
+	sb_scheme	scheme;
+	double		low;
+	double		high;
+	int64		hashes;
+	int64		bits;
+	int64		evictions;
+	int64		seed;
+} StableParameters;
+
+#define STABLE_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, \
+	.hashes = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
+#define IBF_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, .scheme = SB_MULTI_CLASS, .high = 1, \
+	.hashes = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
+
+/* "sbf" or "ibf"; "two_class" and so on. */
+extern const char *stable_type_name(const sb_stable *header);
+extern const char *stable_scheme_name(int scheme);
+
+/* The scheme of an ibf that a text argument names, or an error. */
+extern sb_scheme ibf_scheme_argument(FunctionCallInfo fcinfo, int argno);
+
+extern void stable_open(Datum value, StableValue *stable);
+
+/*
+ * Plans a filter, or raises the error that says what is wrong with its parameters. The last plan is kept: a search for P takes
+ * up to 100 microseconds, and *_empty() with a column among its arguments is called for every row.
+ */
+extern void stable_plan(const StableParameters *parameters, sb_stable *out);
+
+/* Memory for an empty filter of these parameters, or for a copy. */
+extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
+extern void stable_state_copy(StableState *state, MemoryContext context, const StableValue *from);
+
+/* A new value: this filter. */
+extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
+
+/* One step with this item: its kind must be the filter's. Returns whether it is a duplicate. value: of the cells. */
+extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
+
+/* What an item sets its cells to. Raises the errors for an importance that is null or NaN. */
+extern uint8_t stable_importance(const sb_stable *header, bool is_null, double importance);
+
+/* The parameters of a and b united, or an error that says what differs. */
+extern void stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out);
+
+/* The elements of array argument 1. */
+extern int	stable_elements(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bool **nulls);
+
+/* An integer argument; STABLE_CHOOSE if it is null. */
+extern int64 stable_optional(FunctionCallInfo fcinfo, int argno);
+
+/* What *_check_add() returns: an array of flags, null for the items that are; and with it the record. */
+extern Datum stable_flags(Datum *flags, bool *nulls, int count);
+extern Datum stable_checked(FunctionCallInfo fcinfo, const StableState *state, Datum flags);
+
+/* What the formulas are about, with the shares of uniform importances, which are put into `shares`. */
+extern sb_stable_chain stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE]);
+
+#endif

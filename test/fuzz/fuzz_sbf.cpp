@@ -1,0 +1,156 @@
+/*
+ * fuzz_sbf.cpp: any bytes as a stored sbf or ibf. They are refused, or every reader works on them and the promises hold:
+ * what a step was given is found right after, whatever is written can be read again, union loses no cell, and decay leads
+ * to nothing but zeros.
+ *
+ * Input: a hash, a number that chooses, then the value.
+ */
+#include "fuzz_support.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace fuzz;
+
+const size_t fuzz::prefix_size = 16;
+
+Input fuzz::make_input(Random &random)
+{
+	Input input;
+	append_number(&input, random());
+	append_number(&input, odd_number(random));
+
+	sb_stable stable{};
+	auto scheme = static_cast<sb_scheme>(random() % 4);
+	double low = scheme == SB_STABLE ? 0 : -2.5;
+	double high = scheme == SB_STABLE || scheme == SB_TWO_CLASS ? low : 7;
+	int bits = static_cast<int>((scheme == SB_STABLE ? 1 : 2) + random() % 7);
+	if (sb_stable_plan(64 + random() % 100, 0.01, scheme, low, high, static_cast<int>(1 + random() % 16), bits,
+					   static_cast<int64_t>(random() % 64), random(), &stable) != SB_OK)
+		return input;
+	size_t header = input.size();
+	input.resize(header + sb_stable_size(&stable));
+	unsigned char *cells = input.data() + header + SB_STABLE_HEADER;
+	if (uint64_t items = random() % 300; items > 0)
+	{
+		stable.kind.code = static_cast<uint16_t>(1 + random() % 11);
+		for (; items > 0; items--)
+			(void)sb_stable_step(&stable, cells, random(), static_cast<uint8_t>(1 + random() % static_cast<uint64_t>(sb_stable_max(&stable))));
+	}
+	(void)sb_stable_decay(&stable, cells, random() % 50);
+	sb_stable_encode_header(&stable, input.data() + header);
+	return input;
+}
+
+/* What the core writes its own readers accept, to the same bytes. */
+static bool readable(const sb_stable &stable, const Copy &cells)
+{
+	Copy header(SB_STABLE_HEADER);
+	Copy again(SB_STABLE_HEADER);
+	sb_stable out;
+	sb_stable_encode_header(&stable, header.data());
+	if (sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&stable), &out) != SB_OK ||
+		sb_stable_check_cells(&out, cells.data()) != SB_OK)
+		return false;
+	sb_stable_encode_header(&out, again.data());
+	return header == again;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Reader reader(data, size);
+	uint64_t hash = reader.number();
+	uint64_t choice = reader.number();
+	Copy value(reader.data(), reader.size());
+
+	/* a slice of the beginning is enough for the header, and gives the same answer */
+	sb_stable stable;
+	sb_status status = sb_stable_decode_header(value.data(), value.size(), value.size(), &stable);
+	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
+	{
+		Copy slice(value.data(), std::min<size_t>(value.size(), SB_STABLE_HEADER));
+		sb_stable again;
+		FUZZ_CHECK(sb_stable_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
+		(void)!sb_stable_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
+		bool sbf = sb_sbf_decode_header(value.data(), value.size(), value.size(), &again) == SB_OK;
+		bool ibf = sb_ibf_decode_header(value.data(), value.size(), value.size(), &again) == SB_OK;
+		FUZZ_CHECK(sbf + ibf == (status == SB_OK));
+	}
+	if (status != SB_OK)
+		return -1;
+	FUZZ_CHECK(sb_stable_size(&stable) == value.size());
+	Copy cells(value.data() + SB_STABLE_HEADER, value.size() - SB_STABLE_HEADER);
+	if (sb_stable_check_cells(&stable, cells.data()) != SB_OK)
+		return -1;
+	FUZZ_CHECK(readable(stable, cells));
+
+	/* reading */
+	const int max = sb_stable_max(&stable);
+	uint64_t counts[SB_STABLE_MAX_VALUE + 1];
+	sb_stable_count(&stable, cells.data(), counts);
+	uint64_t all = 0;
+	for (uint64_t count : counts)
+		all += count;
+	FUZZ_CHECK(all == stable.cells);
+	Random random(hash);
+	for (int i = 0; i < 20; i++)
+	{
+		uint64_t asked = i == 0 ? hash : i == 1 ? 0 : i == 2 ? UINT64_MAX : random();
+		bool contained = true;
+		for (int j = 0; j < stable.hashes; j++)
+		{
+			uint32_t cell = sb_stable_cell(&stable, asked, j);
+			size_t offset;
+			size_t length;
+			sb_stable_cell_range(&stable, cell, &offset, &length);
+			FUZZ_CHECK(offset >= SB_STABLE_HEADER && offset + length <= value.size());
+			Copy range(value.data() + offset, length);
+			FUZZ_CHECK(sb_stable_value_in(&stable, range.data(), cell) == sb_stable_value(&stable, cells.data(), cell));
+			contained &= sb_stable_value_in(&stable, range.data(), cell) != 0;
+		}
+		FUZZ_CHECK(sb_stable_contains(&stable, cells.data(), asked) == contained);
+	}
+	double importance;
+	std::memcpy(&importance, &choice, sizeof importance);
+	if (std::isnan(importance))
+		importance = 0;
+	uint8_t set = sb_stable_value_of(&stable, importance);
+	FUZZ_CHECK(set >= 1 && set <= max);
+
+	/* steps */
+	sb_stable before = stable;
+	Copy cells_before = cells;
+	if (stable.kind.code == SB_KIND_NONE)
+		stable.kind.code = SB_KIND_INTEGER;
+	for (int i = 0; i < 5; i++)
+	{
+		bool contained = sb_stable_contains(&stable, cells.data(), hash + static_cast<uint64_t>(i));
+		FUZZ_CHECK(sb_stable_step(&stable, cells.data(), hash + static_cast<uint64_t>(i), set) == contained);
+		FUZZ_CHECK(sb_stable_contains(&stable, cells.data(), hash + static_cast<uint64_t>(i)));
+	}
+	FUZZ_CHECK(readable(stable, cells));
+
+	/* union, with what it was before */
+	sb_stable joined;
+	sb_difference difference{};
+	FUZZ_CHECK(sb_stable_join(&stable, &before, &joined, &difference) == SB_OK);
+	Copy both = cells;
+	sb_stable_unite(&joined, both.data(), cells_before.data());
+	FUZZ_CHECK(readable(joined, both));
+	for (int i = 0; i < 20; i++)
+	{
+		auto cell = static_cast<uint32_t>(random() % stable.cells);
+		FUZZ_CHECK(sb_stable_value(&joined, both.data(), cell) ==
+				   std::max(sb_stable_value(&stable, cells.data(), cell), sb_stable_value(&before, cells_before.data(), cell)));
+	}
+
+	/* decay: the same at once and in two parts, and towards zero */
+	sb_stable at_once = joined;
+	Copy cells_at_once = both;
+	(void)sb_stable_decay(&at_once, cells_at_once.data(), 40);
+	(void)sb_stable_decay(&joined, both.data(), 13);
+	(void)sb_stable_decay(&joined, both.data(), 27);
+	FUZZ_CHECK(at_once.random == joined.random && at_once.steps == joined.steps && cells_at_once == both);
+	FUZZ_CHECK(readable(joined, both));
+	return 0;
+}

@@ -1,0 +1,693 @@
+/*
+ * sbf_test.cpp: what holds of every stable filter (cells, header, union, determinism) and the Stable Bloom filter's
+ * promises: the stable point of the formula, a false-positive rate below its bound on an endless stream, false
+ * negatives by gap as the recursion says. ibf_test.cpp has the rest of the ibf.
+ */
+#include "stable_support.h"
+
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+using namespace test;
+
+static const sb_scheme schemes[] = {SB_STABLE, SB_TWO_CLASS, SB_MULTI_CLASS, SB_VALUE_WEIGHTED};
+
+/* --------------------------------------------------------------------- cells */
+
+TEST(StableCells, AreReadAsTheyWereWritten)
+{
+	for (int bits = 1; bits <= 8; bits++)
+	{
+		Stable filter(100, SB_STABLE, 1, bits, 0);
+		Random random(static_cast<uint64_t>(bits));
+		std::vector<uint8_t> expected(filter.parameters.cells);
+		/* each step sets one cell: with P = 0 a cell keeps the largest value it was given */
+		for (int i = 0; i < 2000; i++)
+		{
+			uint64_t hash = random();
+			auto value = static_cast<uint8_t>(between(random, 1, filter.max()));
+			uint32_t cell = sb_stable_cell(&filter.parameters, hash, 0);
+			ASSERT_LT(cell, filter.parameters.cells);
+			EXPECT_EQ(filter.step(hash, value), expected[cell] != 0);
+			expected[cell] = std::max(expected[cell], value);
+		}
+		for (uint32_t cell = 0; cell < filter.parameters.cells; cell++)
+		{
+			EXPECT_EQ(filter.value(cell), expected[cell]) << bits << " " << cell;
+			size_t offset;
+			size_t size;
+			sb_stable_cell_range(&filter.parameters, cell, &offset, &size);
+			ASSERT_LE(offset + size, sb_stable_size(&filter.parameters));
+			Bytes range(filter.stored().data() + offset, size);
+			EXPECT_EQ(sb_stable_value_in(&filter.parameters, range.data(), cell), expected[cell]);
+		}
+		sb_stable again;
+		EXPECT_EQ(read(filter.stored(), &again), SB_OK);
+	}
+}
+
+/* One step of eviction takes 1 from a run of P cells, wherever it begins, and from nothing else. */
+TEST(StableCells, EvictionTakesOneFromARunOfCells)
+{
+	for (int bits = 1; bits <= 8; bits++)
+		for (int64_t evictions : {1, 2, 7, 20, 63, 64})
+		{
+			Stable filter(64, SB_STABLE, 1, bits, evictions);
+			uint32_t cells = filter.parameters.cells;
+			Random random(7);
+			for (int i = 0; i < 500; i++)
+			{
+				filter.step(random());
+				std::vector<uint8_t> before;
+				for (uint32_t cell = 0; cell < cells; cell++)
+					before.push_back(filter.value(cell));
+				uint64_t state = filter.parameters.random;
+				auto first = static_cast<uint32_t>(static_cast<sb_u128>(sb_stable_draw(&state)) * cells >> 64);
+				filter.decay(1);
+				ASSERT_EQ(filter.parameters.random, state);
+				for (uint32_t cell = 0; cell < cells; cell++)
+				{
+					bool hit = (cell + cells - first) % cells < evictions;
+					ASSERT_EQ(filter.value(cell), before[cell] - (hit && before[cell] != 0)) << bits << " " << cell;
+				}
+			}
+			sb_stable again;
+			EXPECT_EQ(read(filter.stored(), &again), SB_OK); /* what follows the last cell is still zero */
+		}
+}
+
+TEST(StableCells, OfAnItemAreSpreadOverTheWholeFilter)
+{
+	Stable filter(1000, SB_STABLE, 4, 1, 0);
+	const uint32_t cells = filter.parameters.cells;
+	std::vector<int> hits(cells);
+	Random random(3);
+	const int items = 200000;
+	double near = 0;
+	for (int i = 0; i < items; i++)
+	{
+		uint64_t hash = random();
+		for (int j = 0; j < 4; j++)
+			hits[sb_stable_cell(&filter.parameters, hash, j)]++;
+		uint32_t distance = (sb_stable_cell(&filter.parameters, hash, 0) + cells - sb_stable_cell(&filter.parameters, hash, 1)) % cells;
+		near += distance < cells / 100;
+	}
+	double expected = 4.0 * items / cells;
+	double chi_squared = 0;
+	for (int hit : hits)
+		chi_squared += (hit - expected) * (hit - expected) / expected;
+	EXPECT_NEAR(chi_squared, cells, 5 * std::sqrt(2.0 * cells));
+	EXPECT_NEAR(near / items, 0.01, 0.002);
+}
+
+TEST(StableCells, UnionIsTheLargerOfEachTwo)
+{
+	for (int bits = 1; bits <= 8; bits++)
+	{
+		Stable a(77, SB_STABLE, 2, bits, 3);
+		Stable b(77, SB_STABLE, 2, bits, 3);
+		Random random(9);
+		for (int i = 0; i < 200; i++)
+			a.step(random(), static_cast<uint8_t>(between(random, 1, a.max())));
+		for (int i = 0; i < 150; i++)
+			b.step(random(), static_cast<uint8_t>(between(random, 1, a.max())));
+		Stable both = united(a, b);
+		for (uint32_t cell = 0; cell < a.parameters.cells; cell++)
+			ASSERT_EQ(both.value(cell), std::max(a.value(cell), b.value(cell))) << bits << " " << cell;
+		EXPECT_EQ(both.parameters.items, 350u);
+		EXPECT_EQ(both.parameters.steps, 350u);
+		EXPECT_TRUE(same_bytes(both.stored(), united(b, a).stored()));
+		Stable empty(77, SB_STABLE, 2, bits, 3);
+		EXPECT_TRUE(same_bytes(united(a, empty).stored(), a.stored()));
+		sb_stable again;
+		EXPECT_EQ(read(both.stored(), &again), SB_OK);
+	}
+}
+
+TEST(StableUnion, NamesWhatDiffers)
+{
+	const Stable a(100, SB_STABLE, 3, 3, 5);
+	auto differs = [&](const Stable &b)
+	{
+		sb_stable joined;
+		sb_difference difference{};
+		EXPECT_EQ(sb_stable_join(&a.parameters, &b.parameters, &joined, &difference), SB_DIFFERENT);
+		return std::string(difference.parameter);
+	};
+	EXPECT_EQ(differs(Stable(101, SB_STABLE, 3, 3, 5)), "cells");
+	EXPECT_EQ(differs(Stable(100, SB_STABLE, 4, 3, 5)), "hashes");
+	EXPECT_EQ(differs(Stable(100, SB_STABLE, 3, 3, 6)), "evictions");
+	EXPECT_EQ(differs(Stable(67, SB_STABLE, 3, 2, 5)), "cells");
+	EXPECT_EQ(differs(Stable(100, SB_MULTI_CLASS, 3, 3, 5)), "scheme");
+}
+
+/* --------------------------------------------------------------------- steps */
+
+TEST(Sbf, FindsWhatCameJustBefore)
+{
+	for (double fpr : {0.5, 0.1, 0.01, 0.0001})
+	{
+		Stable filter(65536, SB_STABLE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, fpr);
+		for (uint64_t hash : random_hashes(2, 20000))
+		{
+			filter.step(hash);
+			ASSERT_TRUE(filter.contains(hash));
+			ASSERT_TRUE(filter.step(hash)); /* the test precedes the eviction */
+		}
+	}
+}
+
+TEST(Sbf, WithoutEvictionIsAPlainBloomFilter)
+{
+	Stable filter(10000, SB_STABLE, 5, 1, 0);
+	std::vector<uint64_t> items = random_hashes(4, 10000);
+	for (uint64_t hash : items)
+		filter.step(hash);
+	for (uint64_t hash : items)
+		EXPECT_TRUE(filter.contains(hash));
+	EXPECT_NEAR(1 - filter.zeros(), 1 - std::exp(-5.0 * 10000 / 80000), 0.01);
+	filter.decay(1000);
+	for (uint64_t hash : items)
+		EXPECT_TRUE(filter.contains(hash));
+}
+
+TEST(StableSteps, DecayIsTheSameInOneCallAsInMany)
+{
+	for (sb_scheme scheme : schemes)
+	{
+		Stable once(200, scheme, 3, 2, 4);
+		for (uint64_t hash : random_hashes(11, 300))
+			once.step(hash, static_cast<double>(hash % 100) / 100);
+		Stable many = once;
+		EXPECT_FALSE(once.decay(0));
+		EXPECT_TRUE(once.decay(5000)); /* until nothing is left, and on */
+		for (int i = 0; i < 5000; i++)
+			many.decay(1);
+		EXPECT_TRUE(same_bytes(once.stored(), many.stored()));
+		EXPECT_EQ(once.zeros(), 1);
+		EXPECT_EQ(once.parameters.steps, 5300u);
+		EXPECT_EQ(once.parameters.items, 300u);
+		EXPECT_TRUE(once.decay(UINT64_MAX));
+		EXPECT_EQ(once.parameters.steps, SB_STABLE_MAX_STEPS);
+		sb_stable again;
+		EXPECT_EQ(read(once.stored(), &again), SB_OK);
+	}
+}
+
+TEST(StableSteps, DependOnTheSeedAlone)
+{
+	for (sb_scheme scheme : schemes)
+	{
+		auto run = [&](uint64_t seed, bool stored_between)
+		{
+			Stable filter(300, scheme, 3, 3, 9, 0.01, seed);
+			for (uint64_t hash : random_hashes(12, 1000))
+			{
+				filter.step(hash, static_cast<double>(hash % 100) / 100);
+				if (stored_between && hash % 50 == 0)
+				{
+					sb_stable parameters;
+					Bytes value = filter.stored();
+					EXPECT_EQ(read(value, &parameters), SB_OK);
+					filter.parameters = parameters;
+				}
+			}
+			return filter.stored();
+		};
+		EXPECT_TRUE(same_bytes(run(5, false), run(5, false)));
+		EXPECT_TRUE(same_bytes(run(5, false), run(5, true)));
+		EXPECT_FALSE(run(5, false) == run(6, false));
+	}
+}
+
+/* -------------------------------------------------------------- the stable point */
+
+struct Setting
+{
+	int bits;
+	int hashes;
+	int64_t evictions;
+};
+
+static const Setting settings[] = {{3, 5, 10}, {2, 4, 16}, {4, 6, 70}};
+
+class StableAt : public ::testing::TestWithParam<Setting>
+{
+};
+INSTANTIATE_TEST_SUITE_P(Settings, StableAt, ::testing::ValuesIn(settings),
+						 [](const auto &at) { return "Max" + std::to_string((1 << at.param.bits) - 1); });
+
+TEST_P(StableAt, TheFormulaSaysThereMustBeZeroes)
+{
+	for (sb_scheme scheme : {SB_STABLE, SB_TWO_CLASS, SB_MULTI_CLASS})
+	{
+		Stable filter(16384, scheme, GetParam().hashes, GetParam().bits, GetParam().evictions);
+		Measured measured = measure(filter);
+		sb_stable_chain chain = filter.chain();
+		EXPECT_NEAR(measured.zeros, sb_stable_zeros(&chain), 0.002) << scheme;
+		EXPECT_NEAR(measured.last_zeros, sb_stable_zeros(&chain), 0.01) << scheme;
+		EXPECT_LE(measured.false_positives, sb_stable_bound(&chain) + measured.sampling_error) << scheme;
+		/* and that is no empty boast: the bound is nearly reached where all items are distinct */
+		EXPECT_GE(measured.false_positives, 0.9 * sb_stable_bound(&chain) - measured.sampling_error) << scheme;
+	}
+}
+
+TEST_P(StableAt, RunsOfCellsEvictLikeScatteredOnes)
+{
+	for (sb_scheme scheme : {SB_STABLE, SB_TWO_CLASS, SB_MULTI_CLASS})
+	{
+		const uint64_t items = long_stream / 4;
+		Stable runs(16384, scheme, GetParam().hashes, GetParam().bits, GetParam().evictions);
+		Measured of_runs = measure(runs, items);
+		Stable filter(16384, scheme, GetParam().hashes, GetParam().bits, GetParam().evictions);
+		Measured scattered = measure(filter, items,
+			[&](uint64_t hash, double importance)
+			{
+				bool duplicate = filter.contains(hash);
+				sb_stable_evict_scattered(&filter.parameters, filter.cells.data());
+				uint32_t evictions = filter.parameters.evictions;
+				filter.parameters.evictions = 0;
+				filter.step(hash, importance);
+				filter.parameters.evictions = evictions;
+				return duplicate;
+			});
+		EXPECT_NEAR(of_runs.zeros, scattered.zeros, 0.003) << scheme;
+		EXPECT_NEAR(of_runs.false_positives, scattered.false_positives,
+					0.01 + of_runs.sampling_error + scattered.sampling_error) << scheme;
+	}
+}
+
+TEST(Sbf, KeepsTheRateItWasPlannedFor)
+{
+	for (double fpr : {0.2, 0.1, 0.01, 0.001})
+	{
+		Stable filter(16384, SB_STABLE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, fpr);
+		Measured measured = measure(filter, long_stream / 2);
+		EXPECT_LE(measured.false_positives, fpr + measured.sampling_error);
+		EXPECT_GE(measured.false_positives, 0.5 * fpr - measured.sampling_error); /* nor is more evicted than needed */
+	}
+}
+
+/* How many other items may come in between until one repeat in ten is missed. */
+static uint64_t memory_of(int bits, int hashes, double fpr)
+{
+	sb_stable planned;
+	if (sb_stable_plan(16384, fpr, SB_STABLE, 0, 0, hashes, bits, SB_STABLE_CHOOSE, 0, &planned) != SB_OK)
+		return 0;
+	sb_stable_chain chain = {static_cast<double>(planned.cells), static_cast<double>(planned.hashes),
+							 static_cast<double>(planned.evictions), sb_stable_max(&planned), false, nullptr};
+	double work[2 * 16 * 16];
+	uint64_t low = 0;
+	uint64_t high = 1 << 20;
+	while (high - low > 1)
+	{
+		uint64_t middle = (low + high) / 2;
+		(sb_stable_false_negatives(&chain, chain.max, middle, work) <= 0.1 ? low : high) = middle;
+	}
+	return low;
+}
+
+TEST(Sbf, ChoosesHashesThatRememberLong)
+{
+	for (double fpr : {0.1, 0.03, 0.01, 0.001, 0.0001})
+	{
+		uint64_t best_of_all = 0;
+		for (int bits = 1; bits <= 4; bits++)
+		{
+			uint64_t best = 0;
+			for (int hashes = 1; hashes <= SB_STABLE_MAX_HASHES; hashes++)
+				best = std::max(best, memory_of(bits, hashes, fpr));
+			EXPECT_GE(memory_of(bits, SB_STABLE_CHOOSE, fpr), 0.85 * static_cast<double>(best)) << bits << " " << fpr;
+			best_of_all = std::max(best_of_all, best);
+		}
+		EXPECT_GE(memory_of(SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, fpr), 0.85 * static_cast<double>(best_of_all)) << fpr;
+	}
+}
+
+TEST(Sbf, RepeatsLeaveMoreZeroes)
+{
+	Stable filter(16384, SB_STABLE, 5, 3, 10);
+	Random random(1);
+	for (uint64_t i = 0; i < long_stream / 2; i++)
+		filter.step(random() % 4 == 0 ? random() : random() % 5000 * 0x9e3779b97f4a7c15);
+	sb_stable_chain chain = filter.chain();
+	EXPECT_GT(filter.zeros(), sb_stable_zeros(&chain) + 0.02);
+}
+
+/* The union of two independent stable filters is stale: its share of zeros is the product, and decay heals it. */
+TEST(Sbf, UnionSquaresTheZeroes)
+{
+	Stable a(16384, SB_STABLE, 5, 3, 25, 0.01, 1);
+	Stable b(16384, SB_STABLE, 5, 3, 25, 0.01, 2);
+	Random random(8);
+	for (int i = 0; i < 100000; i++)
+	{
+		a.step(random());
+		b.step(random());
+	}
+	Stable both = united(a, b);
+	EXPECT_NEAR(both.zeros(), a.zeros() * b.zeros(), 0.01);
+	for (int i = 0; i < 100000; i++)
+		both.step(random());
+	sb_stable_chain chain = both.chain();
+	EXPECT_NEAR(both.zeros(), sb_stable_zeros(&chain), 0.01);
+}
+
+/* ------------------------------------------------------------------ formulas */
+
+/* The IBF paper's own setting, and what DESIGN section 7 says of it. */
+TEST(StableFormulas, ThePapersParametersDoNotGiveItsTwentyPercent)
+{
+	double shares[7];
+	const double cells = std::floor(16384 * 8 / 3.0);
+	auto bound = [&](sb_scheme scheme, double evictions)
+	{
+		sb_stable_uniform_shares(scheme, 7, shares);
+		sb_stable_chain chain = {cells, 5, evictions, 7, false, shares};
+		return sb_stable_bound(&chain);
+	};
+	EXPECT_NEAR(bound(SB_STABLE, 10), 0.74, 0.005);
+	EXPECT_NEAR(bound(SB_TWO_CLASS, 10), 0.52, 0.005);
+	EXPECT_NEAR(bound(SB_MULTI_CLASS, 10), 0.37, 0.005);
+	EXPECT_EQ(std::ceil(sb_stable_evictions(0.2, 5, 7, cells)), 25);
+	EXPECT_LE(bound(SB_STABLE, 25), 0.2);
+	EXPECT_GT(bound(SB_STABLE, 24), 0.2);
+}
+
+TEST(StableFormulas, TheProductIsTheChainsOwnSolution)
+{
+	/* the balance of each state of the Markov chain (Bhoraskar et al. 2013, eq. 1 and 2), by iterating it */
+	const double shares[3] = {0.5, 0.2, 0.3};
+	sb_stable_chain chain = {50000, 4, 30, 3, false, shares};
+	double work[2 * 16];
+	double long_after = sb_stable_false_negatives(&chain, 2, UINT64_C(1) << 40, work);
+	EXPECT_NEAR(1 - std::pow(1 - long_after, 1 / 4.0), sb_stable_zeros(&chain), 1e-9);
+	chain.weighted = true;
+	long_after = sb_stable_false_negatives(&chain, 2, UINT64_C(1) << 40, work);
+	EXPECT_NEAR(1 - std::pow(1 - long_after, 1 / 4.0), sb_stable_zeros(&chain), 1e-6);
+}
+
+TEST(StableFormulas, AreNaNOutOfRange)
+{
+	const double nan = std::numeric_limits<double>::quiet_NaN();
+	const double wrong_sum[2] = {0.5, 0.4};
+	const double negative[2] = {1.5, -0.5};
+	for (sb_stable_chain chain : {sb_stable_chain{nan, 5, 10, 7, false, nullptr}, sb_stable_chain{1000, 0, 10, 7, false, nullptr},
+								  sb_stable_chain{1000, 17, 10, 7, false, nullptr}, sb_stable_chain{1000, 5, -1, 7, false, nullptr},
+								  sb_stable_chain{1000, 5, 1001, 7, false, nullptr}, sb_stable_chain{1000, 5, 10, 0, false, nullptr},
+								  sb_stable_chain{1000, 5, 10, 256, false, nullptr}, sb_stable_chain{1000, 5, 10, 2, false, wrong_sum},
+								  sb_stable_chain{1000, 5, 10, 2, false, negative}, sb_stable_chain{5, 5, 1, 2, false, nullptr}})
+	{
+		double work[1];
+		EXPECT_TRUE(std::isnan(sb_stable_zeros(&chain)));
+		EXPECT_TRUE(std::isnan(sb_stable_bound(&chain)));
+		EXPECT_TRUE(std::isnan(sb_stable_false_negatives(&chain, 1, 5, work)));
+	}
+	EXPECT_TRUE(std::isnan(sb_stable_evictions(0, 5, 7, 1000)));
+	EXPECT_TRUE(std::isnan(sb_stable_evictions(1, 5, 7, 1000)));
+	sb_stable_chain chain = {1000, 5, 10, 7, false, nullptr};
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 0)));
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, nan)));
+	EXPECT_EQ(sb_stable_fitting_evictions(&chain, 0.01), std::ceil(sb_stable_evictions(0.01, 5, 7, 1000)));
+	chain = {64, 16, 10, 255, false, nullptr};
+	EXPECT_TRUE(std::isnan(sb_stable_fitting_evictions(&chain, 1e-6))); /* would need P > m */
+	sb_stable_chain never = {1000, 5, 0, 7, false, nullptr};
+	EXPECT_EQ(sb_stable_zeros(&never), 0);
+	EXPECT_EQ(sb_stable_bound(&never), 1);
+}
+
+/* --------------------------------------------------------------- false negatives */
+
+/* Repeats planted into a stream of distinct items, `gap` items after their first arrival: how many are missed? */
+static double missed_after(Stable &filter, uint64_t gap, uint8_t value, int samples)
+{
+	Random random(gap * 16 + value);
+	Random others(99);
+	auto other = [&] { filter.step(random(), uniform(others)); };
+	for (int i = 0; i < 100000; i++)
+		other();
+	/* several at once, as far apart as leaves the stream one of distinct items */
+	int missed = 0;
+	const int together = 8;
+	for (int i = 0; i < samples; i += together)
+	{
+		uint64_t planted[together];
+		for (uint64_t &item : planted)
+		{
+			item = random();
+			filter.step(item, value);
+		}
+		for (uint64_t j = together; j <= gap; j++)
+			other();
+		for (uint64_t item : planted)
+			missed += !filter.step(item, value);
+	}
+	return static_cast<double>(missed) / samples;
+}
+
+TEST(Sbf, MissesRepeatsByGapAsTheRecursionSays)
+{
+	const int samples = static_cast<int>(long_stream / 500);
+	Stable filter(4096, SB_STABLE, 5, 3, 25);
+	sb_stable_chain chain = filter.chain();
+	double work[128];
+	double before = -1;
+	for (uint64_t gap : {100u, 600u, 900u, 1300u, 3000u})
+	{
+		double foretold = sb_stable_false_negatives(&chain, 7, gap - 1, work);
+		double missed = missed_after(filter, gap - 1, 7, samples);
+		EXPECT_NEAR(missed, foretold, 0.01 + 4 * std::sqrt(foretold / samples)) << gap;
+		EXPECT_GT(foretold, before);
+		before = foretold;
+	}
+	EXPECT_EQ(sb_stable_false_negatives(&chain, 7, 0, work), 0);
+	EXPECT_EQ(sb_stable_false_negatives(&chain, 7, 6, work), 0); /* it takes seven evictions */
+}
+
+/* -------------------------------------------------------------------- header */
+
+TEST(StablePlan, RefusesWhatIsOutOfRange)
+{
+	sb_stable out;
+	const double nan = std::numeric_limits<double>::quiet_NaN();
+	const double infinite = std::numeric_limits<double>::infinity();
+	const int choose = SB_STABLE_CHOOSE;
+	EXPECT_EQ(sb_stable_plan(63, 0.01, SB_STABLE, 0, 0, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_stable_plan(SB_STABLE_MAX_BYTES + 1, 0.01, SB_STABLE, 0, 0, choose, choose, choose, 0, &out), SB_TOO_LARGE);
+	EXPECT_EQ(sb_stable_plan(SB_STABLE_MAX_BYTES, 0.01, SB_STABLE, 0, 0, choose, choose, choose, 0, &out), SB_OK);
+	EXPECT_EQ(sb_stable_plan(SB_STABLE_MAX_BYTES, 0.01, SB_STABLE, 0, 0, choose, 1, choose, 0, &out), SB_OK);
+	EXPECT_EQ(sb_stable_size(&out), SB_MAX_BYTES);
+	for (double fpr : {0.0, -1.0, 0.6, nan})
+		EXPECT_EQ(sb_stable_plan(1000, fpr, SB_STABLE, 0, 0, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+	for (int hashes : {0, 17, -2})
+		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 0, hashes, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+	for (int bits : {0, 9, -2})
+		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 0, choose, bits, choose, 0, &out), SB_OUT_OF_RANGE);
+	for (sb_scheme scheme : {SB_TWO_CLASS, SB_MULTI_CLASS, SB_VALUE_WEIGHTED})
+		EXPECT_EQ(sb_stable_plan(1000, 0.01, scheme, 1, scheme == SB_TWO_CLASS ? 1 : 2, choose, 1, choose, 0, &out), SB_OUT_OF_RANGE);
+	for (int64_t evictions : {int64_t{-2}, int64_t{2667}, INT64_MAX})
+		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 0, choose, choose, evictions, 0, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_stable_plan(64, 1e-6, SB_STABLE, 0, 0, choose, 8, choose, 0, &out), SB_OUT_OF_RANGE); /* P > m */
+	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_STABLE, 0, 1, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_TWO_CLASS, 0, 1, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+	for (double high : {nan, infinite, 1.0, 0.5})
+		EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, 1, high, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+	EXPECT_EQ(sb_stable_plan(1000, 0.01, SB_MULTI_CLASS, -1e308, 1e308, choose, choose, choose, 0, &out), SB_OUT_OF_RANGE);
+}
+
+/* A changed header is refused, or it is one that this very filter could have. */
+TEST(StableHeader, RefusesContradictions)
+{
+	for (sb_scheme scheme : schemes)
+	{
+		Stable filter(333, scheme, 3, 5, 9);
+		for (uint64_t hash : random_hashes(1, 40))
+			filter.step(hash);
+		const Bytes value = filter.stored();
+		sb_stable as_it_is;
+		ASSERT_EQ(read(value, &as_it_is), SB_OK);
+
+		auto with = [&](size_t at, std::initializer_list<int> bytes)
+		{
+			Bytes changed = value;
+			for (int byte : bytes)
+				changed[at++] = static_cast<unsigned char>(byte);
+			sb_stable out;
+			return read(changed, &out);
+		};
+		EXPECT_EQ(with(2, {scheme == SB_STABLE ? 3 : 2}), SB_BAD_HEADER);
+		EXPECT_EQ(with(4, {1}), SB_BAD_HEADER);
+		EXPECT_EQ(with(6, {0}), SB_BAD_HEADER); /* items, and no kind */
+		EXPECT_EQ(with(40, {0, 0, 0, 0}), SB_BAD_HEADER);
+		EXPECT_EQ(with(40, {0x13}), SB_BAD_LENGTH); /* a cell less, and so a byte */
+		EXPECT_EQ(with(40, {0xff, 0xff, 0xff, 0xff}), SB_BAD_HEADER);
+		EXPECT_NE(with(44, {4}), SB_OK);
+		EXPECT_EQ(with(44, {0}), SB_BAD_HEADER);
+		EXPECT_EQ(with(44, {9}), SB_BAD_HEADER);
+		EXPECT_EQ(with(45, {0}), SB_BAD_HEADER);
+		EXPECT_EQ(with(45, {17}), SB_BAD_HEADER);
+		EXPECT_EQ(with(46, {4}), SB_BAD_HEADER);
+		EXPECT_EQ(with(47, {1}), SB_BAD_HEADER);
+		EXPECT_EQ(with(48, {0x15, 0x02}), SB_BAD_HEADER); /* 533 evictions of 532 cells */
+		EXPECT_EQ(with(52, {1}), SB_BAD_HEADER);
+		EXPECT_EQ(with(72, {0}), SB_BAD_HEADER); /* a kind, and no items */
+		EXPECT_EQ(with(72, {1}), SB_BAD_CELLS);  /* one item cannot have set so many cells */
+		EXPECT_EQ(with(72, {41}), SB_BAD_HEADER); /* more items than steps */
+		EXPECT_EQ(with(80, {41, 0, 0, 0, 0, 0, 0, 0x40}), SB_BAD_HEADER);
+		EXPECT_EQ(with(88, {0, 0, 0, 0, 0, 0, 0, 0}), SB_BAD_HEADER);
+		EXPECT_EQ(with(96, {0, 0, 0, 0, 0, 0, 0xf8, 0x7f}), SB_BAD_HEADER);
+		EXPECT_EQ(with(96, {0, 0, 0, 0, 0, 0, 0, 0x80}), SB_BAD_HEADER);
+		EXPECT_EQ(with(104, {0, 0, 0, 0, 0, 0, 0xf0, 0x7f}), SB_BAD_HEADER);
+		EXPECT_EQ(with(112, {1}), SB_BAD_HEADER);
+		EXPECT_EQ(with(127, {1}), SB_BAD_HEADER);
+		EXPECT_EQ(with(value.size() - 1, {0xf0}), SB_BAD_CELLS); /* behind the last cell */
+
+		sb_stable out;
+		for (size_t size = 0; size < value.size(); size++)
+			EXPECT_NE(sb_stable_decode_header(value.data(), size, size, &out), SB_OK);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size() + 1, &out), SB_BAD_LENGTH);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), SB_STABLE_HEADER, value.size(), &out), SB_OK);
+		sb_status right = scheme == SB_STABLE ? sb_sbf_decode_header(value.data(), value.size(), value.size(), &out) :
+			sb_ibf_decode_header(value.data(), value.size(), value.size(), &out);
+		sb_status wrong = scheme != SB_STABLE ? sb_sbf_decode_header(value.data(), value.size(), value.size(), &out) :
+			sb_ibf_decode_header(value.data(), value.size(), value.size(), &out);
+		EXPECT_EQ(right, SB_OK);
+		EXPECT_EQ(wrong, SB_BAD_TYPE);
+	}
+}
+
+TEST(StableHeader, WhatWasWrittenIsReadBack)
+{
+	Random random(31);
+	for (int round = 0; round < 20000; round++)
+	{
+		sb_scheme scheme = schemes[random() % 4];
+		double low = scheme == SB_STABLE ? 0 : std::ldexp(uniform(random) - 0.5, static_cast<int>(random() % 20));
+		double high = scheme > SB_TWO_CLASS ? low + std::ldexp(1 + uniform(random), static_cast<int>(random() % 200)) : low;
+		sb_stable stable;
+		sb_status status = sb_stable_plan(64 + (random() >> (35 + random() % 29)) % (SB_STABLE_MAX_BYTES - 64), 0.2, scheme, low, high,
+										  static_cast<int>(between(random, 1, 16)), static_cast<int>(between(random, scheme == SB_STABLE ? 1 : 2, 8)),
+										  between(random, 0, 64), random(), &stable);
+		ASSERT_EQ(status, SB_OK) << round;
+		stable.random = random();
+		stable.steps = random() >> (2 + random() % 60);
+		stable.items = random() % (stable.steps + 1);
+		stable.kind = stable.items == 0 ? kind_of(SB_KIND_NONE) : named_kind("inet", 7);
+		Bytes header(SB_STABLE_HEADER);
+		sb_stable_encode_header(&stable, header.data());
+		sb_stable out;
+		ASSERT_EQ(sb_stable_decode_header(header.data(), header.size(), sb_stable_size(&stable), &out), SB_OK) << round;
+		Bytes again(SB_STABLE_HEADER);
+		sb_stable_encode_header(&out, again.data());
+		EXPECT_TRUE(same_bytes(header, again));
+		EXPECT_EQ(out.seed, stable.seed);
+		EXPECT_EQ(out.random, stable.random);
+		EXPECT_EQ(out.items, stable.items);
+		EXPECT_EQ(out.steps, stable.steps);
+		EXPECT_EQ(out.cells, stable.cells);
+		EXPECT_EQ(out.evictions, stable.evictions);
+		EXPECT_EQ(out.low, stable.low);
+		EXPECT_EQ(out.high, stable.high);
+	}
+}
+
+/* What is accepted after a byte was changed agrees with the length, and is written back to the same bytes. */
+TEST(StableHeader, EveryMutationIsRefusedOrConsistent)
+{
+	for (sb_scheme scheme : schemes)
+	{
+		Stable filter(333, scheme, 3, 5, 9);
+		for (uint64_t hash : random_hashes(1, 40))
+			filter.step(hash);
+		const Bytes value = filter.stored();
+		int accepted = 0;
+		int refused = 0;
+		for (size_t at = 0; at < SB_STABLE_HEADER; at++)
+			for (int change = 1; change < 256; change++)
+			{
+				Bytes changed = value;
+				changed[at] = static_cast<unsigned char>(changed[at] ^ change);
+				sb_stable out;
+				if (read(changed, &out) != SB_OK)
+				{
+					refused++;
+					continue;
+				}
+				accepted++;
+				EXPECT_EQ(sb_stable_size(&out), value.size()) << "byte " << at;
+				Bytes again(SB_STABLE_HEADER);
+				sb_stable_encode_header(&out, again.data());
+				EXPECT_TRUE(same_bytes(again, Bytes(changed.data(), SB_STABLE_HEADER))) << "byte " << at;
+			}
+		EXPECT_GT(accepted, 1000); /* seeds and counts may be any */
+		EXPECT_GT(refused, 10000);
+	}
+}
+
+/* An empty filter has no kind, no items and no cell set. */
+TEST(StableHeader, AnEmptyFilterHoldsNothing)
+{
+	Stable empty(64, SB_STABLE, 3, 1, 9);
+	sb_stable out;
+	EXPECT_EQ(read(empty.stored(), &out), SB_OK);
+	empty.decay(3);
+	EXPECT_EQ(read(empty.stored(), &out), SB_OK);
+	Bytes narrow = empty.stored();
+	narrow[40] = 0xff; /* 511 cells of one bit, where 512 fit in the 64 bytes */
+	narrow[41] = 1;
+	EXPECT_EQ(read(narrow, &out), SB_BAD_HEADER);
+	empty.cells[0] = 1;
+	EXPECT_EQ(read(empty.stored(), &out), SB_BAD_CELLS);
+}
+
+/* -------------------------------------------------------------------- golden */
+
+static Bytes golden(const std::string &name)
+{
+	std::ifstream file(std::string(STREAMBLOOM_GOLDEN) + "/" + name + ".hex");
+	EXPECT_TRUE(file) << name;
+	std::stringstream text;
+	text << file.rdbuf();
+	std::string digits = text.str();
+	digits.erase(std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
+				 digits.end());
+	Bytes bytes(digits.size() / 2);
+	for (size_t i = 0; i < bytes.size(); i++)
+		bytes[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+	return bytes;
+}
+
+/* What golden/make_golden_stable.py, which shares no code with the core, makes of the same stream. */
+TEST(StableGolden, TheSameStreamGivesTheseBytesForEver)
+{
+	struct
+	{
+		const char *name;
+		sb_scheme scheme;
+		double low, high;
+		int hashes, bits;
+		int64_t evictions;
+		uint64_t seed;
+		int items;
+		uint64_t decay;
+	} const files[] = {
+		{"sbf_empty", SB_STABLE, 0, 0, 5, 3, 10, 0, 0, 0},
+		{"sbf_integers", SB_STABLE, 0, 0, 5, 3, 10, 42, 500, 0},
+		{"sbf_decayed", SB_STABLE, 0, 0, 3, 1, 4, 7, 300, 25},
+		{"ibf_two_class", SB_TWO_CLASS, 25, 25, 5, 3, 10, 42, 500, 0},
+		{"ibf_multi_class", SB_MULTI_CLASS, 0, 50, 5, 4, 10, UINT64_MAX, 500, 0},
+		{"ibf_value_weighted", SB_VALUE_WEIGHTED, -10.5, 30, 4, 3, 3, 1, 500, 40},
+	};
+	for (const auto &file : files)
+	{
+		sb_stable parameters;
+		ASSERT_EQ(sb_stable_plan(100, 0.01, file.scheme, file.low, file.high, file.hashes, file.bits, file.evictions,
+								 file.seed, &parameters), SB_OK);
+		Stable filter(parameters);
+		for (int i = 0; i < file.items; i++)
+			filter.step(sb_hash_int64(i * i % 211), static_cast<double>(i * 7 % 53));
+		filter.decay(file.decay);
+		EXPECT_TRUE(same_bytes(filter.stored(), golden(file.name))) << file.name;
+	}
+}
