@@ -76,9 +76,9 @@ CREATE TYPE bf_text_item (
 	PREFERRED = true,
 	COLLATABLE = true
 );
-COMMENT ON TYPE bf_text_item IS 'text on the right of bf ||; not for any other use';
+COMMENT ON TYPE bf_text_item IS 'text on the right of bf || and sbf ||; not for any other use';
 CREATE CAST (text AS bf_text_item) WITHOUT FUNCTION AS IMPLICIT;
-COMMENT ON CAST (text AS bf_text_item) IS 'for bf || text';
+COMMENT ON CAST (text AS bf_text_item) IS 'for bf || text and sbf || text';
 CREATE FUNCTION bf_add_text(filter bf, item bf_text_item) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add_text(bf, bf_text_item) IS 'implementation of the operator bf || text: use bf_add()';
