@@ -108,6 +108,15 @@ extern TbfTop *tbf_top_deserialize(MemoryContext context, int limit, bool any, S
 
 /* ------------------------------------------- exact sums in PostgreSQL's memory (tbf_sums.c) */
 
+/* Hits that came one after the other at one moment, whose totals are not noted yet. */
+typedef struct TbfRun
+{
+	sb_moment	moment;
+	int64_t		plane;
+	uint64_t	total;			/* 0: there are none */
+	uint64_t	digits;			/* all their binary digits */
+} TbfRun;
+
 /* Sums over the cells of a filter; or (self-sized, small) over the items of a set of hashes. */
 typedef struct TbfSums
 {
@@ -116,6 +125,7 @@ typedef struct TbfSums
 	sb_hash_set set;			/* while slots is not NULL: sums has a word for each slot */
 	sb_sums		sums;
 	struct TbfMoved *moved;		/* of recurring minimum: the items counted apart; else NULL */
+	TbfRun		run;
 	struct TbfPendingHit *pending;	/* a ring of hits on their way into a large state, see tbf_sums.c */
 	uint64_t	pending_count;
 	TbfTop	   *top;			/* NULL, or the list of hot items: if plan.top is not 0 */

@@ -12,6 +12,7 @@ typedef struct TbfAggState
 {
 	TbfSums    *sums;
 	TimestampTz not_after;
+	const ItemHasher *hasher;	/* whose items have the kind of the filter: found out once and not for each row */
 
 	/* the epoch of the last row: rows mostly come in the order of time */
 	sb_moment	moment;
@@ -167,9 +168,16 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 		state->epoch_end = 0;
 	}
 
-	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &sums->plan.kind);
-	if (sums->plan.kind.code == SB_KIND_NONE)
-		sums->plan.kind = *item_kind(hasher);
+	if (state->hasher == hasher)
+		hash = item_hash(hasher, PG_GETARG_DATUM(1));
+	else
+	{
+		hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &sums->plan.kind);
+		if (sums->plan.kind.code == SB_KIND_NONE)
+			sums->plan.kind = *item_kind(hasher);
+		if (sums->plan.kind.code != SB_KIND_NAMED)	/* records may be of another kind in each row */
+			state->hasher = hasher;
+	}
 	if (arguments->weight != 0 && arguments->weight < PG_NARGS())
 	{
 		if (PG_ARGISNULL(arguments->weight))

@@ -36,6 +36,7 @@ typedef struct TbfPendingHit
 	uint64_t	hash;
 	uint64_t	value;
 	int64_t		half_lives;
+	int64_t		plane;			/* floor(half_lives / 16) */
 } TbfPendingHit;
 
 static void *
@@ -183,10 +184,23 @@ spread_items(const sb_hash_set *set, const sb_sums *from, sb_sums *to, const sb_
 		}
 		return;
 	}
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (from->plane[i] != NULL && from->plane[i][slot] != 0)
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		uint64_t	ahead = 0;
+		uint64_t	next;
+		uint64_t	count = 0;
+
+		if (from->plane[i] == NULL)
+			continue;
+		for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++, count--)
+		{
+			/* memory is slow: the cells of the items to come are on their way */
+			for (; count < PENDING && ahead != UINT64_MAX && (ahead = sb_hash_set_next(set, ahead, &next)) != UINT64_MAX; ahead++, count++)
+				sb_sums_prefetch_item(to, cells, i, next);
+			if (from->plane[i][slot] != 0)
 				must_fit(sb_sums_add_item(to, cells, i, hash, start_of_plane(to, i), from->plane[i][slot]));
+		}
+	}
 }
 
 /* The same state over cells. */
@@ -292,14 +306,26 @@ add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t 
 		must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
 }
 
+/* The index of a plane that was turned to once, or -1 if it has fallen out since. */
+static int
+index_of_plane(const TbfSums *state, int64_t plane)
+{
+	int64_t		index = state->sums.newest_plane - plane;
+
+	return index < SB_TBF_PLANES ? (int) index : -1;
+}
+
+/* Asks the processor for the memory that this hit will need. */
 static void
 prefetch(const TbfSums *state, int index, uint64_t hash)
 {
 	if (over_items(state))
 	{
-		sb_hash_set_prefetch(&state->set, hash);
+		uint64_t	slot = hash & (state->set.capacity - 1);
+
+		__builtin_prefetch(&state->set.slots[slot], 1);
 		if (index >= 0)
-			sb_sums_prefetch_word(&state->sums, index, hash & (state->set.capacity - 1));
+			__builtin_prefetch(&state->sums.plane[index][slot], 1);
 	}
 	else if (index >= 0)
 		sb_sums_prefetch_item(&state->sums, &state->plan, index, hash);
@@ -309,7 +335,24 @@ static void
 add_pending(TbfSums *state, const TbfPendingHit *hit)
 {
 	/* its plane may have fallen out since, and its share of the totals with it */
-	add_item(state, turn(state, hit->half_lives), hit->hash, hit->half_lives, hit->value);
+	add_item(state, index_of_plane(state, hit->plane), hit->hash, hit->half_lives, hit->value);
+}
+
+/*
+ * Notes the totals of the hits that came in a row at one moment: it does not matter when, a sum that falls out with its
+ * plane counts as much as one that is noted after that.
+ */
+static void
+end_run(TbfSums *state)
+{
+	TbfRun	   *run = &state->run;
+
+	if (run->total == 0)
+		return;
+	sb_sums_note_hit(&state->sums, index_of_plane(state, run->plane), &run->moment, run->total);
+	if ((run->digits & ((1 << SB_TBF_HIT_BITS) - 1)) != 0)
+		state->sums.fractions = true;
+	run->total = 0;
 }
 
 /* Lets the pending hits in, oldest first. To be called before anything but tbf_sums_add_hit() looks at a state. */
@@ -319,26 +362,46 @@ settle(TbfSums *state)
 	uint64_t	end = state->pending_count;
 	uint64_t	begin = end - Min(end, PENDING);
 
+	end_run(state);
 	state->pending_count = 0;
 	for (uint64_t i = begin; i < end; i++)
 		add_pending(state, &state->pending[i % PENDING]);
 }
 
+static void
+begin_run(TbfSums *state, const sb_moment *moment)
+{
+	int			index;
+
+	end_run(state);
+
+	/* a sum does not mind what falls out before or after a hit arrives, a minimum does */
+	if (raises(state) && moment->half_lives >= start_of_plane(&state->sums, -1))
+		settle(state);
+	index = turn(state, moment->half_lives);
+	state->run.moment = *moment;
+	state->run.digits = 0;
+
+	/* of a plane that had fallen out before any plane will do that has, too */
+	state->run.plane = state->sums.newest_plane - (index >= 0 ? index : SB_TBF_PLANES);
+}
+
 void
 tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value)
 {
+	TbfRun	   *run = &state->run;
 	int			index;
 	TbfPendingHit *place;
 	TbfPendingHit oldest;
 
 	if (value == 0)
 		return;					/* a hit of no weight leaves no trace */
-
-	/* a sum does not mind what falls out before or after a hit arrives, a minimum does */
-	if (raises(state) && moment->half_lives >= start_of_plane(&state->sums, -1))
-		settle(state);
-	index = turn(state, moment->half_lives);
-	sb_sums_note_hit(&state->sums, index, moment, value);
+	if (run->total == 0 || run->total >= SB_TBF_MAX_CELL || moment->half_lives != run->moment.half_lives ||
+		moment->epoch_start != run->moment.epoch_start)
+		begin_run(state, moment);
+	run->total += value;
+	run->digits |= value;
+	index = index_of_plane(state, run->plane);
 	if (state->pending == NULL)
 	{
 		add_item(state, index, hash, moment->half_lives, value);
@@ -349,7 +412,7 @@ tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_
 	prefetch(state, index, hash);
 	place = &state->pending[state->pending_count % PENDING];
 	oldest = *place;
-	*place = (TbfPendingHit) {hash, value, moment->half_lives};
+	*place = (TbfPendingHit) {hash, value, moment->half_lives, run->plane};
 	if (state->pending_count++ >= PENDING)
 		add_pending(state, &oldest);
 }
