@@ -323,32 +323,47 @@ sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, cons
 	mapping small(tbf, filter);
 	int last = place.planes - 1;
 	uint64_t largest[SB_TBF_PLANES] = {};
+
+	/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
+	bool plain = last == 0 && low_is_kept && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
+	uint64_t most = plain ? (SB_TBF_MAX_CELL - 1) >> place.counters : 0;
 	block_counters counters;
 	uint32_t unpacked = UINT32_MAX;
-	for (uint64_t i = 0, n = sb_tbf_cells(tbf); i < n; i++)
+	for (uint32_t block = 0; block < tbf->blocks; block++)
 	{
-		uint64_t cell = small(i);
-		if (auto block = static_cast<uint32_t>(cell / filter->block_cells); block != unpacked)
+		if (uint32_t from = block >> small.block_halvings; from != unpacked)
 		{
-			if (sb_status status = sb_tbf_unpack_block(filter, cells, block, counters); status != SB_OK)
+			if (sb_status status = sb_tbf_unpack_block(filter, cells, from, counters); status != SB_OK)
 				return status;
-			unpacked = block;
+			unpacked = from;
 		}
-		uint64_t counter = counters[cell % filter->block_cells];
-		if (counter == 0)
-			continue;
-		u128 amount = moved(u128{counter} * weight->factor, place.counters);
-		for (int j = 0; amount != 0; j++)
+		uint64_t first = static_cast<uint64_t>(block) * tbf->block_cells;
+		for (uint32_t i = 0; i < tbf->block_cells; i++)
 		{
-			constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
-			u128 part = j < last ? amount & digits : amount;
-			if (part >= SB_TBF_MAX_CELL)
-				return SB_OVERFLOW;
-			largest[j] = std::max(largest[j], static_cast<uint64_t>(part));
-			if (index >= 0 && index - j < SB_TBF_PLANES)
-				if (sb_status status = add(&sums->plane[index - j][i], static_cast<uint64_t>(part)); status != SB_OK)
+			uint64_t counter = counters[i >> small.cell_halvings];
+			if (counter == 0)
+				continue;
+			if (plain && counter <= most)
+			{
+				uint64_t part = counter << place.counters;
+				largest[0] = std::max(largest[0], part);
+				if (sb_status status = add(&sums->plane[index][first + i], part); status != SB_OK)
 					return status;
-			amount = j < last ? amount >> SB_TBF_PLANE : 0;
+				continue;
+			}
+			u128 amount = moved(u128{counter} * weight->factor, place.counters);
+			for (int j = 0; amount != 0; j++)
+			{
+				constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
+				u128 part = j < last ? amount & digits : amount;
+				if (part >= SB_TBF_MAX_CELL)
+					return SB_OVERFLOW;
+				largest[j] = std::max(largest[j], static_cast<uint64_t>(part));
+				if (index >= 0 && index - j < SB_TBF_PLANES)
+					if (sb_status status = add(&sums->plane[index - j][first + i], static_cast<uint64_t>(part)); status != SB_OK)
+						return status;
+				amount = j < last ? amount >> SB_TBF_PLANE : 0;
+			}
 		}
 	}
 
