@@ -36,11 +36,11 @@ COMMENT ON CAST (bytea AS tbf) IS 'checked';
 COMMENT ON CAST (tbf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION tbf_eq(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'are the stored bytes the same?';
+COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'are the stored bytes the same, but for the list of hot items?';
 CREATE FUNCTION tbf_ne(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'do the stored bytes differ?';
+COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'do the stored bytes differ, but for the list of hot items?';
 CREATE OPERATOR = (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
-COMMENT ON OPERATOR = (tbf, tbf) IS 'same filter, byte for byte';
+COMMENT ON OPERATOR = (tbf, tbf) IS 'same filter, byte for byte but for the list of hot items';
 CREATE OPERATOR <> (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (tbf, tbf) IS 'different filters';
 
