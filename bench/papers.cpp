@@ -238,7 +238,7 @@ std::vector<Stream> retail_streams()
 		return {};
 	Stream base;
 	base.has_order = true;
-	base.permutations = quick ? 2 : 4;
+	base.permutations = quick ? 2 : 3;
 	std::unordered_map<std::string, uint32_t> codes;
 	std::vector<double> quantity;
 	std::vector<double> value;
