@@ -11,6 +11,9 @@ SELECT name, item_kind, half_life, epoch, expected_items, false_positive_rate, h
 -- the scale: the base is a whole half-life at or before the newest hit's epoch; the total is the decayed weight of all hits
 SELECT name, base, newest, slack, round(total::numeric, 1) AS total FROM filter, tbf_info(f) ORDER BY name;
 SELECT base <= newest AND newest < base + half_life AS newest_follows_base FROM tbf_info(tbf_add(tbf_empty(10, 0.01, '1 day', '7 minutes'), 1, '2024-01-01 12:34'));
+-- options: what tbf_empty() was told, also in what comes of it
+SELECT name, minimum_increase, recurring_minimum, top FROM (VALUES ('plain', tbf_empty()), ('minimum increase', tbf_empty(minimum_increase => true, top => 7)), ('recurring minimum', tbf_empty(half_life => NULL, recurring_minimum => true)),
+	('added to', tbf_add(tbf_empty(minimum_increase => true, top => 7), 1)), ('merged, one with a list', tbf_empty(minimum_increase => true, top => 7) + tbf_empty())) v (name, f), tbf_info(f) ORDER BY name;
 -- measures agree with each other
 SELECT name, (tbf_info(tbf_layout(f, 'flat'))).bytes = 128 + cells * cell_bits / 8 AS flat_bytes, bytes = length(f::bytea) AS bytes, bytes <= (tbf_info(tbf_layout(f, 'flat'))).bytes AS no_larger, abs(cardinality - n) <= 0.05 * n + 0.25 AS sane, abs(current_false_positive_rate - power(fill, hashes)) < 1e-12 AS rate, current_false_positive_rate <= 1.15 * false_positive_rate AS rate_holds FROM filter, tbf_info(f) ORDER BY name;
 SELECT fill, current_false_positive_rate, cardinality FROM filter, tbf_info(f) WHERE name = 'empty';

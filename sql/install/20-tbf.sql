@@ -108,7 +108,8 @@ CREATE FUNCTION tbf_info(filter tbf,
 		OUT false_positive_rate double precision, OUT hashes integer, OUT cells bigint, OUT layout text,
 		OUT cell_bits integer, OUT unit double precision, OUT bytes bigint, OUT base timestamptz, OUT newest timestamptz,
 		OUT slack double precision, OUT total double precision, OUT fill double precision,
-		OUT current_false_positive_rate double precision, OUT cardinality double precision)
+		OUT current_false_positive_rate double precision, OUT cardinality double precision,
+		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters, size, scale, fill and rates of a filter; slack and total are hits at the base';
 CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hits_to double precision, OUT cells bigint) RETURNS SETOF record

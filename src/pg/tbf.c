@@ -926,7 +926,7 @@ Datum
 tbf_info(PG_FUNCTION_ARGS)
 {
 	enum {item_kind_, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit,
-		  bytes, base, newest, slack, total, fill, current_rate, cardinality, columns_};
+		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase, recurring_minimum, top, columns_};
 	TbfValue	tbf;
 	TupleDesc	columns;
 	Datum		values[columns_];
@@ -967,6 +967,9 @@ tbf_info(PG_FUNCTION_ARGS)
 	values[fill] = Float8GetDatum(filled);
 	values[current_rate] = Float8GetDatum(pow(filled, tbf.header.hashes));
 	values[cardinality] = Float8GetDatum(sb_tbf_estimate_items(&tbf.header, nonzero));
+	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
+	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
+	values[top] = Int32GetDatum(tbf.header.top);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
 }
 
