@@ -518,6 +518,8 @@ static Datum
 changed_filter(TbfSums *sums, ExpandedFilter *target)
 {
 #if FILTERS_EXPAND
+	/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
+	tbf_sums_settle(sums);
 	expanded_filter_changed(target);
 	return EOHPGetRWDatum(&target->hdr);
 #else

@@ -146,6 +146,9 @@ extern TbfSums *tbf_sums_of(MemoryContext context, const TbfValue *filter);
 
 /* To the counters alone: the caller adds the hit to `top` too, which wants to know the item. */
 extern void tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value);
+
+/* Lets in what tbf_sums_add_hit() keeps waiting, with the errors that this may raise. */
+extern void tbf_sums_settle(TbfSums *state);
 extern void tbf_sums_add_filter(TbfSums *state, const TbfValue *filter);
 
 /* The same with all that the filter counts times a weight, or an error for a weight that is out of range. */

@@ -356,8 +356,8 @@ end_run(TbfSums *state)
 }
 
 /* Lets the pending hits in, oldest first. To be called before anything but tbf_sums_add_hit() looks at a state. */
-static void
-settle(TbfSums *state)
+void
+tbf_sums_settle(TbfSums *state)
 {
 	uint64_t	end = state->pending_count;
 	uint64_t	begin = end - Min(end, PENDING);
@@ -377,7 +377,7 @@ begin_run(TbfSums *state, const sb_moment *moment)
 
 	/* a sum does not mind what falls out before or after a hit arrives, a minimum does */
 	if (raises(state) && moment->half_lives >= start_of_plane(&state->sums, -1))
-		settle(state);
+		tbf_sums_settle(state);
 	index = turn(state, moment->half_lives);
 	state->run.moment = *moment;
 	state->run.digits = 0;
@@ -494,7 +494,7 @@ add_counters(TbfSums *state, const TbfValue *filter, double by)
 void
 tbf_sums_add_weighted(TbfSums *state, const TbfValue *filter, double weight)
 {
-	settle(state);
+	tbf_sums_settle(state);
 	join_plan(state, &filter->header);
 	add_counters(state, filter, weight);
 }
@@ -583,8 +583,8 @@ unite_cells(TbfSums *state, const TbfSums *other)
 void
 tbf_sums_unite(TbfSums *state, TbfSums *other)
 {
-	settle(state);
-	settle(other);
+	tbf_sums_settle(state);
+	tbf_sums_settle(other);
 	item_kinds_must_agree(&state->plan.kind, &other->plan.kind, "merge");
 	if (state->plan.kind.code == SB_KIND_NONE)
 		state->plan.kind = other->plan.kind;
@@ -688,7 +688,7 @@ tbf_sums_store(TbfSums *state)
 	Datum		result;
 	bool		copied;
 
-	settle(state);				/* which may make other planes */
+	tbf_sums_settle(state);				/* which may make other planes */
 	sums = state->sums;
 	plan_size(state, &plan);
 	copied = over_items(state) || sb_tbf_cells(&plan) < state->sums.width;
@@ -747,7 +747,7 @@ tbf_sums_serialize(TbfSums *state)
 	StringInfoData out;
 	unsigned char header[SB_TBF_HEADER];
 
-	settle(state);
+	tbf_sums_settle(state);
 	pq_begintypsend(&out);
 	sb_tbf_encode_header(&state->plan, header);
 	pq_sendbytes(&out, (char *) header, sizeof header);

@@ -369,6 +369,7 @@ tbf_top(PG_FUNCTION_ARGS)
 		to = Min(to, counted(&tbf, items[i].hash, at));
 		if (isinf(to))
 			tbf_refuse_count(at);
+		from = Min(from, to);	/* more only in a forged list */
 		values[0] = text_of(&tbf.header.kind, &items[i]);
 		values[1] = Float8GetDatum(from);
 		values[2] = Float8GetDatum(to);
