@@ -1,6 +1,6 @@
 # Nothing from outside is trusted: tens of thousands of seeded mutations of valid values come in as text, as bytea and as
 # binary; whatever is accepted is read by every function and operator. Every refusal is an error of class 22 (42804 for
-# kinds that do not agree, 54000 for sizes beyond the limit), and the server stays up.
+# kinds that do not agree, 54000 for sizes beyond the limit, 55000 where hits cannot be removed), and the server stays up.
 use strict;
 use warnings;
 
@@ -48,7 +48,15 @@ INSERT INTO valid (type, value)
 		UNION ALL SELECT tbf_agg((i, 'x')::pair, '2024-05-01 UTC') FROM generate_series(1, 5) i
 		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 1, '1 microsecond', NULL, NULL, '1 microsecond', NULL) FROM generate_series(1, 5) i
 		UNION ALL SELECT tbf_agg(i, '2024-05-01 UTC', 1, '13000000 days', NULL, NULL, '13000000 days', NULL) FROM generate_series(1, 5) i
-		UNION ALL SELECT tbf_decay(tbf_agg(i, '2024-05-01 UTC', i, '7 days'), '2024-06-01 UTC') FROM generate_series(1, 40) i) v(f);
+		UNION ALL SELECT tbf_decay(tbf_agg(i, '2024-05-01 UTC', i, '7 days'), '2024-06-01 UTC') FROM generate_series(1, 40) i
+		UNION ALL SELECT tbf_agg_like(i, '2024-05-01 UTC', i * i, tbf_empty(30, layout => 'flat')) FROM generate_series(1, 40) i
+		UNION ALL SELECT tbf_agg_like(i, '2024-05-01 UTC', i * i * 1e3, tbf_empty(600)) FROM generate_series(1, 900) i
+		UNION ALL SELECT tbf_agg_in_order(i % 30, '2024-05-01 UTC', i, tbf_empty(9, minimum_increase => true, top => 4)) FROM generate_series(1, 90) i
+		UNION ALL SELECT tbf_agg_in_order(i, NULL, 1, tbf_empty(20, 0.5, NULL, recurring_minimum => true)) FROM generate_series(1, 90) i
+		UNION ALL SELECT tbf_agg_in_order(i, NULL, 0.3, tbf_empty(20, 0.5, NULL, recurring_minimum => true, layout => 'flat')) FROM generate_series(1, 90) i
+		UNION ALL SELECT tbf_agg_like(i % 30, '2024-05-01 UTC'::timestamptz + i * interval '5 hours', i * 0.7, tbf_empty(20, top => 20)) FROM generate_series(1, 90) i
+		UNION ALL SELECT tbf_agg_like((i % 30)::text, NULL, 2, tbf_empty(20, half_life => NULL, top => 50)) FROM generate_series(1, 90) i
+		UNION ALL SELECT tbf_empty(20, top => 10000)) v(f);
 INSERT INTO valid (type, value)
 	SELECT 'sbf', bytea(f) FROM (
 		SELECT sbf_empty(64) UNION ALL SELECT sbf_empty(100, 0.5, 3, 8, 2, -1) UNION ALL SELECT sbf_decay(sbf_empty(70, 0.1, cell_bits => 1), 9)
@@ -139,6 +147,8 @@ BEGIN
 		RETURN substring(value FROM 1 FOR 128) || CASE WHEN random() < 0.5 THEN payload(number) ELSE
 			substring(substring(value FROM 129) || payload(number) FROM 1 FOR number) END;
 	END IF;
+	-- a flat one with nothing behind its counters
+	value := overlay(set_byte(set_byte(set_byte(value, 47, 0), 52, 0), 53, 0) PLACING '\x0000000000000000'::bytea FROM 121);
 	bits := 8 << floor(random() * 4)::int;
 	cells := 64 << floor(random() * 7)::int;
 	number := CASE WHEN cells = 4096 THEN 1 + floor(random() * 3)::int ELSE 1 END; -- blocks
@@ -171,7 +181,7 @@ BEGIN
 		IF length(value) <= header THEN
 			RETURN value;
 		END IF;
-		CASE floor(random() * 11)
+		CASE floor(random() * 12)
 			WHEN 0 THEN
 				value := set_bit(value, (random() * (length(value) * 8::bigint - 1))::bigint, floor(random() * 2)::int);
 			WHEN 1 THEN
@@ -190,6 +200,8 @@ BEGIN
 			WHEN 8 THEN -- the beginning of one and the end of another
 				at := floor(random() * least(length(value), length(other)))::int;
 				value := substring(other FROM 1 FOR at) || substring(value FROM at + 1);
+			WHEN 9 THEN -- what follows the header
+				value := set_byte(value, header + floor(random() * (length(value) - header))::int, floor(random() * 256)::int);
 			ELSE
 				value := reshape(kind, value);
 		END CASE;
@@ -214,7 +226,7 @@ sub user_function
 		$blocks .= "\tBEGIN\n\t\tholds := $expression;\n" . ($must_hold ?
 				"\t\tIF NOT holds THEN INSERT INTO problems VALUES ('$type', '$quoted', '', 'does not hold', bytea(v), bytea(o)); END IF;\n" : '') .
 			"\tEXCEPTION WHEN OTHERS THEN\n" .
-			"\t\tIF SQLSTATE !~ '^(22...|42804|54000)\$' THEN INSERT INTO problems VALUES ('$type', '$quoted', SQLSTATE, SQLERRM, bytea(v), bytea(o)); END IF;\n" .
+			"\t\tIF SQLSTATE !~ '^(22...|42804|54000|55000)\$' THEN INSERT INTO problems VALUES ('$type', '$quoted', SQLSTATE, SQLERRM, bytea(v), bytea(o)); END IF;\n" .
 			"\tEND;\n";
 	}
 	$db->sql("CREATE FUNCTION use_$type(v $type, o $type) RETURNS void LANGUAGE plpgsql AS \$f\$\nDECLARE\n\tholds boolean;\nBEGIN\n$blocks" .
@@ -282,6 +294,21 @@ user_function('tbf',
 	['expected_items of tbf_info', 'coalesce((tbf_info(v)).expected_items, 1) > 0', 1],
 	['tbf_histogram', '(SELECT sum(cells) FROM tbf_histogram(v)) = (tbf_info(v)).cells', 1],
 	['tbf_sketch', 'length(tbf_sketch(v)) > 0', 1],
+	['both layouts say the same', "tbf_count(tbf_layout(v, 'flat'), 7, $times[0]) = tbf_count(tbf_layout(v, 'extensible'), 7, $times[0])", 1],
+	['layouts there and back', "tbf_layout(tbf_layout(v, 'flat')::bytea::tbf, 'extensible')::bytea::tbf = tbf_layout(v, 'extensible')", 1],
+	['tbf_top', "(SELECT bool_and(hits_from <= hits_to) FROM tbf_top(v, 100000, $times[0])) IS NOT FALSE", 1],
+	['tbf_top of a merged one', "(SELECT count(*) FROM tbf_top(tbf_add(v, 7, $times[0], 1e9) + v, 100000, $times[0])) > 0", 1],
+	(map { ["times $_", "NOT honest(v) OR tbf_count(v * $_, 7, $times[0]) >= $_ * tbf_count(v, 7, $times[0]) * (1 - 1e-9) - 1e-300", 1] } ('2', '0.3', '1e-9', '1e9')),
+	['weighted', "(SELECT tbf_merge_agg(f, w) FROM (VALUES (v, 0.1), (o, 3), (v, 1e-5)) x(f, w))::bytea::tbf IS NOT NULL", 1],
+	['a hit there and back', "tbf_count(tbf_remove(tbf_add(v, 7, $times[0], 3), 7, $times[0], 3), 7, $times[0]) >= tbf_count(v, 7, $times[0]) * (1 - 1e-9) - 1e-300", 1],
+	['tbf_remove', "tbf_remove(v, 7, $times[0], 0.001)::bytea::tbf IS NOT NULL", 1],
+	['what comes of it can be read', "(v + coalesce(o, v))::bytea::tbf IS NOT NULL AND tbf_decay(v, $times[0])::bytea::tbf IS NOT NULL AND tbf_add(v, 7, $times[0])::bytea::tbf IS NOT NULL", 1],
+	['tbf_share', 'tbf_share(v, 7) BETWEEN 0 AND 1', 1],
+	['tbf_total', "tbf_total(v, $times[0]) >= 0", 1],
+	['tbf_error_bound', "tbf_error_bound(v, 1, $times[0]) BETWEEN 0 AND 1", 1],
+	['tbf_estimate', "tbf_estimate(v, 7, $times[0]) >= 0", 1],
+	['tbf_cardinality', 'tbf_cardinality(v) >= 0', 1],
+	['tbf_inner_product', "tbf_inner_product(v, o, $times[0]) >= 0", 1],
 	['text and back', 'v::text::tbf = v AND NOT v <> v', 1],
 	['bytea and back', 'tbf(bytea(v)) = v', 1],
 	['tbf_send', 'tbf_send(v) = bytea(v)', 1],
@@ -395,7 +422,7 @@ sub problems
 	my @problems = $db->rows("SELECT what, state, min(message), count(*), min(substr(value::text, 1, 400)), min(substr(other::text, 1, 400)) " .
 			"FROM problems WHERE type = '$type' GROUP BY what, state ORDER BY what");
 	fail("$name: $_->[0]: $_->[1] $_->[2], $_->[3] times") || diag("for example with\n$_->[4]\nand\n$_->[5]") foreach @problems;
-	is(scalar @problems, 0, "$name: all errors are of class 22, 42804 or 54000, and what must hold does");
+	is(scalar @problems, 0, "$name: all errors are of class 22, 42804, 54000 or 55000, and what must hold does");
 	$db->sql("DELETE FROM problems WHERE type = '$type'");
 }
 

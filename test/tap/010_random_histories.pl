@@ -1,0 +1,250 @@
+# tbf, everything with everything: random histories of filters beside the exact sums that SQL computes. A history draws its
+# parameters (half-life, epoch, layout, minimum increase, recurring minimum, a list of hot items, size), builds one to
+# three filters in different ways (aggregates in any order, parallel, over a window, hit by hit, array by array), merges
+# them with weights or without, and then does a few random things to the result: decay, other layouts, hits added late and
+# early, removed, weights, merging with itself and with larger filters. After each step: no item has less than its exact
+# decayed sum, the list of hot items keeps its bounds, and the value survives bytea and both layouts.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $histories = $ENV{STREAMBLOOM_TAP_HISTORIES} // 100;
+my $first = $ENV{STREAMBLOOM_TAP_FIRST_HISTORY} // 1;
+
+my $db = StreambloomTap->new('010');
+$db->sql(<<'SQL');
+CREATE UNLOGGED TABLE input (n int, part int, item int, us bigint, weight float8); -- us: microseconds since 2000
+CREATE UNLOGGED TABLE hit (item int, us bigint, weight float8); -- what the filter is to hold
+CREATE TABLE problem (history text, what text);
+CREATE TABLE done (step text);
+
+CREATE FUNCTION pick(VARIADIC choices text[]) RETURNS text LANGUAGE sql AS 'SELECT choices[1 + floor(random() * cardinality(choices))::int]';
+CREATE FUNCTION at(us bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+	$$ SELECT '2000-01-01 UTC'::timestamptz + us / 86400000000 * interval '24 hours' + us % 86400000000 * interval '1 microsecond' $$;
+CREATE FUNCTION epoch_start(us bigint, epoch bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+	'SELECT (us / epoch - CASE WHEN us % epoch < 0 THEN 1 ELSE 0 END) * epoch';
+-- what a hit still counts; sums of hits beyond 1,000 half-lives are not looked at
+CREATE FUNCTION kept(hit bigint, asked bigint, half_life bigint, epoch bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+	'SELECT CASE WHEN half_life = 0 THEN 1 ELSE power(2::float8, greatest(-1000, (epoch_start(hit, epoch) - epoch_start(asked, epoch))::float8 / half_life)) END';
+
+CREATE PROCEDURE check_filter(history text, f tbf, half_life bigint, epoch bigint, times bigint[], top int) LANGUAGE plpgsql AS $$
+DECLARE
+	asked bigint;
+	all_hits float8;
+BEGIN
+	IF tbf(bytea(f)) <> f OR tbf_layout(tbf_layout(f, 'flat')::bytea::tbf, 'extensible') <> tbf_layout(f, 'extensible') THEN
+		INSERT INTO problem VALUES (history, 'there and back is not the same');
+	END IF;
+	FOREACH asked IN ARRAY times LOOP
+		INSERT INTO problem
+		SELECT history, format('at %s item %s counts %s < %s', asked, item, tbf_count(f, item, at(asked)), exact)
+		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
+		WHERE exact > 1e-280 AND NOT tbf_count(f, item, at(asked)) >= exact * (1 - 1e-12) LIMIT 3;
+		CONTINUE WHEN top = 0;
+		SELECT coalesce(sum(weight * kept(us, asked, half_life, epoch)), 0) INTO all_hits FROM hit;
+		CONTINUE WHEN all_hits < 1e-280;
+		INSERT INTO problem SELECT history, format('at %s the total is %s < %s', asked, tbf_total(f, at(asked)), all_hits)
+		WHERE NOT tbf_total(f, at(asked)) >= all_hits * (1 - 1e-9);
+		INSERT INTO problem
+		SELECT history, format('at %s item %s, %s hits, is listed with %s to %s', asked, e.item, exact, hits_from, hits_to)
+		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
+			LEFT JOIN tbf_top(f, 100000, at(asked)) t ON t.item = e.item::text
+		WHERE exact > 1e-280 AND (hits_from > exact * (1 + 1e-9) OR hits_to < exact * (1 - 1e-9) OR
+			hits_from IS NULL AND exact > all_hits / (top + 1) * (1 + 1e-6) + all_hits * 1e-6 + 1e-9) LIMIT 3;
+	END LOOP;
+END $$;
+
+CREATE PROCEDURE history(seed int) LANGUAGE plpgsql AS $$
+DECLARE
+	-- parameters
+	half_life_asked interval;
+	epoch_asked interval;
+	half_life bigint := 0; -- microseconds
+	epoch bigint := 0;
+	option text;
+	top int := 0;
+	expected bigint;
+	like_this tbf;
+	-- the stream
+	items int;
+	hits int;
+	origin bigint;
+	span bigint;
+	weights text;
+	parts int := 1;
+	-- its filters
+	history text;
+	way text;
+	step text;
+	filters tbf[] := '{}';
+	f tbf;
+	w float8;
+	newest bigint;
+	r record;
+BEGIN
+	PERFORM setseed(seed / 1e6);
+	TRUNCATE hit, input;
+	half_life_asked := pick(NULL, '13 seconds', '1 hour', '1 day', '7 days');
+	option := pick('plain', 'plain', 'plain', 'minimum increase', CASE WHEN half_life_asked IS NULL THEN 'recurring minimum' ELSE 'minimum increase' END);
+	expected := pick('1', '10', '100', '1000', '1000', '20000');
+	IF half_life_asked IS NOT NULL THEN
+		epoch_asked := pick(NULL, NULL, '7 seconds', '1 minute', CASE WHEN half_life_asked >= '1 hour' THEN '3 days' END);
+		half_life := extract(epoch FROM half_life_asked) * 1000000;
+		epoch := coalesce((extract(epoch FROM epoch_asked) * 1000000)::bigint, half_life / 96);
+	END IF;
+	IF option <> 'recurring minimum' THEN
+		top := pick('0', '0', '1', '5', '60');
+		parts := 1 + floor(random() * 3);
+	END IF;
+	like_this := tbf_empty(expected, 0.01, half_life_asked, epoch_asked, pick('extensible', 'flat'), option = 'minimum increase', option = 'recurring minimum', top);
+
+	-- some times as many items as a filter keeps sums of before it goes over to cells
+	items := pick('1', '3', '50', '50', '200', '3000', '9000');
+	hits := items * (1 + floor(random() * 2));
+	span := pick('0', '1', '20', '40', '70', '300')::bigint * CASE half_life WHEN 0 THEN 86400000000 ELSE half_life END;
+	origin := pick('400000000000000', '0', '-300000000000000', '-100000');
+	weights := pick('1', '1', 'fractions', 'large', 'zeros', 'tiny');
+	INSERT INTO input SELECT n, floor(random() * parts), floor(random() * random() * items), origin + floor(random() * (span + 1)),
+			CASE weights WHEN '1' THEN 1 WHEN 'fractions' THEN random() * 5 WHEN 'large' THEN floor(random() * 1e6) WHEN 'zeros' THEN floor(random() * 2)
+				ELSE power(10::float8, -12 * random()) END
+		FROM generate_series(1, hits) n;
+	IF random() < 0.5 THEN -- hits come in the order of their times
+		UPDATE input SET n = s.n FROM (SELECT ctid AS row, row_number() OVER (ORDER BY us) AS n FROM input) s WHERE input.ctid = s.row;
+	END IF;
+	history := format('%s: %s, half-life %s, epoch %s, top %s, %s, told %s items; %s hits of %s items in %s, weights %s;', seed, option, half_life_asked,
+		epoch_asked, top, (SELECT layout FROM tbf_info(like_this)), expected, hits, items, span, weights);
+
+	FOR k IN 0 .. parts - 1 LOOP
+		CONTINUE WHEN NOT EXISTS (SELECT FROM input WHERE part = k);
+		way := CASE option WHEN 'plain' THEN pick('like', 'like', 'in order', 'parallel', 'window', 'one by one', 'arrays') ELSE
+			pick('in order', 'in order', 'window', 'one by one', 'arrays') END;
+		IF way = 'window' AND hits > 3500 THEN
+			way := 'in order';
+		END IF;
+		CASE way
+		WHEN 'like' THEN
+			SELECT tbf_agg_like(item, at(us), weight, like_this ORDER BY n) INTO f FROM input WHERE part = k;
+		WHEN 'in order' THEN
+			SELECT tbf_agg_in_order(item, at(us), weight, like_this ORDER BY n) INTO f FROM input WHERE part = k;
+		WHEN 'parallel' THEN
+			SET LOCAL parallel_setup_cost = 0;
+			SET LOCAL parallel_tuple_cost = 0;
+			SET LOCAL min_parallel_table_scan_size = 0;
+			SET LOCAL max_parallel_workers_per_gather = 3;
+			EXECUTE format('SELECT tbf_agg_like(item, at(us), weight, %L) FROM input WHERE part = %s', like_this, k) INTO f;
+			SET LOCAL max_parallel_workers_per_gather = 0;
+		WHEN 'window' THEN -- the final function runs in between, on a state that goes on
+			SELECT all_of_it INTO f FROM (SELECT n, tbf_agg_in_order(item, at(us), weight, like_this) OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 77 FOLLOWING) AS all_of_it
+				FROM input WHERE part = k OFFSET 0) s ORDER BY n DESC LIMIT 1;
+		WHEN 'one by one' THEN -- the last of them
+			SELECT tbf_agg_in_order(item, at(us), weight, like_this ORDER BY n) INTO f FROM input WHERE part = k AND n > 40;
+			f := coalesce(f, like_this);
+			FOR r IN SELECT * FROM input WHERE part = k AND n <= 40 ORDER BY n LOOP
+				f := tbf_add(f, r.item, at(r.us), r.weight);
+			END LOOP;
+		WHEN 'arrays' THEN -- all hits of an array have one time and one weight
+			UPDATE input SET us = s.us, weight = s.weight FROM (SELECT n, first_value(us) OVER a AS us, first_value(weight) OVER a AS weight FROM input WHERE part = k WINDOW a AS (PARTITION BY n / 1000 ORDER BY n)) s
+			WHERE input.n = s.n;
+			f := like_this;
+			FOR r IN SELECT array_agg(item ORDER BY n) AS items, min(us) AS us, min(weight) AS weight FROM input WHERE part = k GROUP BY n / 1000 LOOP
+				f := tbf_add_all(f, r.items, at(r.us), r.weight);
+			END LOOP;
+		END CASE;
+		IF random() < 0.3 THEN
+			f := tbf_layout(f, pick('flat', 'extensible'));
+		END IF;
+		history := history || ' ' || way;
+		INSERT INTO done VALUES (way);
+		filters := filters || f;
+	END LOOP;
+
+	way := CASE cardinality(filters) WHEN 1 THEN 'one' ELSE pick('sum', 'tbf_merge_agg', 'weights') END;
+	history := history || ', ' || way;
+	CASE way
+	WHEN 'weights' THEN
+		w := pick('1', '2', '0.3', '1e-5', '1000', '0.7');
+		SELECT tbf_merge_agg(g, w / i) INTO f FROM unnest(filters) WITH ORDINALITY u (g, i);
+		UPDATE input SET weight = weight * w / i FROM (SELECT part, row_number() OVER (ORDER BY part) AS i FROM input GROUP BY part) p WHERE p.part = input.part;
+	WHEN 'tbf_merge_agg' THEN
+		SELECT tbf_merge_agg(g) INTO f FROM unnest(filters) g;
+	ELSE
+		f := filters[1];
+		FOR i IN 2 .. cardinality(filters) LOOP
+			f := f + filters[i];
+		END LOOP;
+	END CASE;
+	INSERT INTO hit SELECT item, us, weight FROM input WHERE weight > 0;
+	SELECT max(us) INTO newest FROM input;
+	CALL check_filter(history, f, half_life, epoch, ARRAY[newest, newest + (span * random())::bigint + 12345678, newest - (span * random() * 0.3)::bigint], top);
+
+	FOR k IN 1 .. 1 + floor(random() * 5) LOOP
+		step := pick('decay', 'layout', 'add', 'add_all', 'late', 'early', 'remove', 'remove', 'scale', 'double', 'widen');
+		history := history || '; ' || step;
+		BEGIN
+			CASE step
+			WHEN 'decay' THEN
+				newest := newest + (random() * 5 * half_life)::bigint;
+				f := tbf_decay(f, at(newest));
+			WHEN 'layout' THEN
+				f := tbf_layout(f, pick('flat', 'extensible'));
+			WHEN 'add' THEN
+				f := tbf_add(f, 7, at(newest), 1.3);
+				INSERT INTO hit VALUES (7, newest, 1.3);
+			WHEN 'add_all' THEN
+				f := tbf_add_all(f, ARRAY(SELECT i % 50 FROM generate_series(1, 100) i), at(newest - half_life), 0.7);
+				INSERT INTO hit SELECT i % 50, newest - half_life, 0.7 FROM generate_series(1, 100) i;
+			WHEN 'late' THEN
+				f := tbf_add(f, 7, at(newest - 60 * half_life), 1e6);
+				INSERT INTO hit VALUES (7, newest - 60 * half_life, 1e6);
+			WHEN 'early' THEN
+				newest := newest + (random() * 60 * half_life)::bigint;
+				f := tbf_add(f, 9, at(newest), 3);
+				INSERT INTO hit VALUES (9, newest, 3);
+			WHEN 'remove' THEN
+				SELECT ctid AS row, * INTO r FROM hit OFFSET floor(random() * 20) LIMIT 1;
+				IF FOUND THEN
+					f := tbf_remove(f, r.item, at(r.us), r.weight);
+					DELETE FROM hit WHERE ctid = r.row;
+				END IF;
+			WHEN 'scale' THEN
+				w := pick('2', '0.37', '1e-4', '12345');
+				f := f * w;
+				UPDATE hit SET weight = weight * w;
+			WHEN 'double' THEN
+				f := f + f;
+				INSERT INTO hit SELECT * FROM hit;
+			WHEN 'widen' THEN
+				f := f + tbf_add(tbf_empty(expected * pick('1', '4', '16')::int, 0.01, half_life_asked, epoch_asked, pick('flat', 'extensible'), option = 'minimum increase', false, top), 8, at(newest));
+				INSERT INTO hit VALUES (8, newest, 1);
+			END CASE;
+		EXCEPTION -- not every filter can do everything; then it is as it was
+			WHEN object_not_in_prerequisite_state OR numeric_value_out_of_range OR invalid_parameter_value THEN
+				history := history || ' (' || SQLERRM || ')';
+				CONTINUE;
+		END;
+		INSERT INTO done VALUES (step);
+		newest := greatest(newest, (SELECT max(us) FROM hit));
+		CALL check_filter(history, f, half_life, epoch, ARRAY[newest, newest + (span * random())::bigint + 12345678, newest - (span * random() * 0.3)::bigint], top);
+	END LOOP;
+END $$;
+SQL
+
+my $calls = join("\n", map { "CALL history($_);" } $first .. $first + $histories - 1);
+my ($code, $out, $err) = $db->try("SET timezone = 'UTC';\n$calls");
+is($code, 0, "$histories histories run to their end") or diag($err);
+foreach my $problem ($db->rows('SELECT history, what FROM problem LIMIT 20'))
+{
+	fail("history $problem->[0]");
+	diag($problem->[1]);
+}
+is($db->sql('SELECT count(*) FROM problem'), 0, 'no count is below the exact sum, no list out of bounds, no value changed by storing it');
+diag('done: ' . $db->sql("SELECT string_agg(step || ' ' || n, ', ' ORDER BY step) FROM (SELECT step, count(*) AS n FROM done GROUP BY step) s"));
+is($db->sql('SELECT count(DISTINCT step) FROM done'), 16, 'every way to build a filter and every step was taken') if $histories >= 100;
+
+done_testing();
