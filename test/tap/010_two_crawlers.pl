@@ -12,7 +12,7 @@ use Test::More;
 
 StreambloomTap::require_cluster();
 
-my $db = StreambloomTap->new('009');
+my $db = StreambloomTap->new('010');
 my $batches = 150;
 my $links = 20;
 

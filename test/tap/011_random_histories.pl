@@ -17,7 +17,7 @@ StreambloomTap::require_cluster();
 my $histories = $ENV{STREAMBLOOM_TAP_HISTORIES} // 100;
 my $first = $ENV{STREAMBLOOM_TAP_FIRST_HISTORY} // 1;
 
-my $db = StreambloomTap->new('010');
+my $db = StreambloomTap->new('011');
 $db->sql(<<'SQL');
 CREATE UNLOGGED TABLE input (n int, part int, item int, us bigint, weight float8); -- us: microseconds since 2000
 CREATE UNLOGGED TABLE hit (item int, us bigint, weight float8); -- what the filter is to hold
