@@ -56,7 +56,7 @@ BEGIN
 		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
 			LEFT JOIN tbf_top(f, 100000, at(asked)) t ON t.item = e.item::text
 		WHERE exact > 1e-280 AND (hits_from > exact * (1 + 1e-9) OR hits_to < exact * (1 - 1e-9) OR
-			hits_from IS NULL AND exact > all_hits / (top + 1) * (1 + 1e-6) + all_hits * 1e-6 + 1e-9) LIMIT 3;
+			hits_from IS NULL AND exact > all_hits / (top + 1) * (1 + 1e-6) + all_hits * 1e-6 + 1e-9 * greatest(1, kept(times[1], asked, half_life, epoch))) LIMIT 3;
 	END LOOP;
 END $$;
 
