@@ -133,21 +133,3 @@ BEGIN
 	RAISE NOTICE 'never too few: %', (SELECT bool_and(raised -> i >= 2 AND apart -> i >= 2) FROM generate_series(0, 199) i);
 END
 $$;
--- a counter that overflows is the error of the hit that made it so, and takes no other with it
-DO $$
-DECLARE
-	t tbf := (SELECT tbf_agg(1, now(), 8e9, NULL, 100, 0.01) FROM generate_series(1, 70000) i);
-	refused int := 0;
-BEGIN
-	FOR i IN 1 .. 1500 LOOP
-		t := tbf_add(t, 1000 + i % 50);
-		CONTINUE WHEN i % 3 > 0;
-		BEGIN
-			t := tbf_add(t, 1, weight => 8e9);
-		EXCEPTION WHEN numeric_value_out_of_range THEN
-			refused := refused + 1;
-		END;
-	END LOOP;
-	RAISE NOTICE 'refused: %, none of the others lost: %', refused > 0, (SELECT bool_and(t -> i >= 30) FROM generate_series(1000, 1049) i);
-END
-$$;
