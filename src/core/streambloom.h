@@ -758,8 +758,7 @@ void		sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, con
 SB_NODISCARD sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 												 uint64_t *minimum) SB_NOEXCEPT;
 
-/* Asks the processor for the words that adding an item's hit to this plane will touch. */
-void		sb_sums_prefetch_word(const sb_sums *sums, int index, uint64_t word) SB_NOEXCEPT;
+/* Asks the processor for the words of a plane over cells that adding an item's hit will touch. */
 void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) SB_NOEXCEPT;
 
 /* Notes a hit in the totals (once a hit, beside the cells). */

@@ -91,7 +91,6 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 }
 
 /* REQUIRES: measure_cells() of the same was not refused for its cells. */
-
 template <typename Produce>
 void write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {

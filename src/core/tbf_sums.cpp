@@ -270,11 +270,6 @@ sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t
 	return SB_OK;
 }
 
-void sb_sums_prefetch_word(const sb_sums *sums, int index, uint64_t word) noexcept
-{
-	__builtin_prefetch(&sums->plane[index][word], 1);
-}
-
 void sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) noexcept
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];

@@ -319,20 +319,11 @@ same_filter(FunctionCallInfo fcinfo)
 {
 	TbfValue	left;
 	TbfValue	right;
-	size_t		size = value_size(PG_GETARG_DATUM(0));
 	sb_tbf		header;
 
-	/* values of less than a header are no values, and the next function says so */
-	if (size >= SB_TBF_HEADER)
-	{
-		sb_status	status = sb_tbf_decode_header(value_slice(PG_GETARG_DATUM(0), 0, SB_TBF_HEADER), SB_TBF_HEADER, size,
-												  &header);
-
-		if (status != SB_OK)
-			value_refuse("tbf", status);
-		if (header.top == 0)
-			return value_equal(fcinfo);
-	}
+	tbf_open_header(PG_GETARG_DATUM(0), &header);
+	if (header.top == 0)
+		return value_equal(fcinfo);
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
 	return memcmp(left.cells - SB_TBF_HEADER, right.cells - SB_TBF_HEADER, OFFSET_OF_EXTRA) == 0 &&
