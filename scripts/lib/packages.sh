@@ -6,15 +6,23 @@
 
 oldest_postgresql=15
 
-# find_postgresql: sets PG_CONFIG, if there is one: the caller's, else the newest of the Debian layout that has server
-# headers, else the one in PATH if it can build extensions.
+# can_build PG_CONFIG: are the server's headers and PGXS there? (Debian's postgresql-NN has a pg_config and the makefiles
+# without any header.)
+can_build() { [[ -f $("$1" --pgxs) && -f $("$1" --includedir-server)/postgres.h ]]; } 2>/dev/null
+
+# find_postgresql: sets PG_CONFIG, if there is one: the caller's, else the newest of the Debian layout that can build
+# extensions, else the one in PATH if it can.
 find_postgresql() {
 	if [[ -n ${PG_CONFIG:-} ]]; then
 		command -v "$PG_CONFIG" >/dev/null || die "PG_CONFIG is $PG_CONFIG, which cannot be run"
 		PG_CONFIG=$(command -v "$PG_CONFIG")
 	else
-		PG_CONFIG=$(newest /usr/lib/postgresql/*/bin/pg_config)
-		if [[ -z $PG_CONFIG ]] && command -v pg_config >/dev/null && [[ -f $(pg_config --pgxs) ]]; then
+		local candidate
+		PG_CONFIG=
+		for candidate in $(oldest_first /usr/lib/postgresql/*/bin/pg_config); do
+			if can_build "$candidate"; then PG_CONFIG=$candidate; fi
+		done
+		if [[ -z $PG_CONFIG ]] && command -v pg_config >/dev/null && can_build pg_config; then
 			PG_CONFIG=$(command -v pg_config)
 		fi
 	fi
@@ -22,7 +30,8 @@ find_postgresql() {
 }
 
 # shellcheck disable=SC2012  # these are names of our own making, with no surprises in them
-newest() { ls -d "$@" 2>/dev/null | sort -V | tail -n 1 || true; }
+oldest_first() { ls -d "$@" 2>/dev/null | sort -V || true; }
+newest() { oldest_first "$@" | tail -n 1; }
 
 postgresql_major() { "$PG_CONFIG" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/'; }
 
@@ -40,7 +49,7 @@ want_postgresql() {
 	local given=${PG_CONFIG:-} major
 	find_postgresql
 	if [[ -n $given ]]; then
-		[[ -f $("$PG_CONFIG" --pgxs) ]] || die "$PG_CONFIG names a PostgreSQL without the files that extensions are built with"
+		can_build "$PG_CONFIG" || die "$PG_CONFIG names a PostgreSQL without the files that extensions are built with"
 		[[ -x $("$PG_CONFIG" --bindir)/postgres ]] || die "$PG_CONFIG names a PostgreSQL without a server"
 		major=$(postgresql_major)
 	elif [[ -n $PG_CONFIG && $PG_CONFIG != /usr/lib/postgresql/* ]]; then
@@ -54,7 +63,7 @@ want_postgresql() {
 			return
 		fi
 		want "postgresql-$major" test -x "/usr/lib/postgresql/$major/bin/postgres"
-		want "postgresql-server-dev-$major" test -x "/usr/lib/postgresql/$major/bin/pg_config"
+		want "postgresql-server-dev-$major" can_build "/usr/lib/postgresql/$major/bin/pg_config"
 	fi
 	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major: install a newer one and set PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config"
 }
