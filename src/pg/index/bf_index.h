@@ -224,6 +224,12 @@ typedef struct BfHashers
 	ItemHasher *hasher[INDEX_MAX_KEYS];
 } BfHashers;
 
+/*
+ * The type as which a column's items are hashed: that of the operator class, whose = must agree, and not the column's (a
+ * citext under text_ops is text); but where the operator class is for any array or range, only the column knows.
+ */
+extern Oid	bf_column_type(Relation index, int column);
+
 /* Raises an error for columns whose items cannot be hashed. */
 extern void bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context);
 
