@@ -43,6 +43,20 @@ sb_interval_infinity(const Interval *interval)
 	return 0;
 }
 
+/* Maps the columns of two descriptors by name; NULL if they lie alike. PostgreSQL 16 added an argument. */
+#if PG_VERSION_NUM >= 160000
+#define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out, false)
+#else
+#define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out)
+#endif
+
+/* PostgreSQL 18 took ExecutorRun()'s last argument away. */
+#if PG_VERSION_NUM >= 180000
+#define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)
+#else
+#define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0, true)
+#endif
+
 #include "streambloom.h"
 
 #endif
