@@ -8,7 +8,7 @@
  * bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in whichever way
  * serves best, and its columns come out in the parent's order.
  */
-#include "compat.h"
+#include "chunk_question.h"
 
 #include "access/attmap.h"
 #include "access/relation.h"
@@ -29,6 +29,7 @@
 #include "parser/parse_node.h"
 #include "parser/parse_oper.h"
 #include "parser/parse_relation.h"
+#include "partitioning/partdesc.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
@@ -50,17 +51,20 @@ typedef struct ChunkScan
 	const char *column_name;
 	bool		any;			/* column = ANY (item), not column = item */
 	Expr	   *clause;			/* that, as parsed, on the parent; NULL if the value is, and no row can match */
+	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
 	Oid			summaries;		/* the summary table, or InvalidOid */
 	List	   *skipped;		/* OIDs of the chunks that it rules out */
 	List	   *summarised;		/* those that it knows */
+	bool		explains;		/* for chunk_scan_explain() */
+	MemoryContext chunk_context;	/* emptied after each chunk */
 } ChunkScan;
 
 /* What is known of a chunk. */
 typedef struct Verdict
 {
 	bool		is_read;
-	const char *because;		/* for chunk_scan_explain() */
+	const char *because;
 } Verdict;
 
 /* ---------------------------------------------------------------- arguments */
@@ -194,6 +198,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 				 errdetail("The comparison would convert the column."),
 				 errhint("Cast the value to %s%s.", wanted, scan->any ? "[]" : "")));
 	}
+	scan->var = (Var *) left;
 	scan->item = lsecond_node(Const, sides);
 	if (!scan->item->constisnull)
 		scan->clause = (Expr *) clause;
@@ -339,24 +344,49 @@ sorted_oids_contain(const List *oids, Oid oid)
 	return false;
 }
 
+/* Asks the chunk's bf indexes. */
+static Verdict
+ask_indexes(const ChunkScan *scan, Relation chunk)
+{
+	TupleDesc	columns = RelationGetDescr(chunk);
+	Verdict		verdict = {true, NULL};
+	Oid			index;
+
+	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
+		return verdict;
+
+	/* The clause, on the chunk's column. Most chunks are laid out as the parent is. */
+	if (scan->column > columns->natts ||
+		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
+		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
+	verdict.is_read = chunk_may_match_clause(chunk, (Node *) scan->clause, scan->item->constvalue, GetActiveSnapshot(),
+											 &index);
+	scan->var->varattno = scan->column;
+	if (OidIsValid(index) && scan->explains)
+		verdict.because = psprintf("bf index \"%s\" %s", get_rel_name(index),
+								   verdict.is_read ? "does not say no" : "says no");
+	return verdict;
+}
+
 /* May the chunk hold a row that matches? */
 static Verdict
 judge(const ChunkScan *scan, Relation chunk)
 {
 	Oid			oid = RelationGetRelid(chunk);
+	Verdict		verdict;
 
-	if (OidIsValid(scan->summaries))
+	if (sorted_oids_contain(scan->skipped, oid))
 	{
-		if (sorted_oids_contain(scan->skipped, oid))
-		{
-			/* What a SELECT that finds nothing in the chunk would leave for SERIALIZABLE transactions. */
-			if (RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
-				PredicateLockRelation(chunk, GetActiveSnapshot());
-			return (Verdict) {false, "its summary says no"};
-		}
-		return (Verdict) {true, sorted_oids_contain(scan->summarised, oid) ? "its summary does not say no" : "no summary"};
+		/* What a SELECT that finds nothing in the chunk would leave for SERIALIZABLE transactions. */
+		if (RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
+			PredicateLockRelation(chunk, GetActiveSnapshot());
+		return (Verdict) {false, "its summary says no"};
 	}
-	return (Verdict) {true, "no bf index"};
+	verdict = ask_indexes(scan, chunk);
+	if (verdict.because == NULL)
+		verdict.because = !OidIsValid(scan->summaries) ? "no bf index" :
+			sorted_oids_contain(scan->summarised, oid) ? "its summary does not say no" : "no summary";
+	return verdict;
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -449,47 +479,114 @@ begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 		ask_summaries(scan, fcinfo);
 }
 
-/* Has this one rows of its own that the session can see? Partitioned tables have none. */
-static bool
-is_chunk(Relation relation)
+/* What to do with a chunk. The caller opened and locked it, and closes it. */
+typedef void (*ChunkVisitor) (ChunkScan *scan, Relation chunk, Verdict verdict, void *argument);
+
+/*
+ * Judges a chunk. One that is not read need not stay locked: the verdict holds for the snapshot, whatever becomes of the
+ * chunk. (With thousands of chunks that keeps the table of locks from filling up, and DDL from waiting for nothing.)
+ */
+static void
+visit_chunk(ChunkScan *scan, Relation chunk, ChunkVisitor visit, void *argument)
 {
-	return relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !RELATION_IS_OTHER_TEMP(relation);
+	Verdict		verdict = {false, "nothing equals NULL"};
+	LOCKMODE	unlock = AccessShareLock;
+
+	CHECK_FOR_INTERRUPTS();
+	/* partitioned tables have no rows of their own, and those of other sessions' temporary tables cannot be seen */
+	if (chunk->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !RELATION_IS_OTHER_TEMP(chunk))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
+
+		if (scan->clause != NULL)
+			verdict = judge(scan, chunk);
+		if (verdict.is_read)
+			unlock = NoLock;
+		visit(scan, chunk, verdict, argument);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(scan->chunk_context);
+	}
+	relation_close(chunk, unlock);
+}
+
+/* The partitions of a partitioned table that is open and locked, from what the relation cache knows of them. */
+static void
+visit_partitions(ChunkScan *scan, Relation parent, ChunkVisitor visit, void *argument)
+{
+	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
+	int			count = partitions->nparts;
+	Oid		   *oids = memcpy(palloc(count * sizeof(Oid)), partitions->oids, count * sizeof(Oid));
+
+	check_stack_depth();
+	for (int i = 0; i < count; i++)
+	{
+		/* a partition that is being detached may be dropped meanwhile */
+		Relation	partition = chunk_try_open(oids[i]);
+
+		if (partition == NULL)
+			continue;
+		if (partition->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+			visit_chunk(scan, partition, visit, argument);
+		else
+		{
+			visit_partitions(scan, partition, visit, argument);
+			relation_close(partition, NoLock);
+		}
+	}
+	pfree(oids);
+}
+
+static void
+visit_chunks(ChunkScan *scan, ChunkVisitor visit, void *argument)
+{
+	List	   *relations;
+	ListCell   *cell;
+
+	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
+	if (scan->parent->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		visit_partitions(scan, scan->parent, visit, argument);
+	else
+	{
+		relations = find_all_inheritors(RelationGetRelid(scan->parent), AccessShareLock, NULL);
+		foreach(cell, relations)
+			visit_chunk(scan, relation_open(lfirst_oid(cell), NoLock), visit, argument);
+	}
+	MemoryContextDelete(scan->chunk_context);
+}
+
+typedef struct Reading
+{
+	Query	   *query;
+	DestReceiver *receiver;
+} Reading;
+
+static void
+read_if_needed(ChunkScan *scan, Relation chunk, Verdict verdict, void *argument)
+{
+	Reading    *reading = argument;
+
+	if (verdict.is_read)
+		read_chunk(scan, reading->query, chunk, reading->receiver);
 }
 
 static Datum
 scan_chunks(FunctionCallInfo fcinfo, bool any)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext context;
 	ChunkScan	scan;
+	Reading		reading;
 
 	begin(&scan, fcinfo, any);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked: its row type will not change now */
-	context = AllocSetContextCreate(caller, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
 	if (scan.clause != NULL)
 	{
-		DestReceiver *receiver = CreateTuplestoreDestReceiver();
-		Query	   *query = make_query(&scan);
-		List	   *relations = find_all_inheritors(RelationGetRelid(scan.parent), AccessShareLock, NULL);
-		ListCell   *cell;
-
-		SetTuplestoreDestReceiverParams(receiver, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL, NULL);
-		foreach(cell, relations)
-		{
-			Relation	chunk = relation_open(lfirst_oid(cell), NoLock);
-
-			CHECK_FOR_INTERRUPTS();
-			MemoryContextSwitchTo(context);
-			if (is_chunk(chunk) && judge(&scan, chunk).is_read)
-				read_chunk(&scan, query, chunk, receiver);
-			MemoryContextSwitchTo(caller);
-			MemoryContextReset(context);
-			relation_close(chunk, NoLock);
-		}
-		receiver->rDestroy(receiver);
+		reading.query = make_query(&scan);
+		reading.receiver = CreateTuplestoreDestReceiver();
+		SetTuplestoreDestReceiverParams(reading.receiver, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL,
+										NULL);
+		visit_chunks(&scan, read_if_needed, &reading);
+		reading.receiver->rDestroy(reading.receiver);
 	}
-	MemoryContextDelete(context);
 	relation_close(scan.parent, NoLock);
 	return (Datum) 0;
 }
@@ -508,33 +605,30 @@ chunk_scan_any(PG_FUNCTION_ARGS)
 	return scan_chunks(fcinfo, true);
 }
 
+static void
+tell(ChunkScan *scan, Relation chunk, Verdict verdict, void *argument)
+{
+	ReturnSetInfo *set = argument;
+	Datum		values[3];
+	bool		nulls[3] = {false};
+
+	(void) scan;
+	values[0] = ObjectIdGetDatum(RelationGetRelid(chunk));
+	values[1] = BoolGetDatum(verdict.is_read);
+	values[2] = CStringGetTextDatum(verdict.because);
+	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+}
+
 SB_FUNCTION(chunk_scan_explain);
 Datum
 chunk_scan_explain(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
 	ChunkScan	scan;
-	List	   *relations;
-	ListCell   *cell;
 
 	begin(&scan, fcinfo, false);
+	scan.explains = true;
 	InitMaterializedSRF(fcinfo, 0);
-	relations = find_all_inheritors(RelationGetRelid(scan.parent), AccessShareLock, NULL);
-	foreach(cell, relations)
-	{
-		Relation	chunk = relation_open(lfirst_oid(cell), NoLock);
-
-		CHECK_FOR_INTERRUPTS();
-		if (is_chunk(chunk))
-		{
-			Verdict		verdict = scan.clause != NULL ? judge(&scan, chunk) : (Verdict) {false, "nothing equals NULL"};
-			Datum		values[3] = {ObjectIdGetDatum(RelationGetRelid(chunk)), BoolGetDatum(verdict.is_read), CStringGetTextDatum(verdict.because)};
-			bool		nulls[3] = {false};
-
-			tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
-		}
-		relation_close(chunk, NoLock);
-	}
+	visit_chunks(&scan, tell, fcinfo->resultinfo);
 	relation_close(scan.parent, NoLock);
 	return (Datum) 0;
 }
