@@ -23,16 +23,18 @@ SELECT count(*) > 10 FROM aggregates;
 SELECT count(*) > 10 FROM operators;
 SELECT count(*) >= 2 FROM types;
 
--- objects without a comment
+-- objects without a comment; operator classes and families of the index are called as what they are for
 SELECT pg_describe_object(classid, objid, 0) AS without_comment
-FROM member WHERE obj_description(objid, classid::regclass::name) IS NULL
+FROM member
+WHERE obj_description(objid, classid::regclass::name) IS NULL AND classid NOT IN ('pg_opclass'::regclass, 'pg_opfamily'::regclass)
 ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'streambloom';
 
--- functions that no worker may run: those that read tables (of which a worker sees no temporary ones)
+-- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones)
 SELECT signature FROM functions WHERE proparallel <> 's';
 
--- volatile ones; and stable ones: that look at the clock (those that take or give a time, and the count of now) or at tables
+-- volatile ones: those that look into an index; and stable ones: that look at the clock (those that take or give a time, and the count
+-- of now) or at tables
 SELECT signature FROM functions WHERE provolatile = 'v';
 SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
 SELECT signature FROM functions
@@ -46,7 +48,7 @@ SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f
 
 -- functions over whole filters that the planner would think as cheap as an addition
 SELECT signature FROM functions
-WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send|support)$|_agg_'
+WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send|support|handler)$|_agg_'
 ORDER BY 1;
 
 -- aggregates that cannot be parallel, or cannot be window aggregates
