@@ -132,7 +132,12 @@ sub sweep
 	my ($found, $state) = NotOneRow::ask($run, $session, 'sweep', $before . index_on($run) . "EXECUTE ${table}_sweep");
 	return if $state ne '00000';
 	$found =~ /(\d+)$/ or return NotOneRow::trouble($run, "the sweep answered $found");
-	NotOneRow::difference($run, "$1 values of $table have lost a row in a sweep") if $1 > 0;
+	return if $1 == 0;
+	my $count = $1;
+	my ($which) = $session->ask("SELECT a, n, (SELECT count(*) FROM $table i WHERE i.a = d.a), tids, xmins, xmaxs FROM (SELECT a, count(*) AS n, array_agg(ctid) AS tids, " .
+		"array_agg(xmin) AS xmins, array_agg(xmax) AS xmaxs FROM $table GROUP BY a HAVING a IS NOT NULL) d WHERE n <> (SELECT count(*) FROM $table i WHERE i.a = d.a) LIMIT 20");
+	NotOneRow::difference($run, "$count values of $table have lost a row in a sweep:\n$which");
+	describe($run, $session, $table);
 }
 
 # Is an index used at all?
