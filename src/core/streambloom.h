@@ -307,6 +307,15 @@ void		sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOE
 /* How many bits of this line of 64 bytes are set. */
 int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 
+/* The line of a hash in a filter of so many lines, 0 .. lines - 1. */
+uint32_t	sb_bf_line_of(uint32_t lines, uint64_t hash) SB_NOEXCEPT;
+
+/* Adds to one line of 64 bytes. */
+void		sb_bf_line_add(void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
+
+/* Sets bit i % 64 of mask[i / 64] for each of `count` consecutive lines that contains the hash; leaves the other bits. */
+void		sb_bf_lines_containing(const void *lines, size_t count, uint8_t hashes, uint64_t hash, uint64_t *mask) SB_NOEXCEPT;
+
 /* -------------------------------------------------------------- sbf, ibf */
 
 /*

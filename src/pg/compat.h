@@ -43,6 +43,37 @@ sb_interval_infinity(const Interval *interval)
 	return 0;
 }
 
+/*
+ * Until PostgreSQL 16, old_snapshot_threshold may have had rows pruned that a snapshot still sees: an error for whoever
+ * looks at a page that was changed since. A macro, because few files have the headers for it.
+ */
+#if PG_VERSION_NUM < 170000
+#define sb_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
+#else
+#define sb_test_for_old_snapshot(snapshot, relation, page) ((void) 0)
+#endif
+
+/* For code that runs as another user. */
+#if PG_VERSION_NUM >= 170000
+#define sb_restrict_search_path() RestrictSearchPath()
+#else
+#define sb_restrict_search_path() ((void) 0)
+#endif
+
+/* The planner's guess at the number of elements. */
+#if PG_VERSION_NUM >= 170000
+#define sb_estimate_array_length(root, expression) estimate_array_length(root, expression)
+#else
+#define sb_estimate_array_length(root, expression) estimate_array_length(expression)
+#endif
+
+/* Does the user own this relation? */
+#if PG_VERSION_NUM >= 160000
+#define sb_owns_relation(relation, user) object_ownercheck(RelationRelationId, relation, user)
+#else
+#define sb_owns_relation(relation, user) pg_class_ownercheck(relation, user)
+#endif
+
 #include "streambloom.h"
 
 #endif

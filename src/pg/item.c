@@ -447,6 +447,12 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 	return hasher;
 }
 
+ItemHasher *
+item_hasher_for_type(Oid type, Oid collation, MemoryContext context)
+{
+	return make_hasher(type, collation, context);
+}
+
 static Oid
 argument_type(FunctionCallInfo fcinfo, int argno)
 {

@@ -20,6 +20,9 @@ extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 /* The same where the items are text, whatever their type is called. */
 extern ItemHasher *item_hasher_for_text(FunctionCallInfo fcinfo);
 
+/* A hasher for items of this type and collation, in this memory context: for those who have no function call. */
+extern ItemHasher *item_hasher_for_type(Oid type, Oid collation, MemoryContext context);
+
 /* The same for the elements of the array argument `argno`. */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);
 

@@ -1,0 +1,96 @@
+-- index.sql: the index access method bf (docs/index.md)
+
+CREATE FUNCTION bf_index_handler(internal) RETURNS index_am_handler AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION bf_index_handler(internal) IS 'handler of the index access method bf';
+
+CREATE ACCESS METHOD bf TYPE INDEX HANDLER bf_index_handler;
+COMMENT ON ACCESS METHOD bf IS 'Bloom filters of ranges of pages: which ranges cannot hold a value';
+
+-- Operator classes. Their one operator is the = by which items of the type are hashed; operators between two types are in a
+-- family only where equal values hash alike.
+
+CREATE OPERATOR FAMILY integer_ops USING bf;
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bf FAMILY integer_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int4 USING bf FAMILY integer_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE int8 USING bf FAMILY integer_ops AS OPERATOR 1 =;
+ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int2, int4);
+ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int2, int8);
+ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int4, int2);
+ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int4, int8);
+ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int8, int2);
+ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int8, int4);
+
+CREATE OPERATOR FAMILY float_ops USING bf;
+CREATE OPERATOR CLASS float4_ops DEFAULT FOR TYPE float4 USING bf FAMILY float_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING bf FAMILY float_ops AS OPERATOR 1 =;
+ALTER OPERATOR FAMILY float_ops USING bf ADD OPERATOR 1 = (float4, float8);
+ALTER OPERATOR FAMILY float_ops USING bf ADD OPERATOR 1 = (float8, float4);
+
+CREATE OPERATOR FAMILY text_ops USING bf;
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING bf FAMILY text_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING bf FAMILY text_ops AS OPERATOR 1 =;
+ALTER OPERATOR FAMILY text_ops USING bf ADD OPERATOR 1 = (text, name);
+ALTER OPERATOR FAMILY text_ops USING bf ADD OPERATOR 1 = (name, text);
+
+CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE boolean USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS char_ops DEFAULT FOR TYPE "char" USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE character USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS interval_ops DEFAULT FOR TYPE interval USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS macaddr8_ops DEFAULT FOR TYPE macaddr8 USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS oid_ops DEFAULT FOR TYPE oid USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS pg_lsn_ops DEFAULT FOR TYPE pg_lsn USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS tid_ops DEFAULT FOR TYPE tid USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS time_ops DEFAULT FOR TYPE time USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS timetz_ops DEFAULT FOR TYPE timetz USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING bf AS OPERATOR 1 =;
+
+-- summarising
+
+CREATE FUNCTION bf_summarize_new_values(index regclass) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
+COMMENT ON FUNCTION bf_summarize_new_values(regclass) IS 'summarises all ranges of a bf index that are not; returns how many';
+CREATE FUNCTION bf_summarize_range(index regclass, block bigint) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
+COMMENT ON FUNCTION bf_summarize_range(regclass, bigint) IS 'summarises the range that has this block of the table, unless it is; returns how many (0 or 1)';
+CREATE FUNCTION bf_desummarize_range(index regclass, block bigint) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint) IS 'forgets the summary of the range that has this block of the table: it is always read until it is summarised anew';
+CREATE PROCEDURE bf_summarize(relation regclass) AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarises all ranges of all bf indexes of a table, its partitions and children (or of an index and those of its partitions), and commits after each: for pg_cron';
+
+-- looking in
+
+CREATE FUNCTION bf_index_check(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
+COMMENT ON FUNCTION bf_index_check(regclass) IS 'proves that every row of the table is covered by the index: returns the number of row versions looked at, or raises an error';
+CREATE FUNCTION bf_index_stats(
+	index regclass,
+	OUT "column" text,
+	OUT pages_per_range integer,
+	OUT ranges bigint,
+	OUT summarised bigint,
+	OUT placeholders bigint,
+	OUT unsummarised bigint,
+	OUT groups integer,
+	OUT index_pages bigint,
+	OUT hashes integer,
+	OUT fill double precision,
+	OUT expected_fpr double precision,
+	OUT fpr double precision
+) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE COST 10000 ROWS 2;
+COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row a column of a bf index: ranges and their states, pages, fill, and the false-positive rate that follows from it';
+CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block, or with NULL of all ranges together; NULL if any of them is not summarised';

@@ -1,0 +1,145 @@
+/*
+ * cost.c: what a scan of a bf index costs and how much of the heap it leaves to be read.
+ *
+ * A value that has the share s of all rows lies in at most s * rows ranges, each once; where equal values lie together, in
+ * about s * d of all ranges, d being the distinct values of a range, which the size of the filters tells. What the
+ * heap then costs the planner works out from the selectivity as if rows were strewn over the pages; since ours lie in
+ * whole ranges, it is told the selectivity that leads it to the right number of pages.
+ */
+#include "bf_index.h"
+
+#include <math.h>
+
+#include "access/relation.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/selfuncs.h"
+#include "utils/spccache.h"
+
+/* What is known of the index when it is planned with. */
+typedef struct Known
+{
+	double		pages_per_range;
+	double		groups;
+	double		covered;		/* ranges of all groups */
+	double		false_positive_rate;
+	double		distinct[INDEX_MAX_KEYS];	/* items that a range's filter was made for */
+} Known;
+
+static void
+look_up(IndexOptInfo *info, Known *known)
+{
+	Relation	index;
+	const BfGeometry *geometry;
+
+	if (info->hypothetical)
+	{
+		*known = (Known) {.pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE, .false_positive_rate = BF_INDEX_DEFAULT_FPR};
+		known->covered = ceil(info->rel->pages / known->pages_per_range);
+		known->groups = ceil(known->covered / BF_INDEX_MAX_RANGES);
+		for (int column = 0; column < info->nkeycolumns; column++)
+			known->distinct[column] = info->rel->tuples / Max(known->covered, 1);
+		return;
+	}
+	/* the planner holds a lock on it */
+	index = index_open(info->indexoid, NoLock);
+	geometry = bf_geometry(index);
+	if ((double) geometry->covered * geometry->pages_per_range < info->rel->pages)
+		geometry = bf_geometry_current(index);
+	*known = (Known) {
+		.pages_per_range = geometry->pages_per_range,
+		.groups = geometry->groups,
+		.covered = geometry->covered,
+		.false_positive_rate = geometry->false_positive_rate
+	};
+	for (int column = 0; column < geometry->columns; column++)
+	{
+		double		lines = 0;
+
+		for (uint32 group = 0; group < geometry->groups; group++)
+			lines += (double) geometry->lines[group * geometry->columns + column] * geometry->group[group].ranges;
+		known->distinct[column] = geometry->covered > 0 ? lines / geometry->covered * geometry->load : 0;
+	}
+	index_close(index, NoLock);
+}
+
+/* The share of the ranges that hold rows of a clause with this selectivity. */
+static double
+share_of_ranges(const Known *known, int column, double selectivity, double rows, double ranges)
+{
+	double		strewn = 1 - pow(1 - 1 / ranges, selectivity * rows);
+	double		together = selectivity * known->distinct[column];
+
+	/* one range at least, since what is not there at all the planner does not know */
+	return Min(1, Max(Min(strewn, together), 1 / ranges));
+}
+
+void
+bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total, Selectivity *selectivity,
+			  double *correlation, double *pages)
+{
+	IndexOptInfo *info = path->indexinfo;
+	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
+	double		rows = Max(info->rel->tuples, 1);
+	double		heap_pages = Max(info->rel->pages, 1);
+	double		share = 1,
+				asked = 0,
+				uncovered,
+				rechecked,
+				wanted;
+	double		qual_selectivity,
+				ranges;
+	double		random_page_cost;
+	QualCost	qual_cost;
+	Known		known;
+	ListCell   *cell;
+
+	look_up(info, &known);
+	ranges = Max(ceil(heap_pages / known.pages_per_range), 1);
+	uncovered = Max(0, 1 - known.covered * known.pages_per_range / heap_pages);
+	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER,
+											  NULL);
+	foreach(cell, path->indexclauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, cell);
+		double		items = 1;
+		double		of_clause;
+		Node	   *expression = (Node *) clause->rinfo->clause;
+
+		if (IsA(expression, NullTest) && ((NullTest *) expression)->nulltesttype == IS_NOT_NULL)
+			continue;
+		if (IsA(expression, ScalarArrayOpExpr))
+			items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
+		of_clause = clauselist_selectivity(root, list_make1(clause->rinfo), info->rel->relid, JOIN_INNER, NULL);
+		/* each of the items may be found where it is not */
+		of_clause = share_of_ranges(&known, clause->indexcol, of_clause, rows, ranges) + items * known.false_positive_rate;
+		share = Min(share, of_clause);
+		asked += items;
+	}
+	share = Min(1, uncovered + (1 - uncovered) * share);
+
+	/*
+	 * The number of pages is share * heap_pages. The planner's formula for N rows on T pages gives 2TN / (2T + N): solved
+	 * for N. All of the rows on these pages are looked at: that is added here.
+	 */
+	wanted = Min(share * heap_pages, heap_pages);
+	rechecked = share * rows;
+	*selectivity = share >= 1 ? 1 : 2 * heap_pages * wanted / (2 * heap_pages - wanted) / rows;
+	*selectivity = Min(1, Max(*selectivity, Min(qual_selectivity, share)));
+	*correlation = 1;			/* not of use for bitmap scans */
+
+	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
+	*pages = Min(known.groups * Max(asked, 1), Max(info->pages, 1));
+	cost_qual_eval(&qual_cost, quals, root);
+	/* a page read again and again by a nested loop stays in the cache: as the core reckons for other indexes */
+	if (loop_count > 1)
+		*total = index_pages_fetched(*pages * loop_count, info->pages, info->pages, root) * random_page_cost / loop_count;
+	else
+		*total = *pages * random_page_cost;
+	*total += known.groups * asked * 10 * cpu_operator_cost;
+	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
+	*total += wanted * cpu_operator_cost;
+	*startup = qual_cost.startup;
+	*total += *startup;
+}

@@ -1,0 +1,238 @@
+/*
+ * functions.c: SQL functions that summarise an index's ranges, named and behaving as BRIN's.
+ */
+#include "bf_index.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/index.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "functions.h"
+
+static void
+refuse_recovery(void)
+{
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errhint("Ranges are summarised on the primary server.")));
+}
+
+BlockNumber
+bf_block_argument(int64 block)
+{
+	if (block < 0 || block > MaxBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("block number out of range: %lld", (long long) block),
+				 errhint("Blocks are numbered from 0 to %u.", MaxBlockNumber)));
+	return (BlockNumber) block;
+}
+
+static void
+refuse_other_index(Oid index)
+{
+	char	   *name = get_rel_name(index);
+
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", index)));
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("\"%s\" is not a bf index", name),
+			 get_rel_relkind(index) == RELKIND_PARTITIONED_INDEX ?
+			 errhint("It is a partitioned index: name the index of one partition, or use CALL bf_summarize().") :
+			 errhint("Name an index that was made with USING bf.")));
+}
+
+static bool
+is_bf_index(Relation relation)
+{
+	return relation->rd_rel->relkind == RELKIND_INDEX && relation->rd_rel->relam == bf_index_am_oid();
+}
+
+Relation
+bf_open_index(Oid indexoid, LOCKMODE mode, Relation *heap)
+{
+	Oid			heapoid = InvalidOid;
+	Relation	index;
+
+	/* the heap first; whether it is still its heap is seen when both are locked */
+	if (get_rel_relkind(indexoid) == RELKIND_INDEX)
+		heapoid = IndexGetRelation(indexoid, true);
+	if (!OidIsValid(heapoid))
+		refuse_other_index(indexoid);
+	*heap = try_relation_open(heapoid, mode);
+	index = *heap == NULL ? NULL : try_relation_open(indexoid, mode);
+	if (index == NULL || !is_bf_index(index))
+		refuse_other_index(indexoid);
+	if (*heap == NULL || heapoid != IndexGetRelation(indexoid, true))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index))));
+	return index;
+}
+
+void
+bf_close_index(Relation index, Relation heap, LOCKMODE mode)
+{
+	relation_close(index, mode);
+	relation_close(heap, mode);
+}
+
+static void
+check_owner(Relation index)
+{
+	if (!sb_owns_relation(RelationGetRelid(index), GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
+}
+
+/* Opens for summarising; an invalid index is left alone, since the build that failed may have written anything. */
+static Relation
+open_to_summarise(Oid indexoid, Relation *heap, bool *usable)
+{
+	Relation	index;
+
+	refuse_recovery();
+	index = bf_open_index(indexoid, ShareUpdateExclusiveLock, heap);
+	check_owner(index);
+	*usable = index->rd_index->indisvalid;
+	if (!*usable)
+		ereport(DEBUG1,
+				(errmsg("index \"%s\" is not valid", RelationGetRelationName(index))));
+	return index;
+}
+
+static int64
+summarise_index(Oid indexoid, BlockNumber block)
+{
+	Relation	heap;
+	bool		usable;
+	Relation	index = open_to_summarise(indexoid, &heap, &usable);
+	int64		done = usable ? bf_summarise(index, heap, block, true) : 0;
+
+	bf_close_index(index, heap, ShareUpdateExclusiveLock);
+	return done;
+}
+
+SB_FUNCTION(bf_summarize_new_values);
+Datum
+bf_summarize_new_values(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) summarise_index(PG_GETARG_OID(0), InvalidBlockNumber));
+}
+
+SB_FUNCTION(bf_summarize_range);
+Datum
+bf_summarize_range(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) summarise_index(PG_GETARG_OID(0), bf_block_argument(PG_GETARG_INT64(1))));
+}
+
+SB_FUNCTION(bf_desummarize_range);
+Datum
+bf_desummarize_range(PG_FUNCTION_ARGS)
+{
+	BlockNumber block = bf_block_argument(PG_GETARG_INT64(1));
+	Relation	heap;
+	bool		usable;
+	Relation	index = open_to_summarise(PG_GETARG_OID(0), &heap, &usable);
+
+	if (usable)
+		(void) bf_desummarise(index, block);
+	bf_close_index(index, heap, ShareUpdateExclusiveLock);
+	PG_RETURN_VOID();
+}
+
+/* ------------------------------------------------------------ CALL bf_summarize */
+
+/* The bf indexes of this relation: of an index, itself and those below it; of a table, those of it and its children. */
+static List *
+indexes_below(Oid relation)
+{
+	List	   *result = NIL;
+	char		kind = get_rel_relkind(relation);
+	ListCell   *cell;
+
+	if (kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX && kind != RELKIND_RELATION &&
+		kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_MATVIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is neither a table nor an index", get_rel_name(relation) ? get_rel_name(relation) : "?")));
+	foreach(cell, find_all_inheritors(relation, NoLock, NULL))
+	{
+		Oid			below = lfirst_oid(cell);
+
+		if (kind == RELKIND_INDEX || kind == RELKIND_PARTITIONED_INDEX)
+			result = lappend_oid(result, below);
+		else
+		{
+			Relation	table = try_relation_open(below, AccessShareLock);
+
+			if (table == NULL)
+				continue;
+			result = list_concat(result, RelationGetIndexList(table));
+			relation_close(table, AccessShareLock);
+		}
+	}
+	return result;
+}
+
+/* Is it (still) a bf index that this user may summarise? */
+static bool
+is_to_be_summarised(Oid indexoid)
+{
+	Relation	index = try_relation_open(indexoid, AccessShareLock);
+	bool		result;
+
+	if (index == NULL)
+		return false;
+	result = is_bf_index(index);
+	relation_close(index, AccessShareLock);
+	return result;
+}
+
+SB_FUNCTION(bf_summarize);
+Datum
+bf_summarize(PG_FUNCTION_ARGS)
+{
+	bool		nonatomic = fcinfo->context != NULL && IsA(fcinfo->context, CallContext) &&
+		!castNode(CallContext, fcinfo->context)->atomic;
+	MemoryContext stays;
+	MemoryContext caller;
+	List	   *indexes;
+	ListCell   *cell;
+
+	refuse_recovery();
+	SPI_connect_ext(nonatomic ? SPI_OPT_NONATOMIC : 0);
+	/* lives over the commits */
+	stays = AllocSetContextCreate(PortalContext != NULL ? PortalContext : CurrentMemoryContext, "bf_summarize",
+								  ALLOCSET_SMALL_SIZES);
+	caller = MemoryContextSwitchTo(stays);
+	indexes = indexes_below(PG_GETARG_OID(0));
+	MemoryContextSwitchTo(caller);
+	foreach(cell, indexes)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!is_to_be_summarised(lfirst_oid(cell)))
+			continue;
+		(void) summarise_index(lfirst_oid(cell), InvalidBlockNumber);
+		if (nonatomic)
+			SPI_commit();
+	}
+	SPI_finish();
+	MemoryContextDelete(stays);
+	PG_RETURN_VOID();
+}

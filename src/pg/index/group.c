@@ -1,0 +1,210 @@
+/*
+ * group.c: the filter pages of a group, written as a whole: when a group is made, when ranges are summarised and when they
+ * are not to be any more. Single rows are added by insert.c.
+ *
+ * One page a WAL record: a page never depends on what another one says.
+ */
+#include "bf_index.h"
+
+#include <math.h>
+
+#include "access/generic_xlog.h"
+#include "miscadmin.h"
+
+/*
+ * Ranges of a group that fill a page nearly: 94 % for 8 and 15, 97 % and more for the others (with pages of 8 kB).
+ */
+static const uint32 good_sizes[] = {125, 62, 41, 31, 25, 18, 15, 8};
+
+StaticAssertDecl(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
+
+uint32
+bf_good_group_size(uint32 most)
+{
+	for (int i = 0; i < lengthof(good_sizes); i++)
+		if (good_sizes[i] <= most && good_sizes[i] <= BF_INDEX_MAX_RANGES)
+			return good_sizes[i];
+	return Max(most, 1);
+}
+
+BlockNumber
+bf_pages_for(uint32 lines, uint32 ranges)
+{
+	uint32		positions = BF_POSITIONS(ranges);
+
+	return (lines + positions - 1) / positions;
+}
+
+uint32
+bf_lines_for(uint64 items, double load, uint32 ranges)
+{
+	double		lines = ceil(items / load);
+	uint32		positions = BF_POSITIONS(ranges);
+
+	/* far above what a range of a gigabyte can hold */
+	lines = Min(Max(lines, 1), 100 * 1000 * 1000);
+	return bf_pages_for((uint32) lines, ranges) * positions;
+}
+
+/* ----------------------------------------------------------------- in memory */
+
+void
+bf_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group, const uint32 *line_counts,
+			  bool areas)
+{
+	lines->group = *group;
+	lines->columns = geometry->columns;
+	lines->hashes = geometry->hashes;
+	lines->lines = line_counts;
+	memset(lines->ranges, 0, sizeof lines->ranges);
+	memset(lines->area, 0, sizeof lines->area);
+	if (areas)
+		bf_allocate_areas(lines);
+}
+
+void
+bf_allocate_areas(BfGroupLines *lines)
+{
+	for (int column = 0; column < lines->columns; column++)
+		lines->area[column] = palloc_extended((Size) lines->lines[column] * lines->group.ranges * SB_BF_LINE,
+											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+void
+bf_free_lines(BfGroupLines *lines)
+{
+	for (int column = 0; column < lines->columns; column++)
+		if (lines->area[column] != NULL)
+			pfree(lines->area[column]);
+}
+
+void
+bf_add_items(BfGroupLines *lines, const BfRangeItems *items)
+{
+	uint32		range = items->range - lines->group.first_range;
+
+	Assert(range < lines->group.ranges);
+	lines->ranges[range] = true;
+	for (int column = 0; column < lines->columns; column++)
+	{
+		unsigned char *area = lines->area[column] + (Size) range * SB_BF_LINE;
+		Size		stride = (Size) lines->group.ranges * SB_BF_LINE;
+
+		for (uint64 i = 0; i < items->counts[column]; i++)
+		{
+			uint64		hash = items->hashes[column][i];
+
+			sb_bf_line_add(area + sb_bf_line_of(lines->lines[column], hash) * stride, lines->hashes, hash);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ to pages */
+
+/* How many lines of the column stand on its page. */
+static inline uint32
+lines_on_page(const BfGroupLines *lines, int column, uint32 page)
+{
+	return Min(lines->group.positions, lines->lines[column] - page * lines->group.positions);
+}
+
+/* Brings the ranges on this page to their new state. */
+static void
+change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32 page, BfRangeState state, uint64 horizon)
+{
+	uint32		first = page * lines->group.positions;
+	uint32		count = lines_on_page(lines, column, page);
+
+	for (uint32 range = 0; range < lines->group.ranges; range++)
+	{
+		if (!lines->ranges[range])
+			continue;
+		content->states[range] = state;
+		for (uint32 position = 0; position < count && state != BF_UNSUMMARISED; position++)
+		{
+			unsigned char *line = bf_position(content, position) + range * SB_BF_LINE;
+
+			if (state == BF_PLACEHOLDER)
+				memset(line, 0, SB_BF_LINE);
+			else
+			{
+				const unsigned char *more = lines->area[column] +
+					((Size) (first + position) * lines->group.ranges + range) * SB_BF_LINE;
+
+				for (int i = 0; i < SB_BF_LINE; i++)
+					line[i] |= more[i];
+			}
+		}
+	}
+	if (state == BF_SUMMARISED)
+		content->horizon = Max(content->horizon, horizon);
+}
+
+void
+bf_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
+{
+	BlockNumber block = bf_first_free_block(index);
+
+	lines->group.first_block = block;
+	for (int column = 0; column < lines->columns; column++)
+		for (uint32 page = 0; page < bf_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
+		{
+			Buffer		buffer;
+			GenericXLogState *xlog;
+			Page		image;
+
+			CHECK_FOR_INTERRUPTS();
+			buffer = bf_new_page(index, block);
+			xlog = GenericXLogStart(index);
+			image = GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE);
+			bf_filter_page_init(image, column, &lines->group, page * lines->group.positions);
+			change_page((BfFilterPage *) PageGetContents(image), lines, column, page, state, horizon);
+			GenericXLogFinish(xlog);
+			UnlockReleaseBuffer(buffer);
+		}
+	bf_publish_group(index, &lines->group, lines->lines);
+}
+
+static void
+write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint32 page, BlockNumber block,
+					 BfRangeState state, uint64 horizon)
+{
+	Buffer		buffer = bf_read_page(index, block);
+	GenericXLogState *xlog;
+	Page		image;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	xlog = GenericXLogStart(index);
+	image = GenericXLogRegisterBuffer(xlog, buffer, 0);
+	change_page(bf_filter_page(index, block, image, &lines->group, column), lines, column, page, state, horizon);
+	GenericXLogFinish(xlog);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon)
+{
+	BlockNumber block = lines->group.first_block;
+
+	if (state != BF_SUMMARISED)
+		write_ranges_on_page(index, lines, 0, 0, block, state, horizon);
+	for (int column = 0; column < lines->columns; column++)
+		for (uint32 page = 0; page < bf_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
+			if (column > 0 || page > 0)
+			{
+				CHECK_FOR_INTERRUPTS();
+				write_ranges_on_page(index, lines, column, page, block, state, horizon);
+			}
+	if (state == BF_SUMMARISED)
+		write_ranges_on_page(index, lines, 0, 0, lines->group.first_block, state, horizon);
+}
+
+void
+bf_read_states(Relation index, const BfGroup *group, uint8 *states)
+{
+	Buffer		buffer = bf_read_page(index, group->first_block);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(states, bf_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0)->states, group->ranges);
+	UnlockReleaseBuffer(buffer);
+}

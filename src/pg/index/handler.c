@@ -1,0 +1,181 @@
+/*
+ * handler.c: tells PostgreSQL what the access method `bf` can do; its options; what its operator classes must be.
+ */
+#include "bf_index.h"
+
+#include "access/amapi.h"
+#include "access/amvalidate.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_amproc.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/vacuum.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+static relopt_kind option_kind;
+
+void
+bf_index_init(void)
+{
+	option_kind = add_reloption_kind();
+	add_int_reloption(option_kind, "pages_per_range", "Pages of the table that one filter is for",
+					  BF_INDEX_DEFAULT_PAGES_PER_RANGE, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
+	add_real_reloption(option_kind, "false_positive_rate", "Share of the filters that say yes to a value they have not",
+					   BF_INDEX_DEFAULT_FPR, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
+	add_bool_reloption(option_kind, "autosummarize", "Whoever writes the first row of a range summarises the one before it",
+					   false, AccessExclusiveLock);
+}
+
+bytea *
+bf_index_options(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{"pages_per_range", RELOPT_TYPE_INT, offsetof(BfOptions, pages_per_range)},
+		{"false_positive_rate", RELOPT_TYPE_REAL, offsetof(BfOptions, false_positive_rate)},
+		{"autosummarize", RELOPT_TYPE_BOOL, offsetof(BfOptions, autosummarize)},
+	};
+
+	return build_reloptions(reloptions, validate, option_kind, sizeof(BfOptions), elements, lengthof(elements));
+}
+
+bool
+bf_index_autosummarizes(Relation index)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+
+	return options != NULL && options->autosummarize;
+}
+
+SB_FUNCTION(bf_index_handler);
+Datum
+bf_index_handler(PG_FUNCTION_ARGS)
+{
+	IndexAmRoutine *am = makeNode(IndexAmRoutine);
+
+	am->amstrategies = 1;
+	am->amsupport = 0;
+	am->amoptsprocnum = 0;
+	am->amcanmulticol = true;
+	am->amoptionalkey = true;
+	am->amsearcharray = true;
+	am->amsearchnulls = true;
+	am->amusemaintenanceworkmem = false;
+	am->amparallelvacuumoptions = 0;	/* an index expression need not be parallel safe */
+	am->amkeytype = InvalidOid;
+#if PG_VERSION_NUM >= 160000
+	am->amsummarizing = true;
+#endif
+	am->ambuild = bf_index_build;
+	am->ambuildempty = bf_index_build_empty;
+	am->aminsert = bf_index_insert;
+	am->ambulkdelete = bf_index_bulk_delete;
+	am->amvacuumcleanup = bf_index_vacuum_cleanup;
+	am->amcostestimate = bf_index_cost;
+	am->amoptions = bf_index_options;
+	am->ambuildphasename = bf_index_build_phase;
+	am->amvalidate = bf_index_validate;
+	am->ambeginscan = bf_index_begin_scan;
+	am->amrescan = bf_index_rescan;
+	am->amgetbitmap = bf_index_get_bitmap;
+	am->amendscan = bf_index_end_scan;
+	PG_RETURN_POINTER(am);
+}
+
+Oid
+bf_index_am_oid(void)
+{
+	return get_index_am_oid("bf", true);
+}
+
+/* ---------------------------------------------------------- operator classes */
+
+/* Is this the = by which items of the type are hashed, that is: of its default hash operator class? */
+static bool
+is_hashed_equality(Oid operator, Oid type)
+{
+	TypeCacheEntry *entry;
+
+	/* what the elements are only the column knows; these are the families of all arrays and ranges */
+	if (type == ANYARRAYOID || type == ANYRANGEOID || type == ANYMULTIRANGEOID)
+		return op_hashjoinable(operator, type == ANYARRAYOID ? INT4ARRAYOID : type == ANYRANGEOID ? INT4RANGEOID : INT4MULTIRANGEOID);
+	entry = lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY);
+	return OidIsValid(entry->hash_opf) && op_in_opfamily(operator, entry->hash_opf);
+}
+
+void
+bf_check_operators(Relation index)
+{
+	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
+	{
+		Oid			type = index->rd_opcintype[column];
+		Oid			operator = get_opfamily_member(index->rd_opfamily[column], type, type, 1);
+
+		if (!OidIsValid(operator) || !is_hashed_equality(operator, type))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("the operator class of column %d of index \"%s\" has not the = by which items of type %s are hashed",
+							column + 1, RelationGetRelationName(index), format_type_be(type)),
+					 errhint("Operator 1 must be the = of the type's default hash operator class.")));
+	}
+}
+
+bool
+bf_index_validate(Oid opclass)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	Form_pg_opclass form;
+	CatCList   *operators,
+			   *functions;
+	bool		valid = true;
+	bool		found = false;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass);
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(form->opcfamily));
+	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(form->opcfamily));
+	for (int i = 0; i < operators->n_members; i++)
+	{
+		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
+
+		if (member->amopstrategy != 1 || member->amoppurpose != AMOP_SEARCH ||
+			!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
+		{
+			ereport(INFO,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("operator class \"%s\" of access method bf has operator %s, which cannot be its strategy %d",
+							NameStr(form->opcname), format_operator(member->amopopr), member->amopstrategy)));
+			valid = false;
+		}
+		if (member->amoplefttype == form->opcintype && member->amoprighttype == form->opcintype)
+			found = is_hashed_equality(member->amopopr, form->opcintype);
+	}
+	if (!found)
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator class \"%s\" of access method bf has not the = by which items of type %s are hashed",
+						NameStr(form->opcname), format_type_be(form->opcintype))));
+		valid = false;
+	}
+	if (functions->n_members > 0)
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator class \"%s\" of access method bf has support functions, of which there are none",
+						NameStr(form->opcname))));
+		valid = false;
+	}
+	ReleaseCatCacheList(functions);
+	ReleaseCatCacheList(operators);
+	ReleaseSysCache(tuple);
+	return valid;
+}

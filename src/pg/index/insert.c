@@ -1,0 +1,112 @@
+/*
+ * insert.c: one row more. It sets its bits on one page a column, unless its range is not summarised.
+ *
+ * The heap has the row already. If the range is found unsummarised here, under the lock of the page that would take the
+ * bits, every summariser that comes later reads the row in the heap; if not, the bits are set here and now. Nothing
+ * about states may be remembered from one row to the next.
+ */
+#include "bf_index.h"
+
+#include "access/generic_xlog.h"
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+
+/* The hashers of the index's columns, found once for a statement. */
+static BfHashers *
+statement_hashers(Relation index, IndexInfo *indexInfo)
+{
+	if (indexInfo->ii_AmCache == NULL)
+	{
+		BfHashers  *hashers = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(BfHashers));
+
+		bf_prepare_hashers(index, hashers, indexInfo->ii_Context);
+		indexInfo->ii_AmCache = hashers;
+	}
+	return indexInfo->ii_AmCache;
+}
+
+/* Does this page lack the item, and have to have it? */
+static bool
+is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hashes, uint64 hash)
+{
+	return content->states[range] != BF_UNSUMMARISED &&
+		!sb_bf_line_contains(bf_position(content, position) + range * SB_BF_LINE, hashes, hash);
+}
+
+static void
+add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, uint64 hash)
+{
+	const BfGroup *group = &geometry->group[number];
+	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], hash);
+	uint32		position = line % group->positions;
+	BlockNumber block = bf_column_start(geometry, number, column) + line / group->positions;
+	Buffer		buffer = bf_read_page(index, block);
+	bool		wanted;
+
+	/* Most items of a range that is summarised are there already, and so is the record that brought them. */
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	wanted = is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column), range, position,
+					   geometry->hashes, hash);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (wanted)
+	{
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		if (is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column), range, position,
+					  geometry->hashes, hash))
+		{
+			GenericXLogState *xlog = GenericXLogStart(index);
+			Page		page = GenericXLogRegisterBuffer(xlog, buffer, 0);
+			BfFilterPage *content = (BfFilterPage *) PageGetContents(page);
+
+			sb_bf_line_add(bf_position(content, position) + range * SB_BF_LINE, geometry->hashes, hash);
+			GenericXLogFinish(xlog);
+		}
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
+	ReleaseBuffer(buffer);
+}
+
+/* The first row of a range: the range before it is full now, as far as anybody can tell. */
+static void
+summarise_range_before(Relation index, Relation heap, BlockNumber block)
+{
+	/* this session from within an index expression, or somebody else at it */
+	if (bf_is_summarising() || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
+		return;
+	(void) bf_summarise(index, heap, block - 1, false);
+	UnlockRelation(heap, ShareUpdateExclusiveLock);
+}
+
+bool
+bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap, IndexUniqueCheck check,
+				bool unchanged, IndexInfo *indexInfo)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	const BfGeometry *geometry = bf_geometry(index);
+	BlockNumber pages_per_range = geometry->pages_per_range;
+	uint32		range = block / pages_per_range;
+
+	if (range >= geometry->covered)
+		geometry = bf_geometry_current(index);
+	if (range < geometry->covered)
+	{
+		BfHashers  *hashers = statement_hashers(index, indexInfo);
+		uint64		hashes[INDEX_MAX_KEYS];
+
+		/* a hash function may do anything, also let the cached geometry go; one read anew knows no less */
+		for (int column = 0; column < hashers->columns; column++)
+			hashes[column] = bf_hash_value(hashers, column, values[column], isnull[column]);
+		geometry = bf_geometry(index);
+		for (int column = 0; column < hashers->columns; column++)
+		{
+			uint32		number = bf_group_of(geometry, range);
+
+			add_item(index, geometry, number, column, range - geometry->group[number].first_range, hashes[column]);
+		}
+	}
+	if (block > 0 && block % pages_per_range == 0 && ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber &&
+		bf_index_autosummarizes(index))
+		summarise_range_before(index, heap, block);
+	return false;
+}

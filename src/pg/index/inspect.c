@@ -1,0 +1,372 @@
+/*
+ * inspect.c: looks into an index: bf_index_check(), bf_index_stats(), bf_of().
+ */
+#include "bf_index.h"
+
+#include <math.h>
+
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "../bf.h"
+#include "functions.h"
+
+/* Content of an index is content of its table. */
+static void
+check_may_read(Relation heap)
+{
+	AclResult	result = pg_class_aclcheck(RelationGetRelid(heap), GetUserId(), ACL_SELECT);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, get_relkind_objtype(heap->rd_rel->relkind), RelationGetRelationName(heap));
+}
+
+/* ------------------------------------------------------------- bf_index_check */
+
+typedef struct Check
+{
+	Relation	index;
+	Relation	heap;
+	BfGeometry *geometry;
+} Check;
+
+static void
+check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 range)
+{
+	const BfGeometry *geometry = check->geometry;
+	const BfGroup *group = &geometry->group[number];
+	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], row->hashes[column]);
+	BlockNumber block = bf_column_start(geometry, number, column) + line / group->positions;
+	Buffer		buffer = bf_read_page(check->index, block);
+	BfFilterPage *content;
+	bool		missing;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column);
+	missing = content->states[range] == BF_SUMMARISED &&
+		!(row->deleted_by != 0 && content->horizon > row->deleted_by) &&
+		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
+							 row->hashes[column]);
+	UnlockReleaseBuffer(buffer);
+	if (missing)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" lacks a row of table \"%s\"",
+						RelationGetRelationName(check->index), RelationGetRelationName(check->heap)),
+				 errdetail("The row version at (%u,%u) is not in the filter of column %d of its range, on block %u of the index.",
+						   ItemPointerGetBlockNumber(&row->tid), ItemPointerGetOffsetNumber(&row->tid), column + 1, block),
+				 errhint("Please REINDEX it, and report this.")));
+}
+
+static void
+check_row(const BfRow *row, void *argument)
+{
+	Check	   *check = argument;
+	uint32		range = ItemPointerGetBlockNumber(&row->tid) / check->geometry->pages_per_range;
+	uint32		number;
+
+	if (range >= check->geometry->covered)
+		return;
+	number = bf_group_of(check->geometry, range);
+	for (int column = 0; column < check->geometry->columns; column++)
+		check_item(check, row, number, column, range - check->geometry->group[number].first_range);
+}
+
+/* All filter pages are what they should be, and no state is one that there is not. */
+static void
+check_pages(Check *check)
+{
+	const BfGeometry *geometry = check->geometry;
+
+	for (uint32 number = 0; number < geometry->groups; number++)
+		for (int column = 0; column < geometry->columns; column++)
+		{
+			BlockNumber start = bf_column_start(geometry, number, column);
+
+			for (BlockNumber page = 0; page < bf_column_pages(geometry, number, column); page++)
+			{
+				Buffer		buffer = bf_read_page(check->index, start + page);
+				BfFilterPage *content;
+				bool		bad = false;
+
+				CHECK_FOR_INTERRUPTS();
+				LockBuffer(buffer, BUFFER_LOCK_SHARE);
+				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column);
+				for (uint32 range = 0; range < content->ranges; range++)
+					bad |= content->states[range] > BF_SUMMARISED;
+				bad |= content->first_line != page * geometry->group[number].positions;
+				UnlockReleaseBuffer(buffer);
+				if (bad)
+					bf_index_corrupted(check->index, start + page, "its content is out of range");
+			}
+		}
+}
+
+SB_FUNCTION(bf_index_check);
+Datum
+bf_index_check(PG_FUNCTION_ARGS)
+{
+	/* summarisers are kept out; rows may come and go */
+	LOCKMODE	mode = RecoveryInProgress() ? AccessShareLock : ShareUpdateExclusiveLock;
+	Check		check;
+	BfHeapReader *reader;
+	Snapshot	snapshot;
+	BlockNumber heap_blocks;
+	Oid			user;
+	int			security,
+				guc_level;
+	double		rows;
+
+	check.index = bf_open_index(PG_GETARG_OID(0), mode, &check.heap);
+	check_may_read(check.heap);
+	if (!check.index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index)),
+				 errhint("Please REINDEX it.")));
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(check.heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
+	guc_level = NewGUCNestLevel();
+	sb_restrict_search_path();
+
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
+	heap_blocks = RelationGetNumberOfBlocks(check.heap);
+	check_pages(&check);
+	reader = bf_open_heap(check.heap, check.index, NULL);
+	for (BlockNumber block = 0; block < heap_blocks; block++)
+		bf_read_committed_rows(reader, block, snapshot, check_row, &check);
+	rows = bf_reader_rows(reader);
+	bf_close_heap(reader);
+	UnregisterSnapshot(snapshot);
+
+	AtEOXact_GUC(false, guc_level);
+	SetUserIdAndSecContext(user, security);
+	bf_close_index(check.index, check.heap, mode);
+	PG_RETURN_INT64((int64) rows);
+}
+
+/* ------------------------------------------------------------- bf_index_stats */
+
+/* What the pages of one column say. */
+typedef struct ColumnStats
+{
+	int64		pages;
+	uint64		bits;			/* of summarised ranges */
+	uint64		bits_set;
+	double		fpr;			/* sum over ranges of the mean of fill ^ hashes over their lines */
+	int64		ranges;			/* that are in the sum */
+} ColumnStats;
+
+static void
+measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumber heap_blocks, ColumnStats *stats)
+{
+	memset(stats, 0, sizeof *stats);
+	for (uint32 number = 0; number < geometry->groups; number++)
+	{
+		const BfGroup *group = &geometry->group[number];
+		BlockNumber start = bf_column_start(geometry, number, column);
+		BlockNumber pages = bf_column_pages(geometry, number, column);
+		uint32		lines = geometry->lines[number * geometry->columns + column];
+		bool		summarised[BF_INDEX_MAX_RANGES] = {false};
+
+		for (BlockNumber page = 0; page < pages; page++)
+		{
+			Buffer		buffer = bf_read_page(index, start + page);
+			BfFilterPage *content;
+			uint32		positions = Min(group->positions, lines - page * group->positions);
+
+			CHECK_FOR_INTERRUPTS();
+			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column);
+			for (uint32 range = 0; range < group->ranges; range++)
+			{
+				if (content->states[range] != BF_SUMMARISED ||
+					(uint64) (group->first_range + range) * geometry->pages_per_range >= heap_blocks)
+					continue;
+				summarised[range] = true;
+				for (uint32 position = 0; position < positions; position++)
+				{
+					int			set = sb_bf_line_bits(bf_position(content, position) + range * SB_BF_LINE);
+
+					stats->bits += SB_BF_LINE * 8;
+					stats->bits_set += set;
+					stats->fpr += pow(set / (SB_BF_LINE * 8.0), geometry->hashes) / lines;
+				}
+			}
+			UnlockReleaseBuffer(buffer);
+		}
+		for (uint32 range = 0; range < group->ranges; range++)
+			stats->ranges += summarised[range];
+		stats->pages += pages;
+	}
+}
+
+/* How many ranges of the heap are in which state, as the first pages of the groups have it. */
+static void
+count_states(Relation index, const BfGeometry *geometry, BlockNumber heap_blocks, int64 *counts)
+{
+	uint64		ranges = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
+
+	memset(counts, 0, 3 * sizeof(int64));
+	for (uint32 number = 0; number < geometry->groups; number++)
+	{
+		uint8		states[BF_INDEX_MAX_RANGES];
+
+		bf_read_states(index, &geometry->group[number], states);
+		for (uint32 range = 0; range < geometry->group[number].ranges; range++)
+			if (geometry->group[number].first_range + (uint64) range < ranges)
+				counts[Min(states[range], BF_SUMMARISED)]++;
+	}
+	if (ranges > geometry->covered)
+		counts[BF_UNSUMMARISED] += ranges - geometry->covered;
+}
+
+SB_FUNCTION(bf_index_stats);
+Datum
+bf_index_stats(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+	Relation	heap,
+				index;
+	BfGeometry *geometry;
+	BlockNumber heap_blocks;
+	int64		states[3];
+
+	InitMaterializedSRF(fcinfo, 0);
+	index = bf_open_index(PG_GETARG_OID(0), AccessShareLock, &heap);
+	check_may_read(heap);
+	heap_blocks = RelationGetNumberOfBlocks(heap);
+	geometry = bf_geometry_copy(bf_geometry_current(index));
+	count_states(index, geometry, heap_blocks, states);
+	for (int column = 0; column < geometry->columns; column++)
+	{
+		Datum		values[12];
+		bool		nulls[12] = {false};
+		int			i = 0;
+		ColumnStats stats;
+
+		measure_column(index, geometry, column, heap_blocks, &stats);
+		values[i++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname));
+		values[i++] = Int32GetDatum(geometry->pages_per_range);
+		values[i++] = Int64GetDatum(states[0] + states[1] + states[2]);
+		values[i++] = Int64GetDatum(states[BF_SUMMARISED]);
+		values[i++] = Int64GetDatum(states[BF_PLACEHOLDER]);
+		values[i++] = Int64GetDatum(states[BF_UNSUMMARISED]);
+		values[i++] = Int32GetDatum(geometry->groups);
+		values[i++] = Int64GetDatum(stats.pages);
+		values[i++] = Int32GetDatum(geometry->hashes);
+		nulls[i] = nulls[i + 2] = stats.ranges == 0;
+		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
+		values[i++] = Float8GetDatum(geometry->false_positive_rate);
+		values[i++] = Float8GetDatum(stats.fpr / Max(stats.ranges, 1));
+		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+	}
+	bf_close_index(index, heap, AccessShareLock);
+	return (Datum) 0;
+}
+
+/* -------------------------------------------------------------------- bf_of */
+
+/* Reads the lines of one range of a group into a bf's; false if it is not summarised on all pages. */
+static bool
+add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, unsigned char *to)
+{
+	const BfGroup *group = &geometry->group[number];
+	BlockNumber start = bf_column_start(geometry, number, column);
+	uint32		lines = geometry->lines[number * geometry->columns + column];
+	bool		summarised = true;
+
+	for (uint32 page = 0; page < bf_column_pages(geometry, number, column) && summarised; page++)
+	{
+		Buffer		buffer = bf_read_page(index, start + page);
+		BfFilterPage *content;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column);
+		summarised = content->states[range] == BF_SUMMARISED;
+		for (uint32 position = 0; position < group->positions && page * group->positions + position < lines; position++)
+		{
+			const unsigned char *from = bf_position(content, position) + range * SB_BF_LINE;
+			unsigned char *line = to + (size_t) (page * group->positions + position) * SB_BF_LINE;
+
+			for (int i = 0; i < SB_BF_LINE; i++)
+				line[i] |= from[i];
+		}
+		UnlockReleaseBuffer(buffer);
+	}
+	return summarised;
+}
+
+SB_FUNCTION(bf_of);
+Datum
+bf_of(PG_FUNCTION_ARGS)
+{
+	Relation	heap,
+				index;
+	BfGeometry *geometry;
+	BfHashers	hashers;
+	int32		column = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
+	BlockNumber heap_blocks;
+	uint64		first,
+				end;
+	sb_bf		header = {0};
+	unsigned char *lines = NULL;
+	Datum		result = (Datum) 0;
+	bool		known = true;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	index = bf_open_index(PG_GETARG_OID(0), AccessShareLock, &heap);
+	check_may_read(heap);
+	geometry = bf_geometry_copy(bf_geometry_current(index));
+	if (column < 1 || column > geometry->columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("index \"%s\" has no column %d", RelationGetRelationName(index), column),
+				 errhint("Its columns are numbered from 1 to %d.", geometry->columns)));
+	column--;
+	bf_prepare_hashers(index, &hashers, CurrentMemoryContext);
+	heap_blocks = RelationGetNumberOfBlocks(heap);
+	first = 0;
+	end = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
+	if (!PG_ARGISNULL(1))
+	{
+		first = bf_block_argument(PG_GETARG_INT64(1)) / geometry->pages_per_range;
+		end = Min(end, first + 1);
+	}
+	known = first < end && end <= geometry->covered;
+	for (uint64 range = first; range < end && known; range++)
+	{
+		uint32		number = bf_group_of(geometry, range);
+		uint32		count = geometry->lines[number * geometry->columns + column];
+
+		if (result == (Datum) 0)
+		{
+			header.kind = *item_kind(hashers.hasher[column]);
+			header.lines = count;
+			header.hashes = geometry->hashes;
+			header.fpr = geometry->false_positive_rate;
+			result = bf_make(&header, &lines);
+		}
+		if (count != header.lines)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
+					 errhint("Give the block of a range, or REINDEX with larger pages_per_range.")));
+		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, lines);
+	}
+	bf_close_index(index, heap, AccessShareLock);
+	if (!known)
+		PG_RETURN_NULL();
+	return result;
+}

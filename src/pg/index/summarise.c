@@ -1,0 +1,290 @@
+/*
+ * summarise.c: ranges that are not summarised become so, and the other way round.
+ *
+ * The order makes it right (README.md has the argument): placeholders on all pages of the group, then the heap's length,
+ * then the heap, then bits and the state, page by page. One summariser at a time: its callers hold a
+ * ShareUpdateExclusiveLock on the heap, as VACUUM does.
+ */
+#include "bf_index.h"
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+/* As many pages of the heap are read before their bits are written, at most. */
+#define MOST_PAGES_AT_ONCE 32768
+
+/* Full ranges that are looked at for the filter size of a new group. */
+#define SAMPLED_RANGES 4
+
+static bool summarising = false;
+
+bool
+bf_is_summarising(void)
+{
+	return summarising;
+}
+
+/* --------------------------------------------------------------- new groups */
+
+/* A tenth more than what the sample says: the ranges to come are not all like it. */
+static uint64
+with_margin(uint64 items)
+{
+	return items + items / 10;
+}
+
+/*
+ * Makes the next group. Its filter size comes from some of its full ranges; from a range that is not full only if the
+ * caller wants that summarised and there is no other. False if the directory is full.
+ */
+static bool
+add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, BlockNumber heap_blocks)
+{
+	uint32		first = geometry->covered;
+	uint32		full = heap_blocks / geometry->pages_per_range;
+	uint32		available = full > first ? full - first : 0;
+	uint32		size = bf_good_group_size(Max(Max(8, first), available));
+	uint32		candidates = Min(available, size);
+	uint32		samples = Max(1, Min(candidates, SAMPLED_RANGES));
+	BfGroup		group = {.first_range = first, .ranges = size, .positions = BF_POSITIONS(size)};
+	uint64		most[INDEX_MAX_KEYS] = {0};
+	uint32		line_counts[INDEX_MAX_KEYS];
+	BfGroupLines lines;
+
+	if (!bf_reserve_group(index))
+		return false;
+	for (uint32 i = 0; i < samples; i++)
+	{
+		BfRangeItems items;
+		uint32		range = first + (candidates > 0 ? (uint64) i * candidates / samples : 0);
+
+		bf_read_range(reader, range, geometry->pages_per_range, heap_blocks, &items);
+		for (int column = 0; column < geometry->columns; column++)
+		{
+			uint64		count = items.counts[column];
+
+			if (!items.full)
+				count = count * geometry->pages_per_range /
+					Max(1, heap_blocks - (uint64) range * geometry->pages_per_range);
+			most[column] = Max(most[column], count);
+		}
+		bf_free_items(&items);
+	}
+	for (int column = 0; column < geometry->columns; column++)
+		line_counts[column] = bf_lines_for(with_margin(most[column]), geometry->load, size);
+	bf_make_lines(&lines, geometry, &group, line_counts, false);
+	bf_create_group(index, &lines, BF_UNSUMMARISED, 0);
+	bf_free_lines(&lines);
+	return true;
+}
+
+/* Groups for all ranges up to this one (exclusive). */
+static void
+add_groups(Relation index, BfHeapReader *reader, uint32 ranges, BlockNumber heap_blocks)
+{
+	for (;;)
+	{
+		BfGeometry *geometry = bf_geometry_copy(bf_geometry_current(index));
+		bool		done = geometry->covered >= ranges || !add_group(index, reader, geometry, heap_blocks);
+
+		pfree(geometry);
+		if (done)
+			return;
+	}
+}
+
+/* ------------------------------------------------------------ ranges of a group */
+
+/*
+ * Summarises the ranges that lines->ranges marks. The reader was opened before; what it reads from here on counts.
+ */
+static void
+summarise_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, BfGroupLines *lines)
+{
+	BlockNumber heap_blocks;
+
+	bf_write_ranges(index, lines, BF_PLACEHOLDER, 0);
+	/* rows in pages that came before the placeholder were not entered by their writers */
+	heap_blocks = RelationGetNumberOfBlocks(heap);
+	for (uint32 i = 0; i < lines->group.ranges; i++)
+	{
+		BfRangeItems items;
+
+		if (!lines->ranges[i])
+			continue;
+		bf_read_range(reader, lines->group.first_range + i, geometry->pages_per_range, heap_blocks, &items);
+		bf_add_items(lines, &items);
+		bf_free_items(&items);
+	}
+	bf_write_ranges(index, lines, BF_SUMMARISED, bf_reader_horizon(reader));
+}
+
+/* Of one group, the ranges from `first` to `end` (exclusive) that are not summarised. Returns how many. */
+static int64
+summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, uint32 number,
+				uint64 first, uint64 end)
+{
+	const BfGroup *group = &geometry->group[number];
+	uint32		at_once = Max(1, MOST_PAGES_AT_ONCE / geometry->pages_per_range);
+	uint8		states[BF_INDEX_MAX_RANGES];
+	int64		done = 0;
+	uint32		next = 0;
+
+	bf_read_states(index, group, states);
+	while (next < group->ranges)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
+		MemoryContext caller = MemoryContextSwitchTo(context);
+		BfGroupLines lines;
+		uint32		count = 0;
+
+		bf_make_lines(&lines, geometry, group, &geometry->lines[number * geometry->columns], false);
+		for (; next < group->ranges && count < at_once; next++)
+		{
+			uint64		range = (uint64) group->first_range + next;
+
+			if (range < first || range >= end || states[next] == BF_SUMMARISED)
+				continue;
+			lines.ranges[next] = true;
+			count++;
+		}
+		if (count > 0)
+		{
+			bf_allocate_areas(&lines);
+			summarise_ranges(index, heap, reader, geometry, &lines);
+			done += count;
+		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextDelete(context);
+	}
+	return done;
+}
+
+static int64
+summarise(Relation index, Relation heap, BlockNumber block, bool partial)
+{
+	BfHeapReader *reader = bf_open_heap(heap, index, NULL);
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
+	BlockNumber pages_per_range = bf_geometry(index)->pages_per_range;
+	uint64		first = 0;
+	uint64		end = partial ? (heap_blocks + (uint64) pages_per_range - 1) / pages_per_range : heap_blocks / pages_per_range;
+	int64		done = 0;
+	BfGeometry *geometry;
+
+	if (block != InvalidBlockNumber)
+	{
+		first = block / pages_per_range;
+		end = Min(end, first + 1);
+	}
+	if (first < end)
+	{
+		add_groups(index, reader, end, heap_blocks);
+		geometry = bf_geometry_copy(bf_geometry_current(index));
+		for (uint32 number = 0; number < geometry->groups; number++)
+		{
+			const BfGroup *group = &geometry->group[number];
+
+			if (group->first_range < end && (uint64) group->first_range + group->ranges > first)
+				done += summarise_group(index, heap, reader, geometry, number, first, end);
+		}
+	}
+	bf_close_heap(reader);
+	return done;
+}
+
+/* Expressions and predicates of the index run as the table's owner, and can do no more than that. */
+int64
+bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
+{
+	MemoryContext context;
+	MemoryContext caller;
+	Oid			user;
+	int			security;
+	int			guc_level;
+	int64		done;
+
+	if (summarising)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot summarise ranges of index \"%s\" from within an index expression",
+						RelationGetRelationName(index))));
+	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarise", ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(context);
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
+	guc_level = NewGUCNestLevel();
+	sb_restrict_search_path();
+	summarising = true;
+	PG_TRY();
+	{
+		done = summarise(index, heap, block, partial);
+	}
+	PG_FINALLY();
+	{
+		summarising = false;
+	}
+	PG_END_TRY();
+	AtEOXact_GUC(false, guc_level);
+	SetUserIdAndSecContext(user, security);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return done;
+}
+
+bool
+bf_desummarise(Relation index, BlockNumber block)
+{
+	const BfGeometry *cached = bf_geometry_current(index);
+	uint32		range = block / cached->pages_per_range;
+	BfGeometry *geometry;
+	uint8		states[BF_INDEX_MAX_RANGES];
+	uint32		number;
+	BfGroupLines lines;
+
+	if (range >= cached->covered)
+		return false;
+	geometry = bf_geometry_copy(cached);
+	number = bf_group_of(geometry, range);
+	range -= geometry->group[number].first_range;
+	bf_read_states(index, &geometry->group[number], states);
+	if (states[range] == BF_UNSUMMARISED)
+		return false;
+	bf_make_lines(&lines, geometry, &geometry->group[number], &geometry->lines[number * geometry->columns], false);
+	lines.ranges[range] = true;
+	bf_write_ranges(index, &lines, BF_UNSUMMARISED, 0);
+	bf_free_lines(&lines);
+	pfree(geometry);
+	return true;
+}
+
+/* -------------------------------------------------------------------- VACUUM */
+
+/* Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarised anew. */
+IndexBulkDeleteResult *
+bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
+{
+	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
+}
+
+IndexBulkDeleteResult *
+bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	Relation	heap;
+
+	if (info->analyze_only)
+		return stats;
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
+	(void) bf_summarise(info->index, heap, InvalidBlockNumber, false);
+	table_close(heap, AccessShareLock);
+	stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	stats->num_index_tuples = info->num_heap_tuples;
+	stats->estimated_count = info->estimated_count;
+	return stats;
+}

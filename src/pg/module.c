@@ -1,0 +1,16 @@
+/*
+ * module.c: what happens when the library is loaded.
+ */
+#include "compat.h"
+
+#include "index/bf_index.h"
+
+#if PG_VERSION_NUM < 160000
+PGDLLEXPORT void _PG_init(void);
+#endif
+
+void
+_PG_init(void)
+{
+	bf_index_init();
+}
