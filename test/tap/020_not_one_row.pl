@@ -19,7 +19,7 @@ StreambloomTap::require_cluster();
 my $seconds = $ENV{STREAMBLOOM_SECONDS} // 20;
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
 my $method = $ENV{STREAMBLOOM_METHOD} // 'bf';
-my %settings = (max_prepared_transactions => 20, deadlock_timeout => '50ms', autovacuum_naptime => '1s', max_connections => 60,
+my %settings = (max_prepared_transactions => 20, deadlock_timeout => '300ms', autovacuum_naptime => '1s', max_connections => 60,
 	max_worker_processes => 16);
 
 if (!$ENV{STREAMBLOOM_HERE})

@@ -66,11 +66,18 @@ sub create_index
 		$method->{options}->(1 + int rand 4, rand() < 0.3 ? 'on' : 'off') . ") $condition";
 }
 
+# The table and its partitions. (pg_partition_tree() has no rows for a table that is neither.)
+sub tables
+{
+	my ($table) = @_;
+	return "(SELECT '$table'::regclass AS relid UNION SELECT relid FROM pg_partition_tree('$table'))";
+}
+
 # The indexes of this method under a table, with the table that each is on: rows of index and heap.
 sub index_query
 {
 	my ($run, $table) = @_;
-	return "SELECT i.indexrelid::regclass || ' ' || i.indrelid::regclass FROM pg_partition_tree('$table') t " .
+	return "SELECT i.indexrelid::regclass || ' ' || i.indrelid::regclass FROM " . tables($table) . ' t ' .
 		'JOIN pg_index i ON i.indrelid = t.relid JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam ' .
 		"WHERE am.amname = '$run->{method}' AND c.relkind = 'i' AND i.indisready AND i.indislive ORDER BY 1";
 }

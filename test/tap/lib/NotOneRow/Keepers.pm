@@ -25,7 +25,8 @@ sub blocks
 sub summarise
 {
 	my ($run) = @_;
-	my $session = NotOneRow::open_session($run, '1s');
+	# It gives way before it is found to be in a deadlock with CREATE INDEX CONCURRENTLY, which waits for its snapshot.
+	my $session = NotOneRow::open_session($run, '100ms');
 	my $method = NotOneRow::method($run->{method});
 	my (@indexes, $looked);
 
@@ -160,7 +161,7 @@ sub tidy
 {
 	my ($run, $session) = @_;
 	my ($broken) = NotOneRow::ask($run, $session, 'look for broken indexes',
-		"SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid AND indrelid IN (SELECT relid FROM pg_partition_tree('t') UNION SELECT relid FROM pg_partition_tree('p')) AND NOT indisprimary " .
+		"SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid AND indrelid IN (SELECT relid FROM " . NotOneRow::tables('t') . ' t UNION SELECT relid FROM ' . NotOneRow::tables('p') . " p) AND NOT indisprimary " .
 		"AND (SELECT relkind FROM pg_class WHERE oid = indexrelid) = 'i'");
 	act($run, $session, 'DROP of a broken index', "DROP INDEX IF EXISTS $_") foreach split /\n/, $broken;
 	foreach my $table ('t', 'p')
@@ -220,6 +221,9 @@ sub check_all
 	}
 	attach($run, $session);
 	tidy($run, $session);
+	my $there = $session->sql("SELECT t.relid::regclass || ': ' || coalesce(string_agg(i.indexrelid::regclass || CASE WHEN i.indisvalid THEN '' ELSE ' (invalid)' END, ', ' ORDER BY i.indexrelid::regclass::text), '-') " .
+		"FROM (SELECT relid FROM " . NotOneRow::tables('t') . ' t UNION ALL SELECT relid FROM ' . NotOneRow::tables('p') . " p) t LEFT JOIN pg_index i ON i.indrelid = t.relid GROUP BY t.relid ORDER BY 1");
+	NotOneRow::trouble($run, "tables and indexes are not all there:\n$there") if (() = $there =~ /\n|,/g) != 23 || $there =~ /invalid/;
 	NotOneRow::difference($run, "seen from inside of a statement: $_") foreach split /\n/, $session->sql('SELECT * FROM peeks');
 	foreach my $stage ('as it was left', 'all summarised', 'built anew')
 	{
