@@ -36,7 +36,7 @@ my %methods = (
 	brin => {
 		columns => sub
 		{
-			my %class = (a => 'int8_bloom_ops', b => 'text_bloom_ops', '(c % 997)' => 'int4_bloom_ops');
+			my %class = (a => 'int8_bloom_ops', b => 'text_bloom_ops', '(c % 997)' => 'int4_bloom_ops', '(dawdle(c))' => 'int4_bloom_ops');
 			return join ', ', map { "$_ $class{$_} (n_distinct_per_range = 100, false_positive_rate = 0.001)" } @_;
 		},
 		options => sub { return sprintf 'pages_per_range = %d, autosummarize = %s', @_ },
@@ -50,7 +50,7 @@ sub method { return $methods{$_[0]}; }
 # The indexes that each relation has, most of the time: name => columns and condition.
 my %indexes = (
 	a => [['a'], ''],
-	ab => [['b', 'a'], ''],
+	ab => [['b', 'a', '(dawdle(c))'], ''],
 	c => [['(c % 997)'], 'WHERE c IS NOT NULL']);
 
 sub index_names { return sort keys %indexes; }
@@ -99,6 +99,16 @@ SELECT format('CREATE TABLE p_%s PARTITION OF p FOR VALUES IN (%1\$s) WITH (fill
 FROM generate_series(0, 3) k \\gexec
 INSERT INTO t $rows;
 INSERT INTO p $rows;
+-- An index on this takes its time: whoever summarises between a placeholder and its bits, a writer between the row and its
+-- place in the index. Else it would take hours until another party gets in between.
+CREATE FUNCTION dawdle(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS \$\$
+BEGIN
+	IF random() < coalesce(current_setting('not_one_row.dawdle', true)::float8, 0) THEN
+		PERFORM pg_sleep(random() * 0.02);
+	END IF;
+	RETURN v;
+END
+\$\$;
 -- Counts a value in the middle of whatever statement calls it, with an index and without; the difference is in "peeks".
 CREATE TABLE peeks (relation regclass, value bigint, with_index bigint, without bigint);
 CREATE FUNCTION peek(relation regclass, value bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS \$\$
@@ -129,10 +139,11 @@ SQL
 
 sub open_session
 {
-	my ($run, $patience) = @_;
+	my ($run, %option) = @_;
+	my ($patience, $dawdle) = ($option{patience} // '4s', $option{dawdle} // 0);
 	my $session = PsqlSession->new($run->{database});
 	# A planner that takes an index whenever it can; nothing waits for ever.
-	$session->sql("SET enable_seqscan = off; SET enable_indexscan = off; SET lock_timeout = '" . ($patience // '4s') . "'; SET statement_timeout = '120s'; " .
+	$session->sql("SET enable_seqscan = off; SET enable_indexscan = off; SET lock_timeout = '$patience'; SET not_one_row.dawdle = $dawdle; SET statement_timeout = '120s'; " .
 		'SET max_parallel_workers_per_gather = 0; SET jit = off');
 	return $session;
 }

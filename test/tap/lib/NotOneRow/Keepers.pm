@@ -26,7 +26,7 @@ sub summarise
 {
 	my ($run) = @_;
 	# It gives way before it is found to be in a deadlock with CREATE INDEX CONCURRENTLY, which waits for its snapshot.
-	my $session = NotOneRow::open_session($run, '100ms');
+	my $session = NotOneRow::open_session($run, patience => '100ms', dawdle => 0.05);
 	my $method = NotOneRow::method($run->{method});
 	my (@indexes, $looked);
 
@@ -190,7 +190,7 @@ sub change
 {
 	my ($run) = @_;
 	# While it waits for a lock that nobody else may hold, all others wait for it.
-	my $session = NotOneRow::open_session($run, '300ms');
+	my $session = NotOneRow::open_session($run, patience => '300ms', dawdle => 0.01);
 	my %actions = (
 		2 => [\&truncate_table, \&rewrite, \&options], 4 => [\&drop_and_create, \&delete_pages], 5 => [\&detach, \&concurrently], 6 => [\&reindex]);
 	my @actions = map { my $weight = $_; map { my $action = $_; map { $action } 1 .. $weight } @{$actions{$weight}} } sort keys %actions;

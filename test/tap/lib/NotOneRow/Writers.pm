@@ -146,7 +146,7 @@ my @kinds = map { my $kind = $_; map { $kind } 1 .. $kinds{$kind}[0] } sort keys
 sub work
 {
 	my ($run) = @_;
-	my $session = NotOneRow::open_session($run);
+	my $session = NotOneRow::open_session($run, dawdle => 0.03);
 
 	while (NotOneRow::go_on($run))
 	{
@@ -167,7 +167,7 @@ sub work
 sub work_slowly
 {
 	my ($run) = @_;
-	my $session = NotOneRow::open_session($run);
+	my $session = NotOneRow::open_session($run, dawdle => 0.03);
 
 	while (NotOneRow::go_on($run))
 	{
