@@ -11,7 +11,7 @@ INSERT INTO kind (name, label, definition, settings) VALUES
 	('none', 'no index', NULL, ''),
 	('btree', 'B-tree', 'USING btree (uid)', ''),
 	('hash', 'hash', 'USING hash (uid)', ''),
-	('brin', 'BRIN bloom', 'USING brin (uid int8_bloom_ops) WITH (pages_per_range = 32)', 'enable_seqscan=off'),
+	('brin', 'BRIN bloom', 'USING brin (uid int8_bloom_ops (n_distinct_per_range = 3000, false_positive_rate = 0.001)) WITH (pages_per_range = 32)', 'enable_seqscan=off'),
 	('bloom', 'contrib/bloom', 'USING bloom (uid int8_as_int4_ops)', 'enable_seqscan=off'),
 	('bf', 'bf', 'USING bf (uid)', '');
 -- contrib/bloom has no class for bigint: one by the hash of the integer
@@ -223,13 +223,14 @@ CREATE FUNCTION large_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 CREATE TABLE written (kind text, how text, ms float8, wal bigint);
 
 -- the rows: values that each range has already, values that come once, and others that come once
-CREATE PROCEDURE make_rows(row_count bigint) LANGUAGE sql AS $$
+CREATE PROCEDURE make_rows(row_count bigint) LANGUAGE plpgsql AS $$ BEGIN
 	CREATE UNLOGGED TABLE rows_repeated AS SELECT i AS id, i % 1000 AS uid, '/a/page/with/a/name/' || i % 3000 AS url, '2026-01-01'::timestamptz + i * interval '1 s' AS at
 		FROM generate_series(1, row_count) i;
 	CREATE UNLOGGED TABLE rows_once AS SELECT id, shuffled(id) AS uid, url, at FROM rows_repeated;
 	CREATE UNLOGGED TABLE rows_other AS SELECT id, shuffled(id + row_count) AS uid, url, at FROM rows_repeated;
 	CREATE TABLE writer AS SELECT id, name, label, definition FROM kind WHERE name IN ('none', 'btree', 'brin', 'bf')
 		UNION ALL SELECT 50, 'auto', 'bf, autosummarize', 'USING bf (uid) WITH (autosummarize = on)';
+END
 $$;
 
 CREATE FUNCTION start_writing(kind text) RETURNS void LANGUAGE plpgsql AS $$
@@ -271,5 +272,5 @@ CREATE FUNCTION write_table(row_count bigint) RETURNS TABLE (line text) LANGUAGE
 	SELECT '| | new pages, INSERT: ns | WAL | new pages, COPY: ns | WAL | one row a statement: ns | WAL | summarised, values that are there: ns | WAL | summarised, fresh values: ns | WAL |'
 	UNION ALL SELECT '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
 	UNION ALL (SELECT format('| %s | %s | %s | %s | %s | %s |', label, max(cell) FILTER (WHERE how = 'new'), max(cell) FILTER (WHERE how = 'copy'),
-		max(cell) FILTER (WHERE how = 'single'), coalesce(max(cell) FILTER (WHERE how = 'repeated'), '|'), coalesce(max(cell) FILTER (WHERE how = 'fresh'), '|'))
+		max(cell) FILTER (WHERE how = 'single'), coalesce(max(cell) FILTER (WHERE how = 'repeated'), ' | '), coalesce(max(cell) FILTER (WHERE how = 'fresh'), ' | '))
 	FROM cells GROUP BY id, label ORDER BY id) $$;
