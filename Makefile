@@ -19,11 +19,22 @@ PG_CXXFLAGS := -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvi
 # All of sql/*.sql, in this order: setup makes the extension, the others each stand alone.
 REGRESS := setup $(filter-out setup,$(sort $(notdir $(basename $(wildcard sql/*.sql)))))
 REGRESS_OPTS := --inputdir=. --outputdir=regress --encoding=UTF8 --no-locale
+# All of test/isolation/specs, but what needs a server with max_prepared_transactions, unless WITH_PREPARED_TRANSACTIONS says
+# that it is one.
+ISOLATION := $(sort $(notdir $(basename $(wildcard test/isolation/specs/*.spec))))
+ifndef WITH_PREPARED_TRANSACTIONS
+ISOLATION := $(filter-out prepared_transactions,$(ISOLATION))
+endif
+ISOLATION_OPTS := --inputdir=test/isolation --load-extension=streambloom --encoding=UTF8 --no-locale
 SHLIB_LINK := -lm
 EXTRA_CLEAN := regress streambloom--$(EXTVERSION).sql
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
+# Some distributions leave it out.
+ifeq ($(wildcard $(dir $(PGXS))../test/isolation/pg_isolation_regress),)
+ISOLATION :=
+endif
 
 # Without the clang that PostgreSQL was built with there is no bitcode for its JIT compiler; everything else works.
 BITCODE_CLANG := $(shell sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.global)

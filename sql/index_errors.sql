@@ -51,7 +51,7 @@ RESET enable_seqscan;
 CREATE TABLE nested (v integer);
 CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-	IF current_setting('streambloom_test.nested', true) = 'on' THEN PERFORM bf_summarize_new_values('t_bf'); END IF;
+	IF current_setting('streambloom_test.nested', true) = 'on' THEN PERFORM public.bf_summarize_new_values('public.t_bf'); END IF;
 	RETURN $1;
 END $$;
 CREATE INDEX nested_bf ON nested USING bf (from_within(v)) WITH (pages_per_range = 1);

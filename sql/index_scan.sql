@@ -11,7 +11,7 @@ SELECT q, answers('SELECT * FROM hits WHERE ' || q) FROM (VALUES
 	('host = ANY (ARRAY[1, 500, 1000, NULL, -5])'), ('host IN (1, 500) AND url IN (''/page/60'', ''/page/3'')'),
 	('host = ANY (ARRAY[]::bigint[])'), ('host = ANY (ARRAY[NULL]::bigint[])'), ('host = ANY (NULL)'),
 	('host = 77 OR url = ''/page/9'''), ('host = 77 OR status IS NULL'), ('(host = 77 OR host = 99) AND url = ''/page/3870'''),
-	('host = 77 AND host = 78'), ('host = ANY (SELECT generate_series(1, 900, 300))'),
+	('host = ANY (SELECT generate_series(1, 900, 300))'),
 	('EXISTS (SELECT FROM (VALUES (5::bigint), (6)) v(x) WHERE x = host)')) t(q);
 
 -- the plan as a person sees it: ranges are read as a whole and rechecked
@@ -57,8 +57,10 @@ MOVE FORWARD ALL FROM c;
 COMMIT;
 
 -- many items in one array, and a parallel scan over what it finds
+ANALYZE hits;
 SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM hits WHERE host = ANY (ARRAY(SELECT generate_series(1::bigint, 300)));
+EXPLAIN (COSTS OFF) SELECT count(*) FROM hits WHERE status = 200;
+SELECT count(*) FROM hits WHERE status = 200;
 SELECT count(*) FROM hits WHERE host = ANY (ARRAY(SELECT generate_series(1::bigint, 300)));
 
 DROP TABLE hits;

@@ -61,6 +61,7 @@ start_cluster() {
 		max_parallel_workers = 4
 		max_parallel_workers_per_gather = 2
 		max_locks_per_transaction = 1024
+		max_prepared_transactions = 20
 		dynamic_shared_memory_type = mmap
 		timezone = 'UTC'
 		log_timezone = 'UTC'

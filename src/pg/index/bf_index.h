@@ -353,6 +353,11 @@ extern bool bf_is_summarising(void);
 /* Makes the range of a block unsummarised; false if it was. REQUIRES: the same lock. */
 extern bool bf_desummarise(Relation index, BlockNumber block);
 
+/* -------------------------------------------------------- one item more (wal.c) */
+
+/* Adds the item to this line of a filter page, and logs it. REQUIRES: the buffer is locked exclusively. */
+extern void bf_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
+
 /* ------------------------------------------------------ writing groups (group.c) */
 
 /*

@@ -1,0 +1,55 @@
+# Not one row is lost: writers, summarisers, readers and DDL at once, at random, and each answer with an index is the one
+# without (test/tap/lib/NotOneRow.pm). Short here; for longer, by hand:
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/tap/020_not_one_row.pl      # in the environment of scripts/test
+#
+# STREAMBLOOM_METHOD=brin runs the same on BRIN's bloom operator classes. A cluster of its own, so that it is the only one
+# to hold snapshots and may prepare transactions; with STREAMBLOOM_HERE=1 in the cluster that is there.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use NotOneRow;
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 20;
+my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
+my $method = $ENV{STREAMBLOOM_METHOD} // 'bf';
+my %settings = (max_prepared_transactions => 20, deadlock_timeout => '300ms', autovacuum_naptime => '1s', max_connections => 60,
+	max_worker_processes => 16);
+
+if (!$ENV{STREAMBLOOM_HERE})
+{
+	StreambloomTap::start_own_cluster();
+	StreambloomTap::restart_own_cluster(%settings);
+}
+my $db = StreambloomTap->new('020', bare => $method ne 'bf');
+diag("seed $seed");
+my $report = NotOneRow::run(database => $db->name, method => $method, seconds => $seconds, seed => $seed);
+my $counts = $report->{counts};
+
+is($report->{differences}, '', "no row was lost (seed $seed)");
+is($report->{troubles}, '', 'and nothing else went wrong');
+if ($ENV{STREAMBLOOM_SECONDS})
+{
+	diag(sprintf '%10d %s', $counts->{$_}, $_) foreach sort keys %$counts;
+	diag(sprintf 'ran for %.1f s', $report->{seconds});
+}
+
+subtest 'it was a test of something' => sub {
+	foreach ('comparisons with rows', 'index scans', 'plans with an index', 'write: simple', 'write: subtransaction', 'write: prepared transaction',
+		'keep: summarise', 'keep: summarise what is new', 'keep: desummarise', 'keep: VACUUM', 'read: late', 'answers of cursors')
+	{
+		cmp_ok($counts->{$_} // 0, '>', 0, $_);
+	}
+	cmp_ok($counts->{'indexes checked'} // 0, '>=', 3 * 15, 'each index was checked') if $method eq 'bf';
+	my ($read, $all) = @$counts{'pages read for an absent value', 'pages of t'};
+	ok($read >= 0 && $read < $all / ($method eq 'bf' ? 4 : 1), 'the index skips most of the table') or diag("$read of $all pages");
+};
+unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+
+done_testing();

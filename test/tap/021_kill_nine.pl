@@ -1,0 +1,188 @@
+# The server is killed with signal 9 in the middle of builds, inserts, summarising, VACUUM and checkpoints, again and again.
+# After each recovery every valid index covers every row, and answers with it are those without.
+#
+# A dozen times here; by hand, in the environment of scripts/test: STREAMBLOOM_KILLS=100 perl test/tap/021_kill_nine.pl
+# Few shared buffers, so that pages get to disk at any time; commits without a flush, so that the end of the WAL is lost.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use PsqlSession;
+use StreambloomTap;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+StreambloomTap::require_cluster();
+StreambloomTap::start_own_cluster();
+StreambloomTap::restart_own_cluster(
+	autovacuum => 'off', shared_buffers => '1MB', wal_buffers => '128kB', wal_writer_delay => '500ms', max_wal_size => '64MB',
+	deadlock_timeout => '100ms', jit => 'off', restart_after_crash => 'off');
+
+my $kills = $ENV{STREAMBLOOM_KILLS} // 12;
+my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
+srand($seed);
+my $db = StreambloomTap->new('021');
+my $data = StreambloomTap::scratch() . '/data';
+my $file = StreambloomTap::scratch() . '/rows';
+
+StreambloomTap::write_file($file, join '', map { "$_\t" . ($_ * 7919 % 3000) . "\tcopied\n" } 1 .. 100);
+$db->sql(<<'SQL');
+CREATE SEQUENCE ids;
+-- Summarisers take their time, so that they are hit in the middle.
+CREATE FUNCTION dawdle(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF random() < coalesce(current_setting('kill_nine.dawdle', true)::float8, 0) THEN
+		PERFORM pg_sleep(random() * 0.02);
+	END IF;
+	RETURN v;
+END
+$$;
+CREATE TABLE t (id bigint, a bigint, pad text) WITH (fillfactor = 80);
+INSERT INTO t SELECT i, i * 7919 % 3000, repeat('x', i % 200) FROM generate_series(1, 3000) i;
+CREATE TABLE u (LIKE t);
+ALTER TABLE u SET UNLOGGED;
+CREATE INDEX t_a ON t USING bf (a) WITH (pages_per_range = 2);
+CREATE INDEX t_b ON t USING bf (a, dawdle(a + 1), (pad)) WITH (pages_per_range = 1, autosummarize = on);
+CREATE INDEX u_a ON u USING bf (a) WITH (pages_per_range = 2);
+CREATE PROCEDURE write(how text) LANGUAGE plpgsql AS $$
+DECLARE
+	relation text;
+BEGIN
+	LOOP
+		FOREACH relation IN ARRAY ARRAY['t', 't', 't', 'u'] LOOP
+			IF how = 'copy' THEN
+				EXECUTE format('COPY %s FROM %L', relation, current_setting('kill_nine.file'));
+			ELSE
+				EXECUTE format('INSERT INTO %s SELECT nextval(''ids''), CASE WHEN i %% 9 > 0 THEN (random() * 1e12)::bigint END, repeat(''n'', i) FROM generate_series(1, 1 + (random() * 60)::int) i', relation);
+				EXECUTE format('UPDATE %s SET a = (random() * 1e12)::bigint WHERE id %% 97 = $1', relation) USING (random() * 96)::int;
+				IF random() < 0.2 THEN
+					ROLLBACK;
+				END IF;
+				EXECUTE format('UPDATE %s SET pad = pad || ''y'' WHERE id %% 97 = $1', relation) USING (random() * 96)::int;
+				EXECUTE format('DELETE FROM %s WHERE id %% 97 = $1', relation) USING (random() * 96)::int;
+			END IF;
+			COMMIT;
+		END LOOP;
+	END LOOP;
+END
+$$;
+CREATE PROCEDURE summarise() LANGUAGE plpgsql AS $$
+BEGIN
+	LOOP
+		PERFORM bf_summarize_range('t_b', (random() * 60)::int);
+		COMMIT;
+		PERFORM bf_desummarize_range(i, (random() * 60)::int) FROM unnest(ARRAY['t_a', 't_b', 'u_a']::regclass[]) i, generate_series(1, 4);
+		COMMIT;
+		IF random() < 0.3 THEN
+			PERFORM bf_summarize_new_values(i) FROM unnest(ARRAY['t_a', 't_b', 'u_a']::regclass[]) i;
+		END IF;
+		COMMIT;
+	END LOOP;
+END
+$$;
+CREATE PROCEDURE build() LANGUAGE plpgsql AS $$
+BEGIN
+	LOOP
+		CREATE INDEX t_new ON t USING bf (a, dawdle(a)) WITH (pages_per_range = 3);
+		COMMIT;
+		DROP INDEX t_new;
+		COMMIT;
+		REINDEX INDEX t_a;
+		COMMIT;
+		IF random() < 0.2 THEN
+			TRUNCATE u;
+		END IF;
+		COMMIT;
+	END LOOP;
+END
+$$;
+SQL
+
+# What goes on when the server is killed, as SQL that never ends.
+my %works = (
+	write => "CALL write('insert')",
+	copy => "CALL write('copy')",
+	summarise => 'SET kill_nine.dawdle = 0.05; CALL summarise()',
+	build => 'SET kill_nine.dawdle = 0.002; CALL build()',
+	'build concurrently' => "SET kill_nine.dawdle = 0.002;\n" .
+		"CREATE INDEX CONCURRENTLY t_con ON t USING bf (a, dawdle(a)) WITH (pages_per_range = 1);\nREINDEX INDEX CONCURRENTLY t_b;\nDROP INDEX CONCURRENTLY t_con;\n" x 100,
+	vacuum => "VACUUM t;\nVACUUM u;\nSELECT pg_sleep(0.01);\n" x 1000,
+	checkpoint => "CHECKPOINT;\nSELECT pg_sleep(0.05);\n" x 1000);
+my @mixes = (
+	['write', 'write', 'summarise', 'vacuum'], ['write', 'copy', 'summarise', 'checkpoint'], ['write', 'build'], ['write', 'copy', 'build concurrently'],
+	['write', 'write', 'copy', 'summarise', 'summarise'], ['write', 'vacuum', 'build', 'checkpoint']);
+
+# All processes of the server at once, as if the machine had gone.
+sub kill_server
+{
+	my @pids = split /\n/, $db->sql('SELECT pid FROM pg_stat_activity');
+	my ($postmaster) = StreambloomTap::read_file("$data/postmaster.pid") =~ /^(\d+)/;
+	kill 'KILL', $postmaster, @pids;
+	sleep(0.1);
+}
+
+sub start_server
+{
+	# What a process has left of the shared memory goes when it is gone.
+	foreach (1 .. 50)
+	{
+		my ($code) = StreambloomTap::run_program('', StreambloomTap::server_program('pg_ctl'), '-D', $data, '-w', '-l', "$data/server.log", 'start');
+		return if $code == 0;
+		sleep(0.2);
+	}
+	BAIL_OUT('the server does not start again: ' . substr(StreambloomTap::own_log(), -3000));
+}
+
+my ($rows, $indexes, $wrong) = (0, 0, '');
+my %in_the_middle;
+foreach my $round (1 .. $kills)
+{
+	my $mix = $mixes[$round % @mixes];
+	my $synchronous = rand() < 0.5 ? 'on' : 'off';
+	my @sessions = map { PsqlSession->new($db->name) } @$mix;
+	foreach my $i (0 .. $#sessions)
+	{
+		$sessions[$i]->sql("SET synchronous_commit = $synchronous; SET kill_nine.file = '$file'");
+		$sessions[$i]->send($works{$mix->[$i]});
+	}
+	sleep(0.1 + rand 0.9);
+	$in_the_middle{$_}++ foreach split /\n/, $db->sql(<<'SQL');
+SELECT DISTINCT upper(split_part(btrim(query), ' ', 1)) || CASE WHEN query ~ '_summar|summarise' THEN ' summarise' WHEN query ~ 'build|INDEX' THEN ' build' ELSE '' END
+FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+SQL
+	kill_server();
+	$_->close foreach @sessions;
+	start_server();
+
+	my $check = eval { $db->sql(<<'SQL') };
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+SELECT bf_index_check(indexrelid) FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am am ON am.oid = c.relam
+WHERE amname = 'bf' AND relkind = 'i' AND indisvalid;
+SELECT 'lost ' || count(*) FROM (SELECT a, count(*) AS n FROM t WHERE a % 5 = (SELECT (random() * 4)::int) GROUP BY a) d WHERE n <> (SELECT count(*) FROM t WHERE t.a = d.a);
+SELECT 'lost ' || count(*) FROM (SELECT a, count(*) AS n FROM u WHERE a % 5 = (SELECT (random() * 4)::int) GROUP BY a) d WHERE n <> (SELECT count(*) FROM u WHERE u.a = d.a);
+SQL
+	$wrong .= "after kill $round (" . join(', ', @$mix) . ", synchronous_commit $synchronous):\n" . ($check // $@) . "\n"
+		if !defined $check || $check !~ /^(?:\d+\n)+lost 0\nlost 0$/;
+	last if $wrong ne '';
+	foreach ($check =~ /^(\d+)$/mg)
+	{
+		$rows += $_;
+		$indexes++;
+	}
+	# What a build left, and what would make each round longer than the one before.
+	my @left = split /\n/, $db->sql("SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 't'::regclass AND indexrelid::regclass::text !~ '^t_[ab]\$'");
+	$db->sql("DROP INDEX $_") foreach @left;
+	$db->sql("DELETE FROM $_ WHERE ctid >= ('(' || pg_relation_size('$_') / 8192 / 3 || ',0)')::tid AND (SELECT count(*) FROM $_) > 4000; VACUUM $_") foreach 't', 'u';
+}
+is($wrong, '', "after each of $kills recoveries each index covers each row (seed $seed)");
+cmp_ok($indexes, '>=', 3 * $kills, 'indexes were checked');
+cmp_ok($rows, '>', 1000 * $kills, 'and rows');
+cmp_ok($in_the_middle{'CALL summarise'} // 0, '>', 0, 'somebody was summarising');
+cmp_ok($in_the_middle{'CALL build'} // 0, '>', 0, 'somebody was building');
+diag("killed during $_: $in_the_middle{$_}") foreach $ENV{STREAMBLOOM_KILLS} ? sort keys %in_the_middle : ();
+diag("$indexes indexes and $rows rows checked") if $ENV{STREAMBLOOM_KILLS};
+unlike(StreambloomTap::own_log(), qr/PANIC|TRAP:/, 'no server process panicked');
+
+done_testing();

@@ -1,0 +1,251 @@
+# Readers.pm: the parties of NotOneRow.pm that read. In one REPEATABLE READ or SERIALIZABLE transaction each query is
+# answered with the indexes and without; a difference is a lost row.
+package NotOneRow::Readers;
+
+use strict;
+use warnings;
+
+use Time::HiRes qw(sleep);
+
+my $answer = "coalesce(string_agg(tableoid::regclass || ':' || id || '/' || ctid, ' ' ORDER BY tableoid, id, ctid), '-')";
+
+# ---------------------------------------------------------------- questions
+
+# Rows of the window and of pages anywhere, as hashes: what is asked for is there, or was a moment ago.
+sub sample
+{
+	my ($run, $session, $table) = @_;
+	my ($low, $length) = NotOneRow::window($run);
+	my $tids = join ', ', map { "'(" . int(rand 150) . ',' . (1 + int rand 30) . ")'" } 1 .. 20;
+	my $condition = rand() < 0.5 ? 'id BETWEEN ' . $low . ' AND ' . ($low + $length) . ' ORDER BY random() LIMIT 60' : "ctid = ANY (ARRAY[$tids]::tid[]) LIMIT 12";
+	my ($found, $state) = NotOneRow::ask($run, $session, 'sample', "SELECT a, b, c FROM $table WHERE $condition");
+
+	return if $state ne '00000';
+	return map { my %row; @row{'a', 'b', 'c'} = split /\|/, $_, -1; \%row } split /\n/, $found;
+}
+
+# Conditions about these rows, and prepared statements that ask the same; each a pair of (condition, EXECUTE or nothing).
+sub questions
+{
+	my ($run, $table, @rows) = @_;
+	my @questions;
+	my @values = map { $_->{a} ne '' ? $_->{a} : () } @rows;
+
+	foreach my $row (@rows[0 .. ($#rows < 8 ? $#rows : 8)])
+	{
+		my ($a, $b, $c) = @$row{'a', 'b', 'c'};
+		# What is no integer literal of 64 bits for the parser needs the operator of the type next to it.
+		$a .= '::bigint' if $a ne '' && ($run->{method} eq 'brin' || rand() < 0.5);
+		my $kind = rand();
+		if ($a eq '') { push @questions, ['a IS NULL', "EXECUTE ${table}_null"]; }
+		elsif ($kind < 0.35) { push @questions, ["a = $a", "EXECUTE ${table}_eq($a)"]; }
+		elsif ($kind < 0.5) { push @questions, ["a = $a AND b = '$b'", "EXECUTE ${table}_and($a, '$b')"]; }
+		elsif ($kind < 0.6) { push @questions, ["a = $a OR b = '$b'", undef]; }
+		elsif ($kind < 0.7) { push @questions, ["a IN (SELECT $a)", undef]; }
+		elsif ($kind < 0.8) { push @questions, ["b = '$b'", undef]; }
+		elsif ($c ne '' && $kind < 0.85) { push @questions, ["dawdle(c) = $c", undef]; }
+		elsif ($c ne '') { push @questions, ['c % 997 = ' . ($c % 997) . ' AND c IS NOT NULL', undef]; }
+		else { push @questions, ["a = $a AND c IS NULL", undef]; }
+	}
+	if (@values)
+	{
+		my $list = join ', ', @values, 'NULL', -1;
+		push @questions, ["a = ANY (ARRAY[$list]::bigint[])", "EXECUTE ${table}_any(ARRAY[$list]::bigint[])"];
+	}
+	push @questions, ["a = " . int(rand 3000) . '::bigint', undef], ['a = -1::bigint', undef];
+	return @questions;
+}
+
+sub prepare_questions
+{
+	my ($session) = @_;
+	foreach my $table ('t', 'p')
+	{
+		$session->sql(<<"SQL");
+PREPARE ${table}_eq(bigint) AS SELECT $answer FROM $table WHERE a = \$1;
+PREPARE ${table}_any(bigint[]) AS SELECT $answer FROM $table WHERE a = ANY (\$1);
+PREPARE ${table}_and(bigint, text) AS SELECT $answer FROM $table WHERE a = \$1 AND b = \$2;
+PREPARE ${table}_null AS SELECT $answer FROM $table WHERE a IS NULL;
+-- A tenth of the values that are there, by the index from within a nested loop: how many have lost a row.
+PREPARE ${table}_sweep(int) AS SELECT count(*) FROM (SELECT a, count(*) AS n FROM $table WHERE a % 10 = \$1 GROUP BY a) d
+	WHERE n <> (SELECT count(*) FROM $table i WHERE i.a = d.a);
+SQL
+	}
+	$session->sql('SET plan_cache_mode = force_generic_plan');
+}
+
+# --------------------------------------------------------------- comparing
+
+sub index_on
+{
+	my ($run) = @_;
+	return 'SET LOCAL enable_bitmapscan = on; SET LOCAL enable_seqscan = ' . (rand() < 0.9 ? 'off' : 'on') . ';' .
+		($run->{skipping} ? " SET LOCAL $run->{skipping} = on;" : '') . "\n";
+}
+
+sub index_off
+{
+	my ($run) = @_;
+	return 'SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on;' . ($run->{skipping} ? " SET LOCAL $run->{skipping} = off;" : '') . "\n";
+}
+
+# In the transaction that is open, after more SQL. For the partitioned table, between two answers without the index that
+# agree there is one with it: what ATTACH makes visible in the middle of a transaction is no lost row.
+sub compare
+{
+	my ($run, $session, $table, $how, $before, @questions) = @_;
+	my @with = map { defined $_->[1] && rand() < 0.5 ? $_->[1] : "SELECT $answer FROM $table WHERE $_->[0]" } @questions;
+	my @without = map { "SELECT $answer FROM $table WHERE $_->[0]" } @questions;
+	my $sql = join ";\n", $before . index_off($run) . join(";\n", @without), index_on($run) . join(";\n", @with),
+		$table eq 'p' ? index_off($run) . join(";\n", @without) : ();
+	my ($found, $state) = NotOneRow::ask($run, $session, "read: $how", $sql);
+	my @answers = split /\n/, $found;
+	my $n = @questions;
+
+	return 0 if $state ne '00000';
+	push @answers, @answers[0 .. $n - 1] if $table eq 't';
+	@answers == 3 * $n or return NotOneRow::trouble($run, @answers . " answers to $n questions:\n$sql\n$found");
+	foreach my $i (0 .. $n - 1)
+	{
+		my ($off, $on, $off_again) = @answers[$i, $n + $i, 2 * $n + $i];
+		$run->{counts}{'comparisons'}++;
+		$run->{counts}{'comparisons with rows'}++ if $off ne '-';
+		$run->{counts}{'comparisons left out'}++ if $off ne $off_again;
+		next if $off ne $off_again || $on eq $off;
+		NotOneRow::difference($run, "$how\n$with[$i]\nwith an index:    $on\nwithout an index: $off");
+		describe($run, $session, $table);
+	}
+	return 1;
+}
+
+# What there is to see when a row is lost.
+sub describe
+{
+	my ($run, $session, $table) = @_;
+	my ($found) = $session->ask("SELECT 'snapshot ' || pg_current_snapshot(), 'isolation ' || current_setting('transaction_isolation');\n" .
+		"SELECT indexrelid::regclass, indisvalid, indcheckxmin, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid IN (SELECT relid FROM " . NotOneRow::tables($table) . ' t)');
+	NotOneRow::note_down($run, 'differences', $found);
+}
+
+sub sweep
+{
+	my ($run, $session, $table, $before) = @_;
+	my ($found, $state) = NotOneRow::ask($run, $session, 'sweep', $before . index_on($run) . "EXECUTE ${table}_sweep(" . int(rand 10) . ")");
+	return if $state ne '00000';
+	$found =~ /(\d+)$/ or return NotOneRow::trouble($run, "the sweep answered $found");
+	return if $1 == 0;
+	my $count = $1;
+	my ($which) = $session->ask("SELECT a, n, (SELECT count(*) FROM $table i WHERE i.a = d.a), tids, xmins, xmaxs FROM (SELECT a, count(*) AS n, array_agg(ctid) AS tids, " .
+		"array_agg(xmin) AS xmins, array_agg(xmax) AS xmaxs FROM $table GROUP BY a HAVING a IS NOT NULL) d WHERE n <> (SELECT count(*) FROM $table i WHERE i.a = d.a) LIMIT 20");
+	NotOneRow::difference($run, "$count values of $table have lost a row in a sweep:\n$which");
+	describe($run, $session, $table);
+}
+
+# Is an index used at all?
+sub look_at_plan
+{
+	my ($run, $session, $table) = @_;
+	my ($plan, $state) = NotOneRow::ask($run, $session, 'look at a plan', 'SET LOCAL enable_bitmapscan = on; SET LOCAL enable_seqscan = off; ' .
+		"EXPLAIN (COSTS OFF) SELECT * FROM $table WHERE a = 1::bigint");
+	$run->{counts}{'plans with an index'}++ if $state eq '00000' && $plan =~ /Bitmap Index Scan on/;
+}
+
+sub begin
+{
+	return 'BEGIN ISOLATION LEVEL ' . (rand() < 0.25 ? 'SERIALIZABLE' : 'REPEATABLE READ') . (rand() < 0.2 ? ' READ ONLY' : '') . ";\n";
+}
+
+sub set_up
+{
+	my ($run) = @_;
+	my $session = NotOneRow::open_session($run);
+	prepare_questions($session);
+	if (!defined $run->{skipping})
+	{
+		$session->ask("LOAD 'streambloom'");
+		$run->{skipping} = $session->sql("SELECT name FROM pg_settings WHERE name = 'streambloom.enable_chunk_skip'");
+	}
+	return $session;
+}
+
+# ---------------------------------------------------------------- the parties
+
+# Asks at once; sometimes by workers.
+sub read_once
+{
+	my ($run) = @_;
+	my $session = set_up($run);
+
+	while (NotOneRow::go_on($run))
+	{
+		my $table = rand() < 0.6 ? 't' : 'p';
+		my @rows = sample($run, $session, $table);
+		my $parallel = rand() < 0.1;
+		my $settings = $parallel
+			? "SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0;\n"
+			: '';
+		compare($run, $session, $table, $parallel ? 'with workers' : 'at once', begin() . $settings, questions($run, $table, @rows));
+		look_at_plan($run, $session, $table) if rand() < 0.1;
+		sweep($run, $session, $table, '') if rand() < 0.03;
+		$session->ask('COMMIT');
+		sweep($run, $session, $table, '') if rand() < 0.03;
+	}
+	$session->close;
+}
+
+# Takes a snapshot, lets the others work, then asks: about rows that were there before, that others have changed or
+# deleted since. Cursors that were opened before too.
+sub read_late
+{
+	my ($run) = @_;
+	my $session = set_up($run);
+	my $other = set_up($run);
+
+	while (NotOneRow::go_on($run))
+	{
+		my $table = rand() < 0.7 ? 't' : 'p';
+		# A snapshot without a lock on the table leaves it open to DDL.
+		my $locked = rand() < 0.6;
+		my $with_cursor = $locked && rand() < 0.5;
+		my $cursors = '';
+		$session->ask(begin() . 'SELECT 1');
+		my @rows = sample($run, $locked ? $session : $other, $table);
+		my @questions = questions($run, $table, @rows);
+		if ($with_cursor)
+		{
+			$cursors = index_on($run) . join '', map { "DECLARE c$_ CURSOR FOR SELECT $answer FROM $table WHERE $questions[$_][0];\n" } 0 .. $#questions;
+			NotOneRow::ask($run, $session, 'open cursors', $cursors);
+		}
+		sleep(rand() < 0.2 ? rand 3 : rand 0.8);
+		my ($found) = $with_cursor ? NotOneRow::ask($run, $session, 'fetch', join ";\n", map { "FETCH ALL FROM c$_" } 0 .. $#questions) : '';
+		if (!compare($run, $session, $table, 'late', '', @questions))
+		{
+			$session->ask('ROLLBACK');
+			next;
+		}
+		if ($with_cursor)
+		{
+			my ($again, $state) = $session->ask(index_off($run) . join ";\n", map { "SELECT $answer FROM $table WHERE $questions[$_][0]" } 0 .. $#questions);
+			$run->{counts}{'answers of cursors'} += @questions;
+			NotOneRow::difference($run, "cursors\n$cursors\nwith an index:\n$found\nwithout an index:\n$again")
+				if $state eq '00000' && $table eq 't' && $found ne $again;
+		}
+		sweep($run, $session, $table, '') if rand() < 0.2;
+		exported($run, $session, $other, $table, @questions) if rand() < 0.2;
+		$session->ask('COMMIT');
+	}
+	$_->close foreach $session, $other;
+}
+
+# The same snapshot in another session, which has no history.
+sub exported
+{
+	my ($run, $session, $other, $table, @questions) = @_;
+	my ($snapshot, $state) = $session->ask('SELECT pg_export_snapshot()');
+
+	return if $state ne '00000' || $snapshot !~ /^[0-9A-F-]+$/;
+	compare($run, $other, $table, 'exported snapshot', "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSET TRANSACTION SNAPSHOT '$snapshot';\n", @questions);
+	$other->ask('COMMIT');
+}
+
+1;
