@@ -401,11 +401,8 @@ make_query(const ChunkScan *scan)
 	TupleDesc	columns = RelationGetDescr(scan->parent);
 	Query	   *query = makeNode(Query);
 
-	/* The parent's privileges were checked, as for a SELECT that names it; and the chunk's are not asked for. */
 #if PG_VERSION_NUM >= 160000
-	rte->perminfoindex = 0;
-#else
-	rte->requiredPerms = 0;
+	query->rteperminfos = pstate->p_rteperminfos;
 #endif
 	from->rtindex = 1;
 	query->commandType = CMD_SELECT;
@@ -429,6 +426,31 @@ make_query(const ChunkScan *scan)
 	return query;
 }
 
+/*
+ * Plans the query of a chunk. The parent's privileges were checked, as for a SELECT that names it; and the chunk's are not
+ * asked for.
+ */
+static PlannedStmt *
+plan_query(Query *query, Oid chunk)
+{
+#if PG_VERSION_NUM >= 160000
+	PlannedStmt *statement;
+	ListCell   *cell;
+
+	/* the planner wants to find them there; the executor would check them */
+	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
+	statement = pg_plan_query(query, "chunk_scan", 0, NULL);
+	foreach(cell, statement->rtable)
+		lfirst_node(RangeTblEntry, cell)->perminfoindex = 0;
+	statement->permInfos = NIL;
+	return statement;
+#else
+	(void) chunk;
+	linitial_node(RangeTblEntry, query->rtable)->requiredPerms = 0;
+	return pg_plan_query(query, "chunk_scan", 0, NULL);
+#endif
+}
+
 /* Reads one chunk's rows into the result. */
 static void
 read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestReceiver *receiver)
@@ -448,8 +470,8 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 		query->targetList = (List *) map_variable_attnos((Node *) query->targetList, 1, 0, map, InvalidOid, &whole_row);
 		query->jointree->quals = map_variable_attnos(query->jointree->quals, 1, 0, map, InvalidOid, &whole_row);
 	}
-	running = CreateQueryDesc(pg_plan_query(query, "chunk_scan", 0, NULL), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
-							  receiver, NULL, NULL, 0);
+	running = CreateQueryDesc(plan_query(query, rte->relid), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot, receiver, NULL,
+							  NULL, 0);
 	ExecutorStart(running, 0);
 	sb_executor_run(running);
 	ExecutorFinish(running);
