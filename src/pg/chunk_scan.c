@@ -401,11 +401,8 @@ make_query(const ChunkScan *scan)
 	TupleDesc	columns = RelationGetDescr(scan->parent);
 	Query	   *query = makeNode(Query);
 
-	/* The parent's privileges were checked, as for a SELECT that names it; and the chunk's are not asked for. */
 #if PG_VERSION_NUM >= 160000
-	rte->perminfoindex = 0;
-#else
-	rte->requiredPerms = 0;
+	query->rteperminfos = pstate->p_rteperminfos;
 #endif
 	from->rtindex = 1;
 	query->commandType = CMD_SELECT;
@@ -429,6 +426,31 @@ make_query(const ChunkScan *scan)
 	return query;
 }
 
+/*
+ * Plans the query of a chunk. The parent's privileges were checked, as for a SELECT that names it; and the chunk's are not
+ * asked for.
+ */
+static PlannedStmt *
+plan_query(Query *query, Oid chunk)
+{
+#if PG_VERSION_NUM >= 160000
+	PlannedStmt *statement;
+	ListCell   *cell;
+
+	/* the planner wants to find them there; the executor would check them */
+	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
+	statement = pg_plan_query(query, "chunk_scan", 0, NULL);
+	foreach(cell, statement->rtable)
+		lfirst_node(RangeTblEntry, cell)->perminfoindex = 0;
+	statement->permInfos = NIL;
+	return statement;
+#else
+	(void) chunk;
+	linitial_node(RangeTblEntry, query->rtable)->requiredPerms = 0;
+	return pg_plan_query(query, "chunk_scan", 0, NULL);
+#endif
+}
+
 /* Reads one chunk's rows into the result. */
 static void
 read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestReceiver *receiver)
@@ -448,8 +470,8 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 		query->targetList = (List *) map_variable_attnos((Node *) query->targetList, 1, 0, map, InvalidOid, &whole_row);
 		query->jointree->quals = map_variable_attnos(query->jointree->quals, 1, 0, map, InvalidOid, &whole_row);
 	}
-	running = CreateQueryDesc(pg_plan_query(query, "chunk_scan", 0, NULL), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
-							  receiver, NULL, NULL, 0);
+	running = CreateQueryDesc(plan_query(query, rte->relid), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot, receiver, NULL,
+							  NULL, 0);
 	ExecutorStart(running, 0);
 	sb_executor_run(running);
 	ExecutorFinish(running);
@@ -479,78 +501,131 @@ begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 		ask_summaries(scan, fcinfo);
 }
 
-/* What to do with a chunk. The caller opened and locked it, and closes it. */
-typedef void (*ChunkVisitor) (ChunkScan *scan, Relation chunk, Verdict verdict, void *argument);
+/* What to do with a chunk, which is open and locked if it is to be read. */
+typedef void (*ChunkVisitor) (ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, void *argument);
 
-/*
- * Judges a chunk. One that is not read need not stay locked: the verdict holds for the snapshot, whatever becomes of the
- * chunk. (With thousands of chunks that keeps the table of locks from filling up, and DDL from waiting for nothing.)
- */
-static void
-visit_chunk(ChunkScan *scan, Relation chunk, ChunkVisitor visit, void *argument)
+/* Judges a chunk, and forgets what memory that took. */
+static Verdict
+judge_chunk(ChunkScan *scan, Relation chunk)
 {
+	MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
 	Verdict		verdict = {false, "nothing equals NULL"};
-	LOCKMODE	unlock = AccessShareLock;
 
 	CHECK_FOR_INTERRUPTS();
-	/* partitioned tables have no rows of their own, and those of other sessions' temporary tables cannot be seen */
-	if (chunk->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !RELATION_IS_OTHER_TEMP(chunk))
-	{
-		MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
-
-		if (scan->clause != NULL)
-			verdict = judge(scan, chunk);
-		if (verdict.is_read)
-			unlock = NoLock;
-		visit(scan, chunk, verdict, argument);
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(scan->chunk_context);
-	}
-	relation_close(chunk, unlock);
+	if (scan->clause != NULL)
+		verdict = judge(scan, chunk);
+	MemoryContextSwitchTo(caller);
+	if (scan->explains)
+		verdict.because = pstrdup(verdict.because);
+	MemoryContextReset(scan->chunk_context);
+	return verdict;
 }
 
-/* The partitions of a partitioned table that is open and locked, from what the relation cache knows of them. */
 static void
-visit_partitions(ChunkScan *scan, Relation parent, ChunkVisitor visit, void *argument)
+visit_chunk(ChunkScan *scan, Relation chunk, Verdict verdict, ChunkVisitor visit, void *argument)
+{
+	MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
+
+	visit(scan, RelationGetRelid(chunk), chunk, verdict, argument);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(scan->chunk_context);
+}
+
+/* All leaf partitions of a partitioned table that is open and locked, from what the relation cache knows of them. */
+static List *
+leaf_partitions(Relation parent, List *leaves)
 {
 	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
 	int			count = partitions->nparts;
-	Oid		   *oids = memcpy(palloc(count * sizeof(Oid)), partitions->oids, count * sizeof(Oid));
+	Oid		   *oids = memcpy(palloc(count * sizeof(Oid) + 1), partitions->oids, count * sizeof(Oid));
+	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
 
 	check_stack_depth();
 	for (int i = 0; i < count; i++)
-	{
-		/* a partition that is being detached may be dropped meanwhile */
-		Relation	partition = chunk_try_open(oids[i]);
-
-		if (partition == NULL)
-			continue;
-		if (partition->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-			visit_chunk(scan, partition, visit, argument);
+		if (is_leaf[i])
+			leaves = lappend_oid(leaves, oids[i]);
 		else
 		{
-			visit_partitions(scan, partition, visit, argument);
+			Relation	partition = chunk_try_open(oids[i]);
+
+			if (partition == NULL)
+				continue;
+			leaves = leaf_partitions(partition, leaves);
 			relation_close(partition, NoLock);
 		}
+	return leaves;
+}
+
+/*
+ * Judges all leaf partitions, and then reads those that are to be read. A partition that is not read need not stay
+ * locked: the verdict holds for the snapshot, whatever becomes of the partition. (With thousands of them that keeps the
+ * table of locks from filling up, and DDL from waiting for nothing.) Nor need one that is judged and not read yet: as
+ * long as the parent is locked, no partition goes.
+ *
+ * Every other call judges from the end to the beginning: with more partitions than max_files_per_process lets be open,
+ * the files of those that were looked at last still are.
+ */
+static void
+visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
+{
+	static bool backwards = false;
+	List	   *leaves = leaf_partitions(scan->parent, NIL);
+	int			count = list_length(leaves);
+	Verdict    *verdicts = palloc0(count * sizeof(Verdict) + 1);
+
+	backwards = !backwards;
+	for (int i = 0; i < count; i++)
+	{
+		int			number = backwards ? count - 1 - i : i;
+		Relation	chunk = chunk_try_open(list_nth_oid(leaves, number));
+
+		if (chunk == NULL)
+			continue;			/* it was being detached when the parent was locked */
+		verdicts[number] = judge_chunk(scan, chunk);
+		relation_close(chunk, AccessShareLock);
 	}
-	pfree(oids);
+	for (int i = 0; i < count; i++)
+	{
+		Oid			oid = list_nth_oid(leaves, i);
+
+		if (verdicts[i].is_read)
+		{
+			Relation	chunk = relation_open(oid, AccessShareLock);
+
+			visit_chunk(scan, chunk, verdicts[i], visit, argument);
+			relation_close(chunk, NoLock);
+		}
+		else if (verdicts[i].because != NULL)
+			visit(scan, oid, NULL, verdicts[i], argument);
+	}
+}
+
+/* Inheritance children, and the table itself. They may be dropped without a lock on it: so they stay locked. */
+static void
+visit_children(ChunkScan *scan, ChunkVisitor visit, void *argument)
+{
+	List	   *relations = find_all_inheritors(RelationGetRelid(scan->parent), AccessShareLock, NULL);
+	ListCell   *cell;
+
+	foreach(cell, relations)
+	{
+		Relation	chunk = relation_open(lfirst_oid(cell), NoLock);
+
+		/* temporary tables of other sessions cannot be seen, and partitioned tables have no rows of their own */
+		if (!RELATION_IS_OTHER_TEMP(chunk) && chunk->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+			visit_chunk(scan, chunk, judge_chunk(scan, chunk), visit, argument);
+		relation_close(chunk, NoLock);
+	}
 }
 
 static void
 visit_chunks(ChunkScan *scan, ChunkVisitor visit, void *argument)
 {
-	List	   *relations;
-	ListCell   *cell;
-
 	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
 	if (scan->parent->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		visit_partitions(scan, scan->parent, visit, argument);
+		visit_partitions(scan, visit, argument);
 	else
-	{
-		relations = find_all_inheritors(RelationGetRelid(scan->parent), AccessShareLock, NULL);
-		foreach(cell, relations)
-			visit_chunk(scan, relation_open(lfirst_oid(cell), NoLock), visit, argument);
-	}
+		visit_children(scan, visit, argument);
 	MemoryContextDelete(scan->chunk_context);
 }
 
@@ -561,12 +636,13 @@ typedef struct Reading
 } Reading;
 
 static void
-read_if_needed(ChunkScan *scan, Relation chunk, Verdict verdict, void *argument)
+read_if_needed(ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, void *argument)
 {
 	Reading    *reading = argument;
 
+	(void) chunk;
 	if (verdict.is_read)
-		read_chunk(scan, reading->query, chunk, reading->receiver);
+		read_chunk(scan, reading->query, relation, reading->receiver);
 }
 
 static Datum
@@ -606,14 +682,15 @@ chunk_scan_any(PG_FUNCTION_ARGS)
 }
 
 static void
-tell(ChunkScan *scan, Relation chunk, Verdict verdict, void *argument)
+tell(ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, void *argument)
 {
 	ReturnSetInfo *set = argument;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
 	(void) scan;
-	values[0] = ObjectIdGetDatum(RelationGetRelid(chunk));
+	(void) relation;
+	values[0] = ObjectIdGetDatum(chunk);
 	values[1] = BoolGetDatum(verdict.is_read);
 	values[2] = CStringGetTextDatum(verdict.because);
 	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
