@@ -152,13 +152,15 @@ sub look_at_plan
 
 sub begin
 {
-	return 'BEGIN ISOLATION LEVEL ' . (rand() < 0.25 ? 'SERIALIZABLE' : 'REPEATABLE READ') . (rand() < 0.2 ? ' READ ONLY' : '') . ";\n";
+	my ($run) = @_;
+	# A standby has no SERIALIZABLE.
+	return 'BEGIN ISOLATION LEVEL ' . (rand() < 0.25 && !$run->{reader_port} ? 'SERIALIZABLE' : 'REPEATABLE READ') . (rand() < 0.2 ? ' READ ONLY' : '') . ";\n";
 }
 
 sub set_up
 {
 	my ($run) = @_;
-	my $session = NotOneRow::open_session($run);
+	my $session = NotOneRow::open_session($run, port => $run->{reader_port});
 	prepare_questions($session);
 	if (!defined $run->{skipping})
 	{
@@ -184,7 +186,7 @@ sub read_once
 		my $settings = $parallel
 			? "SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0;\n"
 			: '';
-		compare($run, $session, $table, $parallel ? 'with workers' : 'at once', begin() . $settings, questions($run, $table, @rows));
+		compare($run, $session, $table, $parallel ? 'with workers' : 'at once', begin($run) . $settings, questions($run, $table, @rows));
 		look_at_plan($run, $session, $table) if rand() < 0.1;
 		sweep($run, $session, $table, '') if rand() < 0.03;
 		$session->ask('COMMIT');
@@ -208,7 +210,7 @@ sub read_late
 		my $locked = rand() < 0.6;
 		my $with_cursor = $locked && rand() < 0.5;
 		my $cursors = '';
-		$session->ask(begin() . 'SELECT 1');
+		$session->ask(begin($run) . 'SELECT 1');
 		my @rows = sample($run, $locked ? $session : $other, $table);
 		my @questions = questions($run, $table, @rows);
 		if ($with_cursor)
