@@ -12,7 +12,7 @@ OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*.cpp))) $(patsubst %.c,
 DATA := $(wildcard sql/updates/streambloom--*.sql)
 DATA_built := streambloom--$(EXTVERSION).sql
 
-PG_CPPFLAGS := -Isrc/core
+PG_CPPFLAGS := -Isrc/core -Isrc/pg
 PG_CFLAGS := -fvisibility=hidden -Wno-declaration-after-statement
 PG_CXXFLAGS := -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
 

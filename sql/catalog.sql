@@ -23,22 +23,24 @@ SELECT count(*) > 10 FROM aggregates;
 SELECT count(*) > 10 FROM operators;
 SELECT count(*) >= 2 FROM types;
 
--- objects without a comment
+-- objects without a comment; operator classes and families of the index are called as what they are for
 SELECT pg_describe_object(classid, objid, 0) AS without_comment
-FROM member WHERE obj_description(objid, classid::regclass::name) IS NULL
+FROM member
+WHERE obj_description(objid, classid::regclass::name) IS NULL AND classid NOT IN ('pg_opclass'::regclass, 'pg_opfamily'::regclass)
 ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'streambloom';
 
--- functions that no worker may run
+-- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones)
 SELECT signature FROM functions WHERE proparallel <> 's';
 
--- volatile ones; and ones that look at the clock: those that take or give a time, and the count of now
+-- volatile ones: those that look into an index; and stable ones: that look at the clock (those that take or give a time, and the count
+-- of now) or at tables
 SELECT signature FROM functions WHERE provolatile = 'v';
 SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
 SELECT signature FROM functions
 WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proargtypes::oid[]);
 
--- not strict: tbf_empty(half_life => NULL), where not_after may be null, bf_fold() at the filter's own rate, states
+-- not strict: tbf_empty(half_life => NULL), where not_after may be null, chunk_scan(NULL::relation), bf_fold() at the filter's own rate, states
 SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
 
 -- functions that run with other rights, that claim to leak nothing, or that are not in C (bf_text_item is text and has text's)
@@ -46,7 +48,7 @@ SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f
 
 -- functions over whole filters that the planner would think as cheap as an addition
 SELECT signature FROM functions
-WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send|support)$|_agg_'
+WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send|support|handler)$|_agg_'
 ORDER BY 1;
 
 -- aggregates that cannot be parallel, or cannot be window aggregates

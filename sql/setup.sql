@@ -1,4 +1,4 @@
--- setup: the extension, citext for the tests of items, and two functions by which tests look at errors
+-- setup: the extension, citext for the tests of items, and functions by which tests look at errors and compare answers
 SET client_min_messages = warning;
 CREATE EXTENSION citext;
 CREATE EXTENSION streambloom;
@@ -20,3 +20,29 @@ $$;
 
 -- Only the SQLSTATE.
 CREATE FUNCTION sqlstate_of(command text) RETURNS text LANGUAGE sql RETURN left(error_of(command), 5);
+
+-- The rows of a query by way of an index and without one: how many there are, and by which index, or how the answers differ.
+CREATE FUNCTION answers(query text) RETURNS text LANGUAGE plpgsql
+SET jit = off SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $$
+DECLARE
+	digest CONSTANT text := format('SELECT count(*) || '' rows, '' || coalesce(md5(string_agg(q::text, '';'' ORDER BY q::text)), '''') FROM (%s) q', query);
+	by_index text;
+	without_index text;
+	line text;
+	index text := 'no index';
+BEGIN
+	SET LOCAL enable_bitmapscan = on;
+	EXECUTE digest INTO by_index;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line LIKE '%Bitmap Index Scan on %' THEN
+			index := substring(line FROM 'Bitmap Index Scan on (\w+)');
+		END IF;
+	END LOOP;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE digest INTO without_index;
+	IF by_index <> without_index THEN
+		RETURN format('by %s: %s; without: %s', index, by_index, without_index);
+	END IF;
+	RETURN format('%s by %s', split_part(by_index, ',', 1), index);
+END
+$$;

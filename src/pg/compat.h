@@ -28,6 +28,20 @@
 /* PostgreSQL 18 has no pg_attribute_noreturn() any more, 15 no pg_noreturn yet. */
 #define SB_NORETURN __attribute__((noreturn))
 
+/* Maps the columns of two descriptors by name; NULL if they lie alike. PostgreSQL 16 added an argument. */
+#if PG_VERSION_NUM >= 160000
+#define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out, false)
+#else
+#define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out)
+#endif
+
+/* PostgreSQL 18 took ExecutorRun()'s last argument away. */
+#if PG_VERSION_NUM >= 180000
+#define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)
+#else
+#define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0, true)
+#endif
+
 /* Intervals can be infinite since PostgreSQL 17. The sign, or 0 for one that is finite. */
 static inline int
 sb_interval_infinity(const Interval *interval)

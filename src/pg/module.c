@@ -4,6 +4,7 @@
 #include "compat.h"
 
 #include "index/bf_index.h"
+#include "nodes/chunk_skip/chunk_skip.h"
 
 #if PG_VERSION_NUM < 160000
 PGDLLEXPORT void _PG_init(void);
@@ -13,4 +14,5 @@ void
 _PG_init(void)
 {
 	bf_index_init();
+	chunk_skip_init();
 }

@@ -224,6 +224,12 @@ typedef struct BfHashers
 	ItemHasher *hasher[INDEX_MAX_KEYS];
 } BfHashers;
 
+/*
+ * The type as which a column's items are hashed: that of the operator class, whose = must agree, and not the column's (a
+ * citext under text_ops is text); but where the operator class is for any array or range, only the column knows.
+ */
+extern Oid	bf_column_type(Relation index, int column);
+
 /* Raises an error for columns whose items cannot be hashed. */
 extern void bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context);
 
@@ -346,6 +352,11 @@ extern bool bf_is_summarising(void);
 
 /* Makes the range of a block unsummarised; false if it was. REQUIRES: the same lock. */
 extern bool bf_desummarise(Relation index, BlockNumber block);
+
+/* -------------------------------------------------------- one item more (wal.c) */
+
+/* Adds the item to this line of a filter page, and logs it. REQUIRES: the buffer is locked exclusively. */
+extern void bf_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
 
 /* ------------------------------------------------------ writing groups (group.c) */
 

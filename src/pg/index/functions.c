@@ -41,14 +41,20 @@ bf_block_argument(int64 block)
 	return (BlockNumber) block;
 }
 
-static void
+static SB_NORETURN void
+refuse_missing(Oid relation)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relation)));
+}
+
+static SB_NORETURN void
 refuse_other_index(Oid index)
 {
 	char	   *name = get_rel_name(index);
 
 	if (name == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", index)));
+		refuse_missing(index);
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("\"%s\" is not a bf index", name),
@@ -163,14 +169,18 @@ static List *
 indexes_below(Oid relation)
 {
 	List	   *result = NIL;
+	char	   *name = get_rel_name(relation);
 	char		kind = get_rel_relkind(relation);
 	ListCell   *cell;
+
+	if (name == NULL)
+		refuse_missing(relation);
 
 	if (kind != RELKIND_INDEX && kind != RELKIND_PARTITIONED_INDEX && kind != RELKIND_RELATION &&
 		kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_MATVIEW)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is neither a table nor an index", get_rel_name(relation) ? get_rel_name(relation) : "?")));
+				 errmsg("\"%s\" is neither a table nor an index", name)));
 	foreach(cell, find_all_inheritors(relation, NoLock, NULL))
 	{
 		Oid			below = lfirst_oid(cell);

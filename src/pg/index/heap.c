@@ -44,15 +44,21 @@ struct BfHeapReader
 	HTSV_Result verdicts[MaxHeapTuplesPerPage];
 };
 
+Oid
+bf_column_type(Relation index, int column)
+{
+	Oid			type = index->rd_opcintype[column];
+
+	return IsPolymorphicType(type) ? TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
+}
+
 void
 bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
 {
 	hashers->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	for (int column = 0; column < hashers->columns; column++)
 	{
-		Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(index), column);
-
-		hashers->hasher[column] = item_hasher_for_type(attribute->atttypid, index->rd_indcollation[column], context);
+		hashers->hasher[column] = item_hasher_for_type(bf_column_type(index, column), index->rd_indcollation[column], context);
 	}
 }
 

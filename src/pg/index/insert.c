@@ -7,7 +7,6 @@
  */
 #include "bf_index.h"
 
-#include "access/generic_xlog.h"
 #include "access/htup_details.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -42,6 +41,7 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	uint32		position = line % group->positions;
 	BlockNumber block = bf_column_start(geometry, number, column) + line / group->positions;
 	Buffer		buffer = bf_read_page(index, block);
+	BfFilterPage *content;
 	bool		wanted;
 
 	/* Most items of a range that is summarised are there already, and so is the record that brought them. */
@@ -52,16 +52,9 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	if (wanted)
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		if (is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column), range, position,
-					  geometry->hashes, hash))
-		{
-			GenericXLogState *xlog = GenericXLogStart(index);
-			Page		page = GenericXLogRegisterBuffer(xlog, buffer, 0);
-			BfFilterPage *content = (BfFilterPage *) PageGetContents(page);
-
-			sb_bf_line_add(bf_position(content, position) + range * SB_BF_LINE, geometry->hashes, hash);
-			GenericXLogFinish(xlog);
-		}
+		content = bf_filter_page(index, block, BufferGetPage(buffer), group, column);
+		if (is_wanted(content, range, position, geometry->hashes, hash))
+			bf_add_to_line(index, buffer, bf_position(content, position) + range * SB_BF_LINE, geometry->hashes, hash);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	}
 	ReleaseBuffer(buffer);

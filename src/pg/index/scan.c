@@ -60,13 +60,12 @@ static ItemHasher *
 hasher_for_key(Relation index, ScanKey key)
 {
 	int			column = key->sk_attno - 1;
-	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
 	Oid			given = key->sk_subtype;
 
-	/* the operator's right side says anyarray where the column says integer[] */
-	if (OidIsValid(given) && given != index->rd_opcintype[column] && !IsPolymorphicType(given))
-		type = given;
-	return item_hasher_for_type(type, index->rd_indcollation[column], CurrentMemoryContext);
+	/* the operator's right side may say anyarray */
+	if (!OidIsValid(given) || IsPolymorphicType(given))
+		given = bf_column_type(index, column);
+	return item_hasher_for_type(given, index->rd_indcollation[column], CurrentMemoryContext);
 }
 
 static void

@@ -1,0 +1,183 @@
+-- chunk_skip_aside: where the node stands aside, and what it leaves as it was: cursors, row locks, workers, pruning, privileges
+
+LOAD 'streambloom';
+CREATE SCHEMA chunk_skip_aside;
+SET search_path = chunk_skip_aside, public;
+SET client_min_messages = warning;
+SET jit = off;
+CREATE TABLE log (id int NOT NULL, uid bigint, filler text DEFAULT repeat('x', 50)) PARTITION BY RANGE (id);
+CREATE TABLE log_0 PARTITION OF log FOR VALUES FROM (0) TO (4000);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (4000) TO (8000);
+CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (8000) TO (12000);
+INSERT INTO log SELECT i, i FROM generate_series(0, 11999) i;
+CREATE INDEX ON log USING bf (uid) WITH (pages_per_range = 8);
+VACUUM ANALYZE log;
+CREATE FUNCTION node(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	result text := 'no node';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'ChunkSkip' THEN result := 'node'; END IF;
+		result := coalesce('node, ' || lower(substring(line FROM 'Partitions (Skipped: \d+)')), result);
+	END LOOP;
+	RETURN result;
+END
+$$;
+SELECT node('SELECT * FROM log WHERE uid = 5000');
+
+-- rows to be changed
+SELECT node('DELETE FROM log WHERE uid = 5000');
+SELECT node('UPDATE log SET id = id + 1 WHERE uid = 5000');
+BEGIN;
+UPDATE log SET id = id + 4000 WHERE uid = 5000 RETURNING tableoid::regclass, id, uid;
+DELETE FROM log WHERE uid = 5000 RETURNING tableoid::regclass, id, uid;
+SELECT count(*) FROM log WHERE uid = 5000;
+ROLLBACK;
+-- but what they are changed by may be looked up
+SELECT node('UPDATE log l SET filler = o.filler FROM log o WHERE o.uid = 5000 AND l.uid = 4999');
+SELECT node('INSERT INTO log SELECT * FROM log WHERE uid = 5000');
+BEGIN;
+INSERT INTO log SELECT id + 1, uid FROM log WHERE uid = 5000;
+INSERT INTO log SELECT id + 4000, uid FROM log WHERE uid = 5000;
+SELECT tableoid::regclass, id, uid FROM log WHERE uid = 5000 ORDER BY id;
+ROLLBACK;
+
+-- rows that are locked
+SELECT node('SELECT * FROM log WHERE uid = 5000 FOR UPDATE');
+SELECT id, uid FROM log WHERE uid = 5000 FOR UPDATE;
+
+-- cursors: WHERE CURRENT OF works
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, uid FROM log WHERE uid = 5000;
+FETCH c;
+UPDATE log SET filler = 'changed' WHERE CURRENT OF c RETURNING id, filler;
+DECLARE d SCROLL CURSOR FOR SELECT id, uid FROM log WHERE uid IN (5000, 9000);
+FETCH ALL FROM d;
+FETCH BACKWARD ALL FROM d;
+ROLLBACK;
+DO $$
+DECLARE
+	c CURSOR FOR SELECT * FROM log WHERE uid = 5000;
+	r record;
+BEGIN
+	OPEN c;
+	FETCH c INTO r;
+	UPDATE log SET filler = 'changed' WHERE CURRENT OF c;
+	CLOSE c;
+	FOR r IN SELECT id, filler FROM log WHERE uid = 5000 LOOP
+		RAISE WARNING '%', r;
+	END LOOP;
+END
+$$;
+-- a cursor that was opened before sees what it saw
+BEGIN;
+DECLARE c CURSOR FOR SELECT count(*) FROM log WHERE uid = 77777;
+INSERT INTO log VALUES (1, 77777);
+SELECT bf_summarize_new_values(i.indexrelid) IS NOT NULL FROM pg_index i WHERE indrelid = 'log_0'::regclass;
+FETCH c;
+SELECT count(*) FROM log WHERE uid = 77777;
+ROLLBACK;
+
+-- workers
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET enable_bitmapscan = off;
+SELECT node('SELECT * FROM log WHERE uid = 5000');
+SELECT id, uid FROM log WHERE uid = 5000;
+-- a subquery that workers run, with the node in it
+SET enable_bitmapscan = on;
+CREATE TABLE driver AS SELECT i AS n FROM generate_series(1, 2000) i;
+ALTER TABLE driver SET (parallel_workers = 2);
+ANALYZE driver;
+SELECT sum(n), count(*) FROM driver WHERE (SELECT max(id) FROM log WHERE uid = 5000 AND id >= n * 0) = 5000;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+
+-- partitions that are pruned, when the query is planned, and when it runs
+SELECT node('SELECT * FROM log WHERE uid = 5000 AND id < 8000');
+SELECT node('SELECT * FROM log WHERE uid = 5000 AND id < 8000 + length(now()::text) * 0');
+PREPARE pruned(int) AS SELECT id FROM log WHERE uid = 5000 AND id < $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT node('EXECUTE pruned(8000)');
+EXECUTE pruned(8000);
+EXECUTE pruned(4000);
+RESET plan_cache_mode;
+
+-- children that are cheap: B-trees, tiny tables
+CREATE INDEX btree ON log (uid);
+SELECT node('SELECT * FROM log WHERE uid = 5000');
+DROP INDEX btree;
+
+-- indexes that cannot answer: partial ones (but where the query implies them), other expressions, other collations
+DROP INDEX log_uid_idx;
+CREATE INDEX ON log USING bf (uid) WHERE id % 2 = 0;
+SELECT node('SELECT * FROM log WHERE uid = 5000');
+SELECT node('SELECT * FROM log WHERE uid = 5000 AND id % 2 = 0');
+DROP INDEX log_uid_idx;
+CREATE INDEX ON log USING bf ((uid % 1000), lower(filler));
+ANALYZE log;
+SELECT node('SELECT * FROM log WHERE uid % 1000 = 1234567');
+SELECT node('SELECT * FROM log WHERE uid % 100 = 1234567');
+SELECT node('SELECT * FROM log WHERE lower(filler) = ''y''');
+SELECT node('SELECT * FROM log WHERE lower(filler) = ''y'' COLLATE "POSIX"');
+DROP INDEX log_expr_lower_idx;
+CREATE INDEX log_uid_idx ON log USING bf (uid) WITH (pages_per_range = 8);
+
+-- inheritance children, and the parent's own rows
+CREATE TABLE event (id int, kind text);
+CREATE TABLE event_a () INHERITS (event);
+CREATE TABLE event_b (more int) INHERITS (event);
+INSERT INTO event SELECT i, 'parent' FROM generate_series(0, 1999) i;
+INSERT INTO event_a SELECT i, 'a' FROM generate_series(1000, 2999) i;
+INSERT INTO event_b SELECT i, 'b' FROM generate_series(2000, 3999) i;
+CREATE INDEX ON event USING bf (id) WITH (pages_per_range = 4);
+CREATE INDEX ON event_a USING bf (id) WITH (pages_per_range = 4);
+CREATE INDEX ON event_b USING bf (id) WITH (pages_per_range = 4);
+VACUUM ANALYZE event, event_a, event_b;
+SELECT node('SELECT * FROM event WHERE id = 500');
+SELECT node('SELECT * FROM event WHERE id = 1500');
+SELECT node('SELECT * FROM event WHERE id = 2500');
+SELECT * FROM event WHERE id = 500;
+SELECT * FROM event WHERE id = 1500 ORDER BY kind;
+SELECT * FROM event WHERE id = 2500 ORDER BY kind;
+
+-- privileges and row-level security are the query's, and EXPLAIN does not change them
+CREATE ROLE regress_skip_reader;
+GRANT USAGE ON SCHEMA chunk_skip_aside TO regress_skip_reader;
+GRANT SELECT ON log TO regress_skip_reader;
+ALTER TABLE log ENABLE ROW LEVEL SECURITY;
+CREATE POLICY even ON log USING (id % 2 = 0);
+SET ROLE regress_skip_reader;
+SELECT id FROM log WHERE uid IN (5000, 5001);
+RESET ROLE;
+ALTER TABLE log DISABLE ROW LEVEL SECURITY;
+REVOKE SELECT ON log FROM regress_skip_reader;
+SET ROLE regress_skip_reader;
+SELECT sqlstate_of('SELECT id FROM log WHERE uid = 5000');
+RESET ROLE;
+
+-- SERIALIZABLE: the indexes that said no are locked, as a scan of them would
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT id FROM log WHERE uid = 5000;
+SELECT relation::regclass, locktype FROM pg_locks
+WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%idx' ORDER BY 1;
+ROLLBACK;
+
+-- summarising is not needed for the answer to be right: new rows, new ranges, desummarised ones
+INSERT INTO log SELECT 3999, 500000 + i FROM generate_series(1, 3000) i;
+SELECT count(*) FROM log WHERE uid = 502999;
+SELECT node('SELECT * FROM log WHERE uid = 5000');
+VACUUM log;
+SELECT node('SELECT * FROM log WHERE uid = 5000');
+SELECT count(*) FROM log WHERE uid = 502999;
+SELECT bf_desummarize_range('log_2_uid_idx', 0);
+SELECT node('SELECT * FROM log WHERE uid = 5000');
+
+-- a plain EXPLAIN of a parameter without a value
+SELECT node('SELECT * FROM log WHERE uid = (SELECT 5000 FROM pg_sleep(0))');
+
+DROP SCHEMA chunk_skip_aside CASCADE;
+DROP ROLE regress_skip_reader;

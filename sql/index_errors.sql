@@ -1,0 +1,66 @@
+-- index_errors: what a bf index refuses, and how it says so
+CREATE TABLE t (v integer, w text);
+INSERT INTO t SELECT i, i FROM generate_series(1, 1000) i;
+CREATE INDEX t_bf ON t USING bf (v, w);
+CREATE INDEX t_brin ON t USING brin (v);
+CREATE VIEW a_view AS SELECT * FROM t;
+CREATE TABLE parted (v integer) PARTITION BY LIST (v);
+CREATE INDEX parted_bf ON parted USING bf (v);
+
+SELECT option, error_of(format('CREATE INDEX ON t USING bf (v) WITH (%s)', option)) FROM (VALUES
+	('pages_per_range = 0'), ('pages_per_range = 131073'), ('pages_per_range = x'), ('false_positive_rate = 0'),
+	('false_positive_rate = 2'), ('false_positive_rate = NaN'), ('autosummarize = maybe'), ('fillfactor = 50')) o(option);
+SELECT command, error_of(command) FROM (VALUES
+	('CREATE UNIQUE INDEX ON t USING bf (v)'), ('CREATE INDEX ON t USING bf (v DESC)'), ('CREATE INDEX ON t USING bf (v) INCLUDE (w)'),
+	('ALTER TABLE t ADD EXCLUDE USING bf (v WITH =)'), ('CLUSTER t USING t_bf')) c(command);
+SELECT command, error_of(command) FROM (VALUES
+	('SELECT bf_summarize_new_values(''t'')'), ('SELECT bf_summarize_new_values(''t_brin'')'), ('SELECT bf_summarize_new_values(''parted_bf'')'),
+	('SELECT bf_summarize_new_values(0)'), ('SELECT bf_summarize_range(''a_view'', 1)'), ('SELECT bf_desummarize_range(''pg_class'', 1)'),
+	('SELECT bf_summarize_range(''t_bf'', -1)'), ('SELECT bf_desummarize_range(''t_bf'', 4294967295)'), ('SELECT brin_summarize_new_values(''t_bf'')'),
+	('SELECT bf_index_check(''t'')'), ('SELECT bf_index_stats(''t_brin'')'), ('SELECT bf_of(''t'')'),
+	('SELECT bf_of(''t_bf'', 0, 3)'), ('SELECT bf_of(''t_bf'', 0, 0)'), ('SELECT bf_of(''t_bf'', -1)'),
+	('CALL bf_summarize(''a_view'')'), ('CALL bf_summarize(0)')) c(command);
+SELECT bf_of('t_bf', 1000), bf_of(NULL), bf_of('t_bf', 0, 2) @> '77'::text;
+
+-- who may do what: summarise who owns the index, look in who may read the table
+CREATE ROLE streambloom_reader;
+CREATE ROLE streambloom_nobody;
+GRANT SELECT ON t TO streambloom_reader;
+SET ROLE streambloom_reader;
+SELECT bf_index_check('t_bf'), bf_of('t_bf', 0) @> 5, (SELECT count(*) FROM bf_index_stats('t_bf'));
+SELECT error_of('SELECT bf_summarize_new_values(''t_bf'')');
+SELECT error_of('SELECT bf_desummarize_range(''t_bf'', 0)');
+SELECT error_of('CALL bf_summarize(''t'')');
+SET ROLE streambloom_nobody;
+SELECT error_of('SELECT bf_index_check(''t_bf'')');
+SELECT error_of('SELECT bf_of(''t_bf'', 0)');
+SELECT error_of('SELECT * FROM bf_index_stats(''t_bf'')');
+RESET ROLE;
+
+-- an index whose build failed is left alone, and says so
+CREATE TABLE fails (v integer);
+INSERT INTO fails VALUES (1), (0);
+CREATE INDEX CONCURRENTLY fails_bf ON fails USING bf ((1 / v));
+SELECT bf_summarize_new_values('fails_bf');
+SELECT error_of('SELECT bf_index_check(''fails_bf'')');
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM fails WHERE 1 / v = 1;
+RESET enable_seqscan;
+
+-- an expression that summarises from within
+CREATE TABLE nested (v integer);
+CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF current_setting('streambloom_test.nested', true) = 'on' THEN PERFORM public.bf_summarize_new_values('public.t_bf'); END IF;
+	RETURN $1;
+END $$;
+CREATE INDEX nested_bf ON nested USING bf (from_within(v)) WITH (pages_per_range = 1);
+INSERT INTO nested VALUES (1);
+SET streambloom_test.nested = on;
+SELECT error_of('SELECT bf_summarize_new_values(''nested_bf'')');
+RESET streambloom_test.nested;
+SELECT bf_summarize_new_values('nested_bf');
+
+DROP TABLE t, parted, fails, nested CASCADE;
+DROP FUNCTION from_within;
+DROP ROLE streambloom_reader, streambloom_nobody;

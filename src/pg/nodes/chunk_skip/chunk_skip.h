@@ -1,0 +1,46 @@
+/*
+ * chunk_skip.h: the node ChunkSkip, which stands above an Append or MergeAppend and leaves out those of its children whose
+ * `bf` indexes say that no row can match. README.md in this folder draws the flow and argues why no row can be lost.
+ *
+ *   plan.c   owns the hooks, puts the node into finished plans
+ *   exec.c   asks, runs, explains
+ */
+#ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
+#define STREAMBLOOM_PG_CHUNK_SKIP_H
+
+#include "../../compat.h"
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+
+/* streambloom.enable_chunk_skip */
+extern bool chunk_skip_enabled;
+
+/*
+ * The CustomScan: lefttree is the Append or MergeAppend, custom_exprs the arguments of the keys (see chunk_question.h).
+ * The lists of custom_private:
+ */
+enum ChunkSkipPrivate
+{
+	/*
+	 * The different sets of keys, each asked of many indexes. A set is a list of keys; a key is a list of two lists: oids
+	 * (subtype, collation, function) and integers (column of the index, flags, number of the argument in custom_exprs or
+	 * -1).
+	 */
+	CHUNK_SKIP_KEY_SETS,
+
+	/* The questions, in the order of the children; four lists of the same length: */
+	CHUNK_SKIP_CHILDREN,		/* which child, from 0 */
+	CHUNK_SKIP_HEAPS,			/* oid */
+	CHUNK_SKIP_INDEXES,			/* oid */
+	CHUNK_SKIP_QUESTION_SETS,	/* which set of keys */
+
+	CHUNK_SKIP_PRIVATE_LENGTH
+};
+
+/* When the library is loaded. */
+extern void chunk_skip_init(void);
+
+extern const CustomScanMethods chunk_skip_scan_methods;
+
+#endif

@@ -1,0 +1,348 @@
+/*
+ * plan.c: puts the node ChunkSkip into plans.
+ *
+ * It looks at plans when they are finished, not at paths. The paths of a partitioned table are thrown away and made again when
+ * the planner applies the final target list, without a hook; and only the finished plan shows what the node must know:
+ * which children there are, what they are asked for (with parameters of nested loops in place), whether they are pruned at run
+ * time, or run asynchronously or by workers. Nothing is removed here: that is for the execution, whose snapshot is newer.
+ */
+#include "chunk_skip.h"
+
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "parser/parsetree.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+
+#include "chunk_question.h"
+#include "index/bf_index.h"
+
+bool		chunk_skip_enabled = true;
+
+static planner_hook_type previous_planner;
+static get_relation_info_hook_type previous_get_relation_info;
+
+/* Has the planning of this statement met a bf index? If not, nothing is looked at. */
+static bool met_bf_index = false;
+
+/* ------------------------------------------------------------ what to ask */
+
+/* The scan of a child, under what does not change which rows there are; NULL for anything else. */
+static Scan *
+scan_of_child(Plan *plan)
+{
+	while (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+		plan = outerPlan(plan);
+	if (IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, BitmapHeapScan))
+		return (Scan *) plan;
+	return NULL;
+}
+
+/* Clauses that all rows of the scan satisfy. */
+static List *
+clauses_of_scan(const Scan *scan)
+{
+	if (IsA(scan, IndexScan))
+		return list_concat_copy(((const IndexScan *) scan)->indexqualorig, scan->plan.qual);
+	if (IsA(scan, BitmapHeapScan))
+		return list_concat_copy(((const BitmapHeapScan *) scan)->bitmapqualorig, scan->plan.qual);
+	return list_copy(scan->plan.qual);
+}
+
+/* Does a bitmap come from this index? */
+static bool
+bitmap_uses(Plan *plan, Oid index)
+{
+	ListCell   *cell;
+	List	   *children;
+
+	if (IsA(plan, BitmapIndexScan))
+		return ((BitmapIndexScan *) plan)->indexid == index;
+	if (IsA(plan, BitmapAnd))
+		children = ((BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		children = ((BitmapOr *) plan)->bitmapplans;
+	else
+		return false;
+	foreach(cell, children)
+		if (bitmap_uses(lfirst(cell), index))
+			return true;
+	return false;
+}
+
+/*
+ * Is the scan about as cheap as the question? A question reads a page or two, as a B-tree does that finds one row. But a
+ * scan that asks the index itself is more than the question.
+ */
+static bool
+is_cheap(const Scan *scan, const ChunkQuestion *question)
+{
+	if (IsA(scan, BitmapHeapScan) && bitmap_uses(outerPlan(scan), question->index))
+		return false;
+	return scan->plan.total_cost <= 2.5 * random_page_cost;
+}
+
+/* A key as a list, with its argument's number: for comparing, copying, and sending to workers. */
+static List *
+encode_key(const ChunkKey *key, List **arguments)
+{
+	int			argument = -1;
+
+	if (key->argument != NULL)
+	{
+		ListCell   *cell;
+
+		foreach(cell, *arguments)
+			if (equal(lfirst(cell), key->argument))
+				argument = foreach_current_index(cell);
+		if (argument < 0)
+		{
+			argument = list_length(*arguments);
+			*arguments = lappend(*arguments, copyObject(key->argument));
+		}
+	}
+	return list_make2(list_make3_oid(key->subtype, key->collation, key->function),
+					  list_make3_int(key->column, key->flags, argument));
+}
+
+/* The number of this set of keys among the sets; a new one if there was none. */
+static int
+number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
+{
+	List	   *set = NIL;
+	ListCell   *cell;
+
+	foreach(cell, question->keys)
+		set = lappend(set, encode_key(lfirst(cell), arguments));
+	foreach(cell, *sets)
+		if (equal(lfirst(cell), set))
+			return foreach_current_index(cell);
+	*sets = lappend(*sets, set);
+	return list_length(*sets) - 1;
+}
+
+/* ------------------------------------------------------------- the new node */
+
+/*
+ * The node above an Append or MergeAppend. What it returns are the child's rows as they are: its target list is the
+ * child's.
+ */
+static Plan *
+make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
+{
+	CustomScan *skip = makeNode(CustomScan);
+	Plan	   *plan = &skip->scan.plan;
+	ListCell   *cell;
+
+	plan->startup_cost = append->startup_cost;
+	plan->total_cost = append->total_cost;
+	plan->plan_rows = append->plan_rows;
+	plan->plan_width = append->plan_width;
+	plan->parallel_safe = append->parallel_safe;	/* in a worker it does nothing */
+	plan->plan_node_id = append->plan_node_id;
+	plan->extParam = bms_copy(append->extParam);
+	plan->allParam = bms_copy(append->allParam);
+	plan->initPlan = append->initPlan;
+	append->initPlan = NIL;
+	plan->lefttree = append;
+	foreach(cell, append->targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		Var		   *var = makeVar(INDEX_VAR, entry->resno, exprType((Node *) entry->expr), exprTypmod((Node *) entry->expr),
+								  exprCollation((Node *) entry->expr), 0);
+
+		skip->custom_scan_tlist = lappend(skip->custom_scan_tlist, copyObject(entry));
+		entry = flatCopyTargetEntry(entry);
+		entry->expr = (Expr *) var;
+		plan->targetlist = lappend(plan->targetlist, entry);
+	}
+	skip->flags = ExecSupportsBackwardScan(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
+	skip->custom_exprs = arguments;
+	skip->custom_private = private;
+	skip->custom_relids = relids;
+	skip->methods = &chunk_skip_scan_methods;
+	return plan;
+}
+
+/* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
+static Plan *
+wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
+{
+	List	   *arguments = NIL;
+	List	   *sets = NIL;
+	List	   *positions = NIL;
+	List	   *heaps = NIL;
+	List	   *indexes = NIL;
+	List	   *question_sets = NIL;
+	ListCell   *cell;
+
+	if (list_length(children) < 2)
+		return append;
+	foreach(cell, children)
+	{
+		Scan	   *scan = scan_of_child(lfirst(cell));
+		RangeTblEntry *rte;
+		Relation	heap;
+		List	   *questions;
+		ListCell   *inner;
+
+		if (scan == NULL)
+			continue;
+		/* Rows to be changed: left to the core, with all it does about rows that change meanwhile. */
+		if (list_member_int(statement->resultRelations, scan->scanrelid))
+			return append;
+		rte = rt_fetch(scan->scanrelid, statement->rtable);
+		if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL || rte->relkind != RELKIND_RELATION)
+			continue;
+		heap = table_open(rte->relid, NoLock);
+		questions = chunk_questions(heap, scan->scanrelid, clauses_of_scan(scan));
+		table_close(heap, NoLock);
+		foreach(inner, questions)
+		{
+			ChunkQuestion *question = lfirst(inner);
+
+			if (is_cheap(scan, question))
+				continue;
+			positions = lappend_int(positions, foreach_current_index(cell));
+			heaps = lappend_oid(heaps, rte->relid);
+			indexes = lappend_oid(indexes, question->index);
+			question_sets = lappend_int(question_sets, number_of_set(question, &sets, &arguments));
+		}
+	}
+	if (positions == NIL)
+		return append;
+	return make_chunk_skip(append, relids, arguments, list_make5(sets, positions, heaps, indexes, question_sets));
+}
+
+/* ------------------------------------------------------------------ finding */
+
+static bool
+is_pruned_at_run_time(const Plan *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_index : ((const MergeAppend *) plan)->part_prune_index) >= 0;
+#else
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_info : ((const MergeAppend *) plan)->part_prune_info) != NULL;
+#endif
+}
+
+/* The plan with nodes put in. */
+static Plan *
+improve(Plan *plan, PlannedStmt *statement)
+{
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return NULL;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_Gather:
+		case T_GatherMerge:
+			return plan;		/* workers share the children out among themselves */
+		case T_Append:
+			{
+				Append	   *append = (Append *) plan;
+
+				foreach(cell, append->appendplans)
+					lfirst(cell) = improve(lfirst(cell), statement);
+				if (append->nasyncplans > 0 || plan->parallel_aware || is_pruned_at_run_time(plan))
+					return plan;
+				return wrap(plan, append->appendplans, append->apprelids, statement);
+			}
+		case T_MergeAppend:
+			{
+				MergeAppend *append = (MergeAppend *) plan;
+
+				foreach(cell, append->mergeplans)
+					lfirst(cell) = improve(lfirst(cell), statement);
+				if (is_pruned_at_run_time(plan))
+					return plan;
+				return wrap(plan, append->mergeplans, append->apprelids, statement);
+			}
+		case T_SubqueryScan:
+			((SubqueryScan *) plan)->subplan = improve(((SubqueryScan *) plan)->subplan, statement);
+			return plan;
+		default:
+			plan->lefttree = improve(plan->lefttree, statement);
+			plan->righttree = improve(plan->righttree, statement);
+			return plan;
+	}
+}
+
+/* -------------------------------------------------------------------- hooks */
+
+/* Only notes whether the statement is any of our business. */
+static void
+note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	ListCell   *cell;
+
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, relation, inhparent, rel);
+	if (met_bf_index || !chunk_skip_enabled)
+		return;
+	foreach(cell, rel->indexlist)
+		switch (((IndexOptInfo *) lfirst(cell))->relam)
+		{
+			case BTREE_AM_OID:
+			case HASH_AM_OID:
+			case GIST_AM_OID:
+			case GIN_AM_OID:
+			case SPGIST_AM_OID:
+			case BRIN_AM_OID:
+				break;
+			default:
+				if (((IndexOptInfo *) lfirst(cell))->relam == bf_index_am_oid())
+					met_bf_index = true;
+		}
+}
+
+static PlannedStmt *
+plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters)
+{
+	bool		outer_met = met_bf_index;
+	PlannedStmt *statement;
+	ListCell   *cell;
+
+	/* Should planning fail, or a statement be planned within it, this is at worst set when it need not be. */
+	met_bf_index = false;
+	if (previous_planner)
+		statement = previous_planner(parse, query_string, cursor_options, parameters);
+	else
+		statement = standard_planner(parse, query_string, cursor_options, parameters);
+
+	/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node that it does not know. */
+	if (met_bf_index && chunk_skip_enabled && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+	{
+		statement->planTree = improve(statement->planTree, statement);
+		foreach(cell, statement->subplans)
+			lfirst(cell) = improve(lfirst(cell), statement);
+	}
+	met_bf_index = outer_met;
+	return statement;
+}
+
+void
+chunk_skip_init(void)
+{
+	DefineCustomBoolVariable("streambloom.enable_chunk_skip",
+							 "Lets queries skip partitions whose bf indexes say that no row can match.",
+							 NULL, &chunk_skip_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("streambloom");
+	RegisterCustomScanMethods(&chunk_skip_scan_methods);
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
+	previous_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = note_relation;
+}
