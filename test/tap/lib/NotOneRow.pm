@@ -154,7 +154,7 @@ my %expected = (
 	'40001' => qr/./, '40P01' => qr/./, '55P03' => qr/./, '23505' => qr/./,
 	'23514' => qr/no partition of relation/,
 	'42P01' => qr/./, '42704' => qr/./, '42P07' => qr/already exists/,
-	'55000' => qr/pending detach|incomplete detach|not valid|is not a partition|is not ready/,
+	'55000' => qr/pending detach|cannot detach partition|incomplete detach|not valid|is not a partition|is not ready/,
 	'XX000' => qr/could not open relation with OID|tuple concurrently (?:updated|deleted)|cache lookup failed for (?:index|relation)/);
 
 # Asks, counts, and keeps what is wrong.
