@@ -151,6 +151,36 @@ sub restart_own_cluster
 	BAIL_OUT("cannot $way a cluster: $err" . own_log()) if $code != 0;
 }
 
+# A standby of that cluster, on the next port that is free: returns the port. It streams, and is stopped in the end too.
+my $standby;
+
+sub start_standby
+{
+	my (%setting) = @_;
+	my $port = $ENV{PGPORT} + 1;
+
+	$port++ while -e "$ENV{PGHOST}/.s.PGSQL.$port" || -e "$ENV{PGHOST}/.s.PGSQL.$port.lock";
+	$standby = "$scratch/standby";
+	my ($code, $out, $err) = run_program('', server_program('pg_basebackup'), '-D', $standby, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
+	BAIL_OUT("pg_basebackup failed: $err") if $code != 0;
+	open(my $file, '>>', "$standby/postgresql.conf") or die "cannot write postgresql.conf: $!";
+	print $file "$_ = '$setting{$_}'\n" foreach sort keys %setting;
+	print $file "port = '$port'\n";
+	close($file) or die "cannot write postgresql.conf: $!";
+	($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', '-l', "$standby/server.log", 'start');
+	BAIL_OUT("cannot start a standby: $err" . read_file("$standby/server.log")) if $code != 0;
+	return $port;
+}
+
+# The standby is one no longer.
+sub promote_standby
+{
+	my ($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', 'promote');
+	BAIL_OUT("cannot promote the standby: $err") if $code != 0;
+}
+
+sub standby_log { return $standby && -e "$standby/server.log" ? read_file("$standby/server.log") : ''; }
+
 # What that server has to say.
 sub own_log { return $own_cluster && -e "$own_cluster/server.log" ? read_file("$own_cluster/server.log") : ''; }
 
@@ -277,7 +307,7 @@ END
 	{
 		psql('postgres', "DROP DATABASE IF EXISTS $_ WITH (FORCE)") foreach @databases;
 		psql('postgres', "DROP ROLE IF EXISTS $_") foreach @roles;
-		run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-m', 'immediate', 'stop') if $own_cluster;
+		run_program('', server_program('pg_ctl'), '-D', $_, '-m', 'immediate', 'stop') foreach grep { $_ } $standby, $own_cluster;
 	}
 	$? = $status;
 }

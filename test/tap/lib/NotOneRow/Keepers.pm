@@ -241,6 +241,7 @@ sub check_all
 	my ($run) = @_;
 	my $session = NotOneRow::open_session($run);
 	my $method = NotOneRow::method($run->{method});
+	local $run->{reader_port};
 	my $reader = NotOneRow::Readers::set_up($run);
 
 	foreach (split /\n/, $session->sql('SELECT gid FROM pg_prepared_xacts WHERE database = current_database()'))
