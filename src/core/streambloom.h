@@ -67,6 +67,20 @@ typedef struct sb_difference
 /* No stored value is larger, so that its text form (two digits a byte) still fits PostgreSQL's 1 GB. */
 #define SB_MAX_BYTES 512000000u
 
+/* ---------------------------------------------------------- instructions */
+
+typedef enum sb_simd
+{
+	SB_SIMD_PORTABLE = 1,
+	SB_SIMD_AVX2 = 2
+} sb_simd;
+
+/*
+ * The core chooses by itself, at the first call, what suits the processor; results are the same. This is for tests and
+ * benchmarks: chooses again, AVX2 only where there is one, and says what it was.
+ */
+sb_simd		sb_simd_choose(sb_simd wanted) SB_NOEXCEPT;
+
 /* --------------------------------------------------------------- hashing */
 
 /* XXH3 with 64 bits, seed 0, over bytes. The same on every architecture. */
@@ -273,8 +287,9 @@ bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NO
 /* Asks the processor for the line of a hash, some dozens of hashes before it is used. */
 void		sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
-/* On an array of lines (no header): add, ask. */
+/* On an array of lines (no header): add, ask. Of many hashes each is best prefetched some time before. */
 void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
+void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
 /*
@@ -294,6 +309,9 @@ void		sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void 
  */
 SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) SB_NOEXCEPT;
 
+/* The same from one array of lines into another. REQUIRES: room for bf->lines / 2^halvings lines. */
+SB_NODISCARD sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
+
 typedef struct sb_bf_stats
 {
 	uint64_t	bits;			/* in all */
@@ -303,6 +321,9 @@ typedef struct sb_bf_stats
 } sb_bf_stats;
 
 void		sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
+
+/* The number of items alone. */
+double		sb_bf_items(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
 
 /* How many bits of this line of 64 bytes are set. */
 int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
