@@ -50,6 +50,32 @@ uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 	return slot;
 }
 
+size_t sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) noexcept
+{
+	const uint64_t room = largest_count(set->capacity) - set->count;
+	const uint64_t mask = set->capacity - 1;
+	uint64_t *slots = set->slots;
+	uint64_t added = 0;
+	size_t i = 0;
+	while (i < count && added < room)
+	{
+		uint64_t hash = hashes[i++];
+		if (hash == 0)
+		{
+			added += slots[set->capacity] == 0;
+			slots[set->capacity] = 1;
+			continue;
+		}
+		uint64_t slot = hash & mask;
+		while (slots[slot] != 0 && slots[slot] != hash)
+			slot = (slot + 1) & mask;
+		added += slots[slot] == 0;
+		slots[slot] = hash;
+	}
+	set->count += added;
+	return i;
+}
+
 uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
 {
 	if (hash == 0)

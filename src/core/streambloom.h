@@ -219,6 +219,12 @@ uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
+/*
+ * Adds hashes in their order, until all are in or there is no room; returns how many were. Each is best prefetched some
+ * time before. REQUIRES: sb_hash_set_has_room().
+ */
+size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
@@ -290,6 +296,9 @@ void		sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXC
 /* On an array of lines (no header): add, ask. Of many hashes each is best prefetched some time before. */
 void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
+/* Adds all hashes of a set. */
+void		sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) SB_NOEXCEPT;
 bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
 /*
