@@ -216,3 +216,31 @@ TEST(Kernel, CountsBits)
 		});
 	}
 }
+
+/* ----------------------------------------------------------------- hash sets */
+
+TEST(Kernel, InsertsManyHashes)
+{
+	std::vector<uint64_t> hashes = random_hashes(77, 3000);
+	for (size_t i = 0; i < 3000; i++)
+		hashes.push_back(i % 3 == 0 ? hashes[i] : hashes[i] % 4096); /* some again, some that fight for the same slots */
+	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
+	for (uint64_t capacity : {UINT64_C(8), UINT64_C(64), UINT64_C(8192), UINT64_C(16384)})
+	{
+		std::vector<uint64_t> expected(capacity + 1);
+		sb_hash_set one{expected.data(), capacity, 0};
+		size_t taken = 0;
+		while (taken < hashes.size() && sb_hash_set_has_room(&one))
+			(void) sb_hash_set_insert(&one, hashes[taken++]);
+		with_each_variant([&] {
+			std::vector<uint64_t> slots(capacity + 1);
+			sb_hash_set many{slots.data(), capacity, 0};
+			size_t done = 0;
+			while (done < hashes.size() && sb_hash_set_has_room(&many))
+				done += sb_hash_set_insert_many(&many, hashes.data() + done, std::min<size_t>(hashes.size() - done, 64));
+			EXPECT_EQ(done, taken);
+			EXPECT_EQ(many.count, one.count);
+			EXPECT_EQ(slots, expected);
+		});
+	}
+}
