@@ -441,6 +441,10 @@ uint8_t		sb_stable_value_of(const sb_stable *stable, double importance) SB_NOEXC
 /* One step: tests, evicts, sets the item's cells to max(cell, value). Returns whether it was a duplicate. */
 bool		sb_stable_step(sb_stable *stable, void *cells, uint64_t hash, uint8_t value) SB_NOEXCEPT;
 
+/* The same for many items, one after the other. duplicates: one flag for each, or NULL. */
+void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
+							bool *duplicates) SB_NOEXCEPT;
+
 /*
  * Evicts without an arrival, `steps` times. The time is proportional to steps until all cells are zero, and constant
  * from then on; who must stay interruptible asks for a few thousand at a time: the result is the same. Returns whether it
