@@ -51,13 +51,17 @@ cell_bytes(const sb_stable *header)
 void
 stable_state_init(StableState *state, MemoryContext context, const sb_stable *header)
 {
+	state->hasher = NULL;
+	state->waiting = 0;
 	state->header = *header;
-	state->cells = MemoryContextAllocZero(context, cell_bytes(header));
+	state->cells = allocate_cells(context, cell_bytes(header));
 }
 
 void
 stable_state_copy(StableState *state, MemoryContext context, const StableValue *from)
 {
+	state->hasher = NULL;
+	state->waiting = 0;
 	state->header = from->header;
 	state->cells = MemoryContextAlloc(context, cell_bytes(&from->header));
 	memcpy(state->cells, from->cells, cell_bytes(&from->header));
@@ -84,6 +88,40 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 	if (state->header.kind.code == SB_KIND_NONE)
 		state->header.kind = *item_kind(hasher);
 	return sb_stable_step(&state->header, state->cells, hash, value);
+}
+
+void
+stable_settle(StableState *state)
+{
+	uint32		count = state->waiting;
+
+	state->waiting = 0;
+	CHECK_FOR_INTERRUPTS();
+	sb_stable_steps(&state->header, state->cells, state->hashes, state->values, count, NULL);
+}
+
+void
+stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
+{
+	if (state->hasher == hasher)
+		state->hashes[state->waiting] = item_hash(hasher, item);
+	else
+	{
+		/* value-weighted eviction may take milliseconds a step: that has to be interruptible */
+		if (state->header.scheme == SB_VALUE_WEIGHTED)
+		{
+			(void) stable_step(state, hasher, item, value);
+			return;
+		}
+		state->hashes[state->waiting] = item_hash_for(hasher, item, &state->header.kind);
+		if (state->header.kind.code == SB_KIND_NONE)
+			state->header.kind = *item_kind(hasher);
+		if (state->header.kind.code != SB_KIND_NAMED)	/* records may be of another kind in each row */
+			state->hasher = hasher;
+	}
+	state->values[state->waiting++] = value;
+	if (state->waiting == STABLE_WAITING)
+		stable_settle(state);
 }
 
 uint8_t
