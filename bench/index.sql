@@ -11,7 +11,7 @@ INSERT INTO kind (name, label, definition, settings) VALUES
 	('none', 'no index', NULL, ''),
 	('btree', 'B-tree', 'USING btree (uid)', ''),
 	('hash', 'hash', 'USING hash (uid)', ''),
-	('brin', 'BRIN bloom', 'USING brin (uid int8_bloom_ops) WITH (pages_per_range = 32)', 'enable_seqscan=off'),
+	('brin', 'BRIN bloom', 'USING brin (uid int8_bloom_ops (n_distinct_per_range = 3000, false_positive_rate = 0.001)) WITH (pages_per_range = 32)', 'enable_seqscan=off'),
 	('bloom', 'contrib/bloom', 'USING bloom (uid int8_as_int4_ops)', 'enable_seqscan=off'),
 	('bf', 'bf', 'USING bf (uid)', '');
 -- contrib/bloom has no class for bigint: one by the hash of the integer
@@ -223,13 +223,14 @@ CREATE FUNCTION large_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 CREATE TABLE written (kind text, how text, ms float8, wal bigint);
 
 -- the rows: values that each range has already, values that come once, and others that come once
-CREATE PROCEDURE make_rows(row_count bigint) LANGUAGE sql AS $$
+CREATE PROCEDURE make_rows(row_count bigint) LANGUAGE plpgsql AS $$ BEGIN
 	CREATE UNLOGGED TABLE rows_repeated AS SELECT i AS id, i % 1000 AS uid, '/a/page/with/a/name/' || i % 3000 AS url, '2026-01-01'::timestamptz + i * interval '1 s' AS at
 		FROM generate_series(1, row_count) i;
 	CREATE UNLOGGED TABLE rows_once AS SELECT id, shuffled(id) AS uid, url, at FROM rows_repeated;
 	CREATE UNLOGGED TABLE rows_other AS SELECT id, shuffled(id + row_count) AS uid, url, at FROM rows_repeated;
 	CREATE TABLE writer AS SELECT id, name, label, definition FROM kind WHERE name IN ('none', 'btree', 'brin', 'bf')
 		UNION ALL SELECT 50, 'auto', 'bf, autosummarize', 'USING bf (uid) WITH (autosummarize = on)';
+END
 $$;
 
 CREATE FUNCTION start_writing(kind text) RETURNS void LANGUAGE plpgsql AS $$
@@ -271,5 +272,52 @@ CREATE FUNCTION write_table(row_count bigint) RETURNS TABLE (line text) LANGUAGE
 	SELECT '| | new pages, INSERT: ns | WAL | new pages, COPY: ns | WAL | one row a statement: ns | WAL | summarised, values that are there: ns | WAL | summarised, fresh values: ns | WAL |'
 	UNION ALL SELECT '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
 	UNION ALL (SELECT format('| %s | %s | %s | %s | %s | %s |', label, max(cell) FILTER (WHERE how = 'new'), max(cell) FILTER (WHERE how = 'copy'),
-		max(cell) FILTER (WHERE how = 'single'), coalesce(max(cell) FILTER (WHERE how = 'repeated'), '|'), coalesce(max(cell) FILTER (WHERE how = 'fresh'), '|'))
+		max(cell) FILTER (WHERE how = 'single'), coalesce(max(cell) FILTER (WHERE how = 'repeated'), ' | '), coalesce(max(cell) FILTER (WHERE how = 'fresh'), ' | '))
 	FROM cells GROUP BY id, label ORDER BY id) $$;
+
+/* ------------------------------------------------------ queries without bf */
+
+CREATE TABLE plain (query text, loaded text, ms float8);
+
+CREATE PROCEDURE make_plain() LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TABLE plain_one (id integer PRIMARY KEY, v text);
+	INSERT INTO plain_one SELECT i, i FROM generate_series(1, 10000) i;
+	CREATE TABLE plain_many (id integer, v text) PARTITION BY HASH (id);
+	FOR p IN 0 .. 15 LOOP
+		EXECUTE format('CREATE TABLE plain_many_%s PARTITION OF plain_many FOR VALUES WITH (MODULUS 16, REMAINDER %1$s)', p);
+	END LOOP;
+	INSERT INTO plain_many SELECT i, i FROM generate_series(1, 10000) i;
+	CREATE INDEX ON plain_many (v);
+	ANALYZE plain_one, plain_many;
+END $$;
+
+-- planned and run each time
+CREATE PROCEDURE measure_plain(is_loaded text, repeats integer) LANGUAGE plpgsql AS $$
+DECLARE
+	q record;
+	began timestamptz;
+	n bigint;
+BEGIN
+	FOR q IN SELECT * FROM (VALUES
+		('by primary key', 'SELECT count(*) FROM plain_one WHERE id = 77'),
+		('one partition of 16, pruned', 'SELECT count(*) FROM plain_many WHERE id = 77'),
+		('all of 16 partitions by B-tree', 'SELECT count(*) FROM plain_many WHERE v = ''77'''),
+		('a join of both', 'SELECT count(*) FROM plain_one a JOIN plain_many b USING (id) WHERE a.id = 77')) v(name, query) LOOP
+		EXECUTE q.query INTO n;
+		began := clock_timestamp();
+		FOR i IN 1 .. repeats LOOP
+			EXECUTE q.query INTO n;
+		END LOOP;
+		INSERT INTO plain VALUES (q.name, is_loaded, milliseconds(began));
+	END LOOP;
+END $$;
+
+CREATE FUNCTION plain_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
+	SELECT '| query | without | with the library | ratio |'
+	UNION ALL SELECT '| --- | ---: | ---: | ---: |'
+	UNION ALL
+	(SELECT format('| %s | %s | %s | %s |', query, round(without::numeric, 1), round(loaded::numeric, 1), round((loaded / without)::numeric, 3))
+	FROM (SELECT query, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE p.loaded = 'no') AS without,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE p.loaded = 'yes') AS loaded
+		FROM plain p GROUP BY query) m ORDER BY query) $$;
