@@ -2,13 +2,14 @@
  * chunk_scan.c: chunk_scan() and its kin: the rows of a relation with a value, read from those of its chunks alone that
  * may hold it. A chunk is a partition, an inheritance child, or the relation itself.
  *
- * What is read is what SELECT * FROM relation WHERE column = value would read, under the same snapshot (the active one of
- * the calling query), with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only if
- * what is known of it says for certain that no row with the value is in it: a summary table that the caller names, or a
- * bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in whichever way
- * serves best, and its columns come out in the parent's order.
+ * What is read is what SELECT * FROM relation WHERE column = value would read, under the same snapshot (the active one
+ * of the calling query), with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only
+ * if what is known of it says for certain that no row with the value is in it: a summary table that the caller names,
+ * or a bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in
+ * whichever way serves best, and its columns come out in the parent's order.
  */
 #include "chunk_question.h"
+#include "chunk_summary.h"
 
 #include "access/attmap.h"
 #include "access/relation.h"
@@ -54,8 +55,7 @@ typedef struct ChunkScan
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
 	Oid			summaries;		/* the summary table, or InvalidOid */
-	List	   *skipped;		/* OIDs of the chunks that it rules out */
-	List	   *summarised;		/* those that it knows */
+	ChunkSummaries known;		/* what it says */
 	bool		explains;		/* for chunk_scan_explain() */
 	MemoryContext chunk_context;	/* emptied after each chunk */
 } ChunkScan;
@@ -204,145 +204,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 		scan->clause = (Expr *) clause;
 }
 
-/* ---------------------------------------------------------------- summaries */
-
-/*
- * The summary table's column of filters: the one that is named, or the one whose name is the column's or its plural.
- * That it is the only one of type bf is not enough: it could be a filter of other values, and rule out what is there.
- */
-static char *
-find_summary_column(const ChunkScan *scan, Relation summaries, Oid bf_type, const char *wanted)
-{
-	TupleDesc	columns = RelationGetDescr(summaries);
-	char	   *plural = psprintf("%ss", scan->column_name);
-	char	   *found = NULL;
-	bool		has_chunk = false;
-
-	for (int i = 0; i < columns->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(columns, i);
-		char	   *name = NameStr(column->attname);
-
-		if (column->attisdropped)
-			continue;
-		if (strcmp(name, "chunk") == 0 && (column->atttypid == REGCLASSOID || column->atttypid == OIDOID))
-			has_chunk = true;
-		if (wanted != NULL ? strcmp(name, wanted) != 0 :
-			column->atttypid != bf_type || (strcmp(name, scan->column_name) != 0 && strcmp(name, plural) != 0))
-			continue;
-		if (column->atttypid != bf_type)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of \"%s\" is of type %s, not bf",
-							name, RelationGetRelationName(summaries), format_type_be(column->atttypid))));
-		if (found != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
-					 errmsg("both \"%s\" and \"%s\" of \"%s\" could be the filters of column \"%s\"",
-							found, name, RelationGetRelationName(summaries), scan->column_name),
-					 errhint("Name one of them with summary_column => '...'.")));
-		found = name;
-	}
-	if (!has_chunk)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("\"%s\" is not a summary table: it has no column \"chunk\" of type regclass",
-						RelationGetRelationName(summaries)),
-				 errhint("Make it with SELECT tableoid::regclass AS chunk, bf_agg(%s) AS %s FROM ... GROUP BY 1.",
-						 quote_identifier(scan->column_name), quote_identifier(plural))));
-	if (found == NULL && wanted != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist", wanted, RelationGetRelationName(summaries))));
-	if (found == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("summary table \"%s\" has no column of type bf named \"%s\" or \"%s\"",
-						RelationGetRelationName(summaries), scan->column_name, plural),
-				 errhint("If the filters of column \"%s\" have another name, give it with summary_column => '...'.",
-						 scan->column_name)));
-	return found;
-}
-
-/*
- * Asks the summary table, as the user and by SQL, so that its privileges and policies hold. A chunk is ruled out if all of its
- * rows there say no; one with no row, or with a NULL, is not. Under the query's snapshot: SPI takes the active one.
- */
-static void
-ask_summaries(ChunkScan *scan, FunctionCallInfo fcinfo)
-{
-	MemoryContext caller = CurrentMemoryContext;
-	Oid			schema = get_func_namespace(fcinfo->flinfo->fn_oid);
-	Oid			bf_type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bf"), ObjectIdGetDatum(schema));
-	Oid			collation = exprInputCollation((Node *) scan->clause);
-	Relation	summaries;
-	const char *filters;
-	StringInfoData sql;
-	Oid			types[1];
-	Datum		values[1];
-
-	/* A filter is of bytes (of a deterministic collation): it cannot know what else is equal. */
-	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" has the nondeterministic collation \"%s\", for which summaries cannot answer",
-						scan->column_name, get_collation_name(collation))));
-
-	summaries = relation_open(scan->summaries, AccessShareLock);
-	filters = find_summary_column(scan, summaries, bf_type, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)));
-	initStringInfo(&sql);
-	appendStringInfo(&sql,
-					 "SELECT s.chunk::pg_catalog.oid, pg_catalog.bool_and(%s(s.%s, $1) IS FALSE) FROM %s s "
-					 "WHERE s.chunk IS NOT NULL GROUP BY s.chunk",
-					 quote_qualified_identifier(get_namespace_name(schema), scan->any ? "bf_contains_any" : "bf_contains"),
-					 quote_identifier(filters),
-					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(summaries)),
-												RelationGetRelationName(summaries)));
-	relation_close(summaries, NoLock);
-
-	types[0] = scan->item->consttype;
-	values[0] = scan->item->constvalue;
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute_with_args(sql.data, 1, types, values, NULL, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not ask the summary table");
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		bool		null;
-		Oid			chunk = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &null));
-		bool		no = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &null));
-		MemoryContext spi = MemoryContextSwitchTo(caller);
-
-		scan->summarised = lappend_oid(scan->summarised, chunk);
-		if (no)
-			scan->skipped = lappend_oid(scan->skipped, chunk);
-		MemoryContextSwitchTo(spi);
-	}
-	SPI_finish();
-	list_sort(scan->summarised, list_oid_cmp);
-	list_sort(scan->skipped, list_oid_cmp);
-}
-
-static bool
-sorted_oids_contain(const List *oids, Oid oid)
-{
-	int			low = 0;
-	int			high = list_length(oids);
-
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-		Oid			here = list_nth_oid(oids, middle);
-
-		if (here == oid)
-			return true;
-		if (here < oid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
+/* ---------------------------------------------------------------- verdicts */
 
 /* Asks the chunk's bf indexes. */
 static Verdict
@@ -375,7 +237,7 @@ judge(const ChunkScan *scan, Relation chunk)
 	Oid			oid = RelationGetRelid(chunk);
 	Verdict		verdict;
 
-	if (sorted_oids_contain(scan->skipped, oid))
+	if (chunk_summary_says_no(&scan->known, oid))
 	{
 		/* What a SELECT that finds nothing in the chunk would leave for SERIALIZABLE transactions. */
 		if (RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
@@ -385,7 +247,7 @@ judge(const ChunkScan *scan, Relation chunk)
 	verdict = ask_indexes(scan, chunk);
 	if (verdict.because == NULL)
 		verdict.because = !OidIsValid(scan->summaries) ? "no bf index" :
-			sorted_oids_contain(scan->summarised, oid) ? "its summary does not say no" : "no summary";
+			chunk_has_summary(&scan->known, oid) ? "its summary does not say no" : "no summary";
 	return verdict;
 }
 
@@ -427,8 +289,8 @@ make_query(const ChunkScan *scan)
 }
 
 /*
- * Plans the query of a chunk. The parent's privileges were checked, as for a SELECT that names it; and the chunk's are not
- * asked for.
+ * Plans the query of a chunk. The parent's privileges were checked, as for a SELECT that names it; and the chunk's are
+ * not asked for.
  */
 static PlannedStmt *
 plan_query(Query *query, Oid chunk)
@@ -470,8 +332,8 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 		query->targetList = (List *) map_variable_attnos((Node *) query->targetList, 1, 0, map, InvalidOid, &whole_row);
 		query->jointree->quals = map_variable_attnos(query->jointree->quals, 1, 0, map, InvalidOid, &whole_row);
 	}
-	running = CreateQueryDesc(plan_query(query, rte->relid), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot, receiver, NULL,
-							  NULL, 0);
+	running = CreateQueryDesc(plan_query(query, rte->relid), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
+							  receiver, NULL, NULL, 0);
 	ExecutorStart(running, 0);
 	sb_executor_run(running);
 	ExecutorFinish(running);
@@ -498,7 +360,9 @@ begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 				 errmsg("a summary_column without summaries"),
 				 errhint("Name the summary table with summaries => '...'.")));
 	if (scan->clause != NULL && OidIsValid(scan->summaries))
-		ask_summaries(scan, fcinfo);
+		chunk_ask_summaries(scan->summaries, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)),
+							get_func_namespace(fcinfo->flinfo->fn_oid), scan->column_name, scan->item, scan->any,
+							exprInputCollation((Node *) scan->clause), &scan->known);
 }
 
 /* What to do with a chunk, which is open and locked if it is to be read. */
@@ -658,8 +522,8 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 	{
 		reading.query = make_query(&scan);
 		reading.receiver = CreateTuplestoreDestReceiver();
-		SetTuplestoreDestReceiverParams(reading.receiver, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL,
-										NULL);
+		SetTuplestoreDestReceiverParams(reading.receiver, set->setResult, set->econtext->ecxt_per_query_memory, false,
+										NULL, NULL);
 		visit_chunks(&scan, read_if_needed, &reading);
 		reading.receiver->rDestroy(reading.receiver);
 	}
