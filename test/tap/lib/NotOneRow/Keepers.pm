@@ -52,7 +52,7 @@ sub summarise
 	my $method = NotOneRow::method($run->{method});
 	my (@indexes, $looked);
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 40))
 	{
 		if (!@indexes || time() > $looked + 0.5)
 		{
@@ -223,7 +223,7 @@ sub change
 		2 => [\&truncate_table, \&rewrite, \&options], 4 => [\&drop_and_create, \&delete_pages], 5 => [\&detach, \&concurrently], 6 => [\&reindex]);
 	my @actions = map { my $weight = $_; map { my $action = $_; map { $action } 1 .. $weight } @{$actions{$weight}} } sort keys %actions;
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 5))
 	{
 		$actions[rand @actions]->($run, $session);
 		tidy($run, $session) if rand() < 0.3;

@@ -210,7 +210,7 @@ sub read_once
 	my ($run) = @_;
 	my $session = set_up($run);
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 10))
 	{
 		my $table = rand() < 0.6 ? 't' : 'p';
 		my @rows = sample($run, $session, $table);
@@ -219,7 +219,7 @@ sub read_once
 			? "SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0;\n"
 			: '';
 		compare($run, $session, $table, $parallel ? 'with workers' : 'at once', begin($run) . $settings, questions($run, $table, @rows));
-		look_at_plan($run, $session, $table) if rand() < 0.1;
+		look_at_plan($run, $session, $table) if rand() < 0.4;
 		sweep($run, $session, $table, '') if rand() < 0.03;
 		$session->ask('COMMIT');
 		sweep($run, $session, $table, '') if rand() < 0.03;
@@ -235,7 +235,7 @@ sub read_late
 	my $session = set_up($run);
 	my $other = set_up($run);
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 10))
 	{
 		my $table = rand() < 0.7 ? 't' : 'p';
 		# A snapshot without a lock on the table leaves it open to DDL.
