@@ -100,6 +100,20 @@ sub delete_pages
 	act($run, $session, 'VACUUM after it', "VACUUM $table");
 }
 
+# In a long run, so that all stay small.
+sub trim
+{
+	my ($run, $session) = @_;
+	foreach my $table ('t', map { "p_$_" } 0 .. 3)
+	{
+		my $most = $table eq 't' ? 200 : 80;
+		my ($pages) = NotOneRow::ask($run, $session, 'count', "SELECT pg_relation_size('$table') / 8192");
+		next if $pages !~ /^\d+$/ || $pages <= $most * 1.3;
+		act($run, $session, 'DELETE of the end', "DELETE FROM $table WHERE ctid >= '($most,0)'");
+		act($run, $session, 'VACUUM after it', "VACUUM $table");
+	}
+}
+
 sub refill
 {
 	my ($run, $session) = @_;
@@ -228,6 +242,7 @@ sub change
 		$actions[rand @actions]->($run, $session);
 		tidy($run, $session) if rand() < 0.3;
 		refill($run, $session) if rand() < 0.1;
+		trim($run, $session);
 		sleep(rand 0.7);
 	}
 	$session->close;
