@@ -185,10 +185,11 @@ sub note_down
 sub trouble { note_down($_[0], 'troubles', $_[1]); }
 sub difference { note_down($_[0], 'differences', $_[1]); }
 
+# On a slow machine a party goes on until it has done a least number of rounds.
 sub go_on
 {
-	my ($run) = @_;
-	return time() < $run->{deadline} && !-s "$run->{folder}/differences" && !-s "$run->{folder}/troubles" && getppid() == $run->{parent};
+	my ($run, $least) = @_;
+	return (time() < $run->{deadline} || $run->{rounds}++ < $least) && !-s "$run->{folder}/differences" && !-s "$run->{folder}/troubles" && getppid() == $run->{parent};
 }
 
 # The ids that all parties prefer just now: a window over the ids that are there.
