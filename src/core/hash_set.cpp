@@ -142,3 +142,17 @@ uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash)
 	}
 	return UINT64_MAX;
 }
+
+void sb_hash_set_write(const sb_hash_set *set, void *out) noexcept
+{
+	auto *to = static_cast<unsigned char *>(out);
+	uint64_t hash;
+	for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++, to += sizeof hash)
+		store_le(to, hash);
+}
+
+void sb_hash_set_read(const void *words, uint64_t *hashes, size_t count) noexcept
+{
+	for (size_t i = 0; i < count; i++)
+		hashes[i] = load_le<uint64_t>(static_cast<const unsigned char *>(words) + i * sizeof(uint64_t));
+}

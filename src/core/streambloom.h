@@ -234,6 +234,10 @@ void		sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
 
+/* Its hashes as little-endian words, by slots, to `count` times 8 bytes; and such words back. */
+void		sb_hash_set_write(const sb_hash_set *set, void *out) SB_NOEXCEPT;
+void		sb_hash_set_read(const void *words, uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
 /* -------------------------------------------------------------------- bf */
 
 #define SB_BF_HEADER 64			/* bytes before the first line */

@@ -41,6 +41,12 @@ typedef struct BfState
 	uint32		pending_count;
 	bool		prefetches;
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
+
+	/*
+	 * A state that has just come from a worker and is only read, once: its lines, or its hashes (count of them, not aligned, set.slots
+	 * is NULL then), lie where they came.
+	 */
+	const unsigned char *travelled;
 	MemoryContext context;
 } BfState;
 
@@ -273,6 +279,26 @@ bf_agg_final(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------ parallel workers */
 
+/* Hashes that have no place yet. They come by slots, so neighbours go to neighbouring memory. */
+static void
+add_travelled(BfState *state, const unsigned char *hashes, uint64_t count)
+{
+	uint64_t	batch[PENDING];
+
+	while (count > 0)
+	{
+		size_t		now = Min(count, PENDING);
+
+		sb_hash_set_read(hashes, batch, now);
+		if (state->prefetches && state->lines != NULL)
+			for (size_t i = 0; i < now; i++)
+				sb_bf_prefetch(&state->plan, state->lines, batch[i]);
+		add_now(state, batch, now);
+		hashes += now * sizeof(uint64_t);
+		count -= now;
+	}
+}
+
 static void
 state_unite(BfState *state, BfState *other)
 {
@@ -293,7 +319,9 @@ state_unite(BfState *state, BfState *other)
 			capacity /= 2;
 		if (state->lines == NULL && capacity > state->set.capacity)
 			grow_set(state, capacity);
-		if (state->lines != NULL)
+		if (other->travelled != NULL)
+			add_travelled(state, other->travelled, other->set.count);
+		else if (state->lines != NULL)
 			sb_bf_add_set(&state->plan, state->lines, &other->set);
 		else
 			for (uint64_t slot = 0; (slot = sb_hash_set_next(&other->set, slot, &hash)) != UINT64_MAX; slot++)
@@ -313,6 +341,7 @@ copy_state(MemoryContext context, BfState *other)
 	*state = *other;
 	state->context = context;
 	state->lines = NULL;
+	state->travelled = NULL;
 	state->pending = NULL;
 	state->pending_count = 0;
 	state->hasher = NULL;
@@ -346,33 +375,36 @@ bf_agg_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* header (64 bytes), self_sized (1), form (1: lines, 0: hashes), then the lines, or a count and the hashes */
+/*
+ * header (64 bytes), self_sized (1), form (1: lines, 0: hashes), then the lines, or the hashes; of little-endian words. A state of
+ * megabytes is copied once here, and not at all when it arrives.
+ */
+#define TRAVEL_HEADER (SB_BF_HEADER + 2)
+
 SB_FUNCTION(bf_agg_serialize);
 Datum
 bf_agg_serialize(PG_FUNCTION_ARGS)
 {
 	BfState    *state = (BfState *) PG_GETARG_POINTER(0);
-	StringInfoData out;
-	unsigned char header[SB_BF_HEADER];
+	size_t		size;
+	bytea	   *bytes;
+	unsigned char *out;
 
 	aggregate_context(fcinfo);
 	settle(state);
-	pq_begintypsend(&out);
-	sb_bf_encode_header(&state->plan, header);
-	pq_sendbytes(&out, (char *) header, sizeof header);
-	pq_sendbyte(&out, state->self_sized);
-	pq_sendbyte(&out, state->lines != NULL);
+	size = state->lines != NULL ? line_bytes(state) : state->set.count * sizeof(uint64_t);
+	bytes = palloc(VARHDRSZ + TRAVEL_HEADER + size);
+	SET_VARSIZE(bytes, VARHDRSZ + TRAVEL_HEADER + size);
+	out = (unsigned char *) VARDATA(bytes);
+	sb_bf_encode_header(&state->plan, out);
+	out[SB_BF_HEADER] = state->self_sized;
+	out[SB_BF_HEADER + 1] = state->lines != NULL;
+	out += TRAVEL_HEADER;
 	if (state->lines != NULL)
-		pq_sendbytes(&out, (char *) state->lines, (int) line_bytes(state));
+		memcpy(out, state->lines, size);
 	else
-	{
-		uint64_t	hash;
-
-		pq_sendint64(&out, state->set.count);
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
-			pq_sendint64(&out, hash);
-	}
-	PG_RETURN_BYTEA_P(pq_endtypsend(&out));
+		sb_hash_set_write(&state->set, out);
+	PG_RETURN_BYTEA_P(bytes);
 }
 
 /* Trusts nothing either: bytes may come from another machine. */
@@ -384,12 +416,10 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 	const unsigned char *data = (const unsigned char *) VARDATA_ANY(bytes);
 	size_t		size = VARSIZE_ANY_EXHDR(bytes);
-	const size_t fixed = SB_BF_HEADER + 2;
-	BfState    *state = MemoryContextAllocZero(context, sizeof(BfState));
+	BfState    *state = palloc0(sizeof(BfState));
 	sb_status	status;
-	StringInfoData in;
 
-	if (size < fixed)
+	if (size < TRAVEL_HEADER)
 		value_refuse("bf_agg", SB_TRUNCATED);
 	{
 		/* the header says how long the filter is; the state may hold hashes instead of it */
@@ -405,26 +435,19 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 		(state->self_sized && state->plan.lines != SELF_SIZED_LINES))
 		value_refuse("bf_agg", SB_BAD_HEADER);
 
+	state->travelled = data + TRAVEL_HEADER;
+	size -= TRAVEL_HEADER;
 	if (data[SB_BF_HEADER + 1] == 1)
 	{
-		if (size - fixed != line_bytes(state))
+		if (size != line_bytes(state))
 			value_refuse("bf_agg", SB_BAD_LENGTH);
-		state->lines = MemoryContextAllocExtended(context, line_bytes(state), MCXT_ALLOC_HUGE);
-		memcpy(state->lines, data + fixed, line_bytes(state));
+		state->lines = unconstify(unsigned char *, state->travelled);	/* not to be written */
 	}
 	else
 	{
-		uint64_t	count;
-
-		in.data = (char *) data;
-		in.len = in.maxlen = (int) size;
-		in.cursor = (int) fixed;
-		count = pq_getmsgint64(&in);
-		if (count != (size - in.cursor) / 8 || (size - in.cursor) % 8 != 0)
+		if (size % sizeof(uint64_t) != 0)
 			value_refuse("bf_agg", SB_BAD_LENGTH);
-		make_set(state, Max(sb_hash_set_capacity_for(count + 1), SMALLEST_SET));
-		while (count-- > 0)
-			sb_hash_set_insert(&state->set, pq_getmsgint64(&in));
+		state->set.count = size / sizeof(uint64_t);
 	}
 	PG_RETURN_POINTER(state);
 }

@@ -53,6 +53,7 @@ struct ItemHasher
 	char		align;
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* once item_text() was called */
+	struct SliceCache *slices;
 
 	/* composite values whose columns only the value knows: those seen last */
 	bool		record;
@@ -514,6 +515,12 @@ item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *b
 	*length = hasher->length;
 	*by_value = hasher->by_value;
 	*align = hasher->align;
+}
+
+struct SliceCache **
+item_slices(ItemHasher *hasher)
+{
+	return &hasher->slices;
 }
 
 const sb_kind *

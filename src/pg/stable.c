@@ -12,6 +12,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "slices.h"
 #include "value.h"
 
 /* ------------------------------------------------------------------ helpers */
@@ -316,7 +317,7 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 		hash = item_hash_for(hasher, item, &stable.header.kind);
 		return stable.header.kind.code != SB_KIND_NONE && sb_stable_contains(&stable.header, stable.cells, hash);
 	}
-	status = sb_stable_decode_header(value_slice(value, 0, SB_STABLE_HEADER), SB_STABLE_HEADER, size, &header);
+	status = sb_stable_decode_header(cached_slice(hasher, value, 0, SB_STABLE_HEADER), SB_STABLE_HEADER, size, &header);
 	if (status != SB_OK)
 		value_refuse("sbf or ibf", status);
 	hash = item_hash_for(hasher, item, &header.kind);
@@ -329,7 +330,7 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 		size_t		length;
 
 		sb_stable_cell_range(&header, cell, &offset, &length);
-		if (sb_stable_value_in(&header, value_slice(value, offset, length), cell) == 0)
+		if (sb_stable_value_in(&header, cached_slice(hasher, value, offset, length), cell) == 0)
 			return false;
 	}
 	return true;

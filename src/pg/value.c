@@ -52,7 +52,8 @@ value_slice(Datum value, size_t offset, size_t size)
 		raw = flat_filter(expanded);
 	if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw))
 		return VARDATA_ANY(raw) + offset;
-	return VARDATA_ANY(detoast_attr_slice(raw, (int32) offset, (int32) size));
+	raw = detoast_attr_slice(raw, (int32) offset, (int32) size);
+	return VARDATA_ANY(raw);	/* a macro that looks at its argument twice */
 }
 
 /* --------------------------------------------------------------------- errors */
