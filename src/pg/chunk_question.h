@@ -54,13 +54,31 @@ extern void chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value);
  */
 extern bool chunk_may_match(Relation heap, Oid index, ScanKey keys, int nkeys, Snapshot snapshot);
 
-/*
- * The same for one clause with one constant that is not NULL, asking all indexes that can answer until one says no; it
- * finds them itself. The clause's Var has varno 1. *index is the one that was asked last, InvalidOid if none was.
- */
-extern bool chunk_may_match_clause(Relation heap, Node *clause, Datum value, Snapshot snapshot, Oid *index);
+/* What is known of an operator in an operator family: found once for all the indexes that are alike. */
+typedef struct ChunkOperator
+{
+	Oid			family;
+	Oid			operator;
+	bool		is_equality;
+	Oid			right_type;
+	Oid			function;
+} ChunkOperator;
 
-/* "uid" or "uid, url": the columns that a question asks about, for people. */
-extern char *chunk_question_columns(const ChunkQuestion *question);
+/* A clause with one constant that is not NULL, whose Var has varno 1, to be asked of many tables. */
+typedef struct ChunkClause
+{
+	Node	   *clause;
+	Datum		value;
+	Oid			method;			/* bf_index_am_oid(): InvalidOid if there are no indexes to ask */
+	ChunkOperator known;
+} ChunkClause;
+
+extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
+
+/*
+ * The same for such a clause, asking all indexes that can answer until one says no; it finds them itself. *index is the
+ * one that was asked last, InvalidOid if none was.
+ */
+extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *index);
 
 #endif

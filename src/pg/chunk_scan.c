@@ -13,13 +13,9 @@
 
 #include "access/attmap.h"
 #include "access/relation.h"
-#include "access/table.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "executor/spi.h"
 #include "executor/tstoreReceiver.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -32,17 +28,14 @@
 #include "parser/parse_relation.h"
 #include "partitioning/partdesc.h"
 #include "rewrite/rewriteManip.h"
-#include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 
 /* One call. */
 typedef struct ChunkScan
@@ -54,6 +47,7 @@ typedef struct ChunkScan
 	Expr	   *clause;			/* that, as parsed, on the parent; NULL if the value is, and no row can match */
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
+	ChunkClause question;		/* the clause, for indexes */
 	Oid			summaries;		/* the summary table, or InvalidOid */
 	ChunkSummaries known;		/* what it says */
 	bool		explains;		/* for chunk_scan_explain() */
@@ -200,15 +194,17 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	}
 	scan->var = (Var *) left;
 	scan->item = lsecond_node(Const, sides);
-	if (!scan->item->constisnull)
-		scan->clause = (Expr *) clause;
+	if (scan->item->constisnull)
+		return;
+	scan->clause = (Expr *) clause;
+	chunk_prepare_clause(&scan->question, clause, scan->item->constvalue);
 }
 
 /* ---------------------------------------------------------------- verdicts */
 
 /* Asks the chunk's bf indexes. */
 static Verdict
-ask_indexes(const ChunkScan *scan, Relation chunk)
+ask_indexes(ChunkScan *scan, Relation chunk)
 {
 	TupleDesc	columns = RelationGetDescr(chunk);
 	Verdict		verdict = {true, NULL};
@@ -221,8 +217,7 @@ ask_indexes(const ChunkScan *scan, Relation chunk)
 	if (scan->column > columns->natts ||
 		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
 		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
-	verdict.is_read = chunk_may_match_clause(chunk, (Node *) scan->clause, scan->item->constvalue, GetActiveSnapshot(),
-											 &index);
+	verdict.is_read = chunk_may_match_clause(chunk, &scan->question, GetActiveSnapshot(), &index);
 	scan->var->varattno = scan->column;
 	if (OidIsValid(index) && scan->explains)
 		verdict.because = psprintf("bf index \"%s\" %s", get_rel_name(index),
@@ -232,7 +227,7 @@ ask_indexes(const ChunkScan *scan, Relation chunk)
 
 /* May the chunk hold a row that matches? */
 static Verdict
-judge(const ChunkScan *scan, Relation chunk)
+judge(ChunkScan *scan, Relation chunk)
 {
 	Oid			oid = RelationGetRelid(chunk);
 	Verdict		verdict;
