@@ -58,8 +58,8 @@ chunk_try_open(Oid oid)
 }
 
 /*
- * Opens an index of a locked heap, if its answers can be relied on: what the planner asks of an index before it uses it.
- * NULL otherwise.
+ * Opens an index of a locked heap, if its answers can be relied on: what the planner asks of an index before it uses
+ * it. NULL otherwise.
  */
 static Relation
 open_usable(Relation heap, Oid oid, Oid method)
@@ -89,7 +89,7 @@ without_relabels(Node *node)
 	return node;
 }
 
-/* What column of the index is, as an expression of the table with this varno; NULL for a plain column, then *attribute. */
+/* What a column of the index is, as an expression of the table with this varno; NULL for a plain column: *attribute. */
 static Node *
 index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
 {
@@ -196,7 +196,8 @@ key_of_clause(Relation index, int column, Index varno, Node *clause)
 	{
 		NullTest   *test = (NullTest *) clause;
 
-		if (test->nulltesttype != IS_NULL || test->argisrow || !is_index_column(index, column, varno, (Node *) test->arg))
+		if (test->nulltesttype != IS_NULL || test->argisrow ||
+			!is_index_column(index, column, varno, (Node *) test->arg))
 			return NULL;
 		key.flags = SK_ISNULL | SK_SEARCHNULL;
 		return memcpy(palloc(sizeof key), &key, sizeof key);

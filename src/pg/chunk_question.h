@@ -1,8 +1,9 @@
 /*
- * chunk_question.h: what a chunk's `bf` indexes can be asked, and asking them: for chunk_scan() and for the node ChunkSkip.
+ * chunk_question.h: what a chunk's `bf` indexes can be asked, and asking them: for chunk_scan() and for the node
+ * ChunkSkip.
  *
- * A *key* is a clause that a column of an index can answer: column = argument, column = ANY (argument), column IS NULL. A
- * *question* is an index with its keys. The argument is any expression without columns of a relation; what evaluates
+ * A *key* is a clause that a column of an index can answer: column = argument, column = ANY (argument), column IS NULL.
+ * A *question* is an index with its keys. The argument is any expression without columns of a relation; what evaluates
  * it, and when, is the caller's affair.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -33,14 +34,14 @@ typedef struct ChunkQuestion
 } ChunkQuestion;
 
 /*
- * Locks (AccessShareLock) and opens a relation that may be gone: then NULL. try_relation_open() without its look-up in the
- * system cache, which is a tenth of what a chunk costs.
+ * Locks (AccessShareLock) and opens a relation that may be gone: then NULL. try_relation_open() without its look-up in
+ * the system cache, which is a tenth of what a chunk costs.
  */
 extern Relation chunk_try_open(Oid oid);
 
 /*
- * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can be asked, given clauses that all rows
- * must satisfy, whose Vars of the table have this varno. REQUIRES: the table is locked.
+ * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can be asked, given clauses that all
+ * rows must satisfy, whose Vars of the table have this varno. REQUIRES: the table is locked.
  */
 extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 
@@ -48,8 +49,8 @@ extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 extern void chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value);
 
 /*
- * May rows that the snapshot sees and that satisfy the keys be in the heap? True also if the index cannot tell any more.
- * Leaves the predicate lock that an index scan would. REQUIRES: the heap is locked, the snapshot taken.
+ * May rows that the snapshot sees and that satisfy the keys be in the heap? True also if the index cannot tell any
+ * more. Leaves the predicate lock that an index scan would. REQUIRES: the heap is locked, the snapshot taken.
  */
 extern bool chunk_may_match(Relation heap, Oid index, ScanKey keys, int nkeys, Snapshot snapshot);
 
