@@ -198,13 +198,14 @@ sub attach
 	}
 }
 
-# What a CONCURRENTLY that failed has left; and whatever index is missing.
+# What a CONCURRENTLY that failed has left (that of a parent first: ATTACH may have taken what was left for a part of it); and
+# whatever index is missing.
 sub tidy
 {
 	my ($run, $session) = @_;
 	my ($broken) = NotOneRow::ask($run, $session, 'look for broken indexes',
 		"SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid AND indrelid IN (SELECT relid FROM " . NotOneRow::tables('t') . ' t UNION SELECT relid FROM ' . NotOneRow::tables('p') . " p) AND NOT indisprimary " .
-		"AND (SELECT relkind FROM pg_class WHERE oid = indexrelid) = 'i'");
+		"ORDER BY (SELECT relkind FROM pg_class WHERE oid = indexrelid) = 'I' DESC");
 	act($run, $session, 'DROP of a broken index', "DROP INDEX IF EXISTS $_") foreach split /\n/, $broken;
 	foreach my $table ('t', 'p')
 	{
