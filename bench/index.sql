@@ -274,3 +274,50 @@ CREATE FUNCTION write_table(row_count bigint) RETURNS TABLE (line text) LANGUAGE
 	UNION ALL (SELECT format('| %s | %s | %s | %s | %s | %s |', label, max(cell) FILTER (WHERE how = 'new'), max(cell) FILTER (WHERE how = 'copy'),
 		max(cell) FILTER (WHERE how = 'single'), coalesce(max(cell) FILTER (WHERE how = 'repeated'), ' | '), coalesce(max(cell) FILTER (WHERE how = 'fresh'), ' | '))
 	FROM cells GROUP BY id, label ORDER BY id) $$;
+
+/* ------------------------------------------------------ queries without bf */
+
+CREATE TABLE plain (query text, loaded text, ms float8);
+
+CREATE PROCEDURE make_plain() LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TABLE plain_one (id integer PRIMARY KEY, v text);
+	INSERT INTO plain_one SELECT i, i FROM generate_series(1, 10000) i;
+	CREATE TABLE plain_many (id integer, v text) PARTITION BY HASH (id);
+	FOR p IN 0 .. 15 LOOP
+		EXECUTE format('CREATE TABLE plain_many_%s PARTITION OF plain_many FOR VALUES WITH (MODULUS 16, REMAINDER %1$s)', p);
+	END LOOP;
+	INSERT INTO plain_many SELECT i, i FROM generate_series(1, 10000) i;
+	CREATE INDEX ON plain_many (v);
+	ANALYZE plain_one, plain_many;
+END $$;
+
+-- planned and run each time
+CREATE PROCEDURE measure_plain(is_loaded text, repeats integer) LANGUAGE plpgsql AS $$
+DECLARE
+	q record;
+	began timestamptz;
+	n bigint;
+BEGIN
+	FOR q IN SELECT * FROM (VALUES
+		('by primary key', 'SELECT count(*) FROM plain_one WHERE id = 77'),
+		('one partition of 16, pruned', 'SELECT count(*) FROM plain_many WHERE id = 77'),
+		('all of 16 partitions by B-tree', 'SELECT count(*) FROM plain_many WHERE v = ''77'''),
+		('a join of both', 'SELECT count(*) FROM plain_one a JOIN plain_many b USING (id) WHERE a.id = 77')) v(name, query) LOOP
+		EXECUTE q.query INTO n;
+		began := clock_timestamp();
+		FOR i IN 1 .. repeats LOOP
+			EXECUTE q.query INTO n;
+		END LOOP;
+		INSERT INTO plain VALUES (q.name, is_loaded, milliseconds(began));
+	END LOOP;
+END $$;
+
+CREATE FUNCTION plain_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
+	SELECT '| query | without | with the library | ratio |'
+	UNION ALL SELECT '| --- | ---: | ---: | ---: |'
+	UNION ALL
+	(SELECT format('| %s | %s | %s | %s |', query, round(without::numeric, 1), round(loaded::numeric, 1), round((loaded / without)::numeric, 3))
+	FROM (SELECT query, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE p.loaded = 'no') AS without,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE p.loaded = 'yes') AS loaded
+		FROM plain p GROUP BY query) m ORDER BY query) $$;

@@ -37,8 +37,9 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
-		CONTINUE WHEN line ~ '(Filter|Cond|Blocks|Recheck|Removed|Bitmap Index|Storage|Memory|Index Searches)';
-		RETURN NEXT regexp_replace(regexp_replace(line, '\(actual rows=(\d+)(\.00)? loops=(\d+)\)', '(rows \1)'), 'returns \$\d+', 'returns');
+		CONTINUE WHEN line ~ '(Filter|Cond|Blocks|Recheck|Removed|Bitmap Index|Storage|Memory|Index Searches|Disabled)';
+		line := regexp_replace(line, '\(actual rows=(\d+)(\.00)? loops=1\)', '(rows \1)');
+		RETURN NEXT regexp_replace(line, '\(actual rows=[0-9.]+ loops=(\d+)\)', '(loops \1)');
 	END LOOP;
 END
 $$;
@@ -70,13 +71,23 @@ SELECT plan('SELECT * FROM log WHERE uid = 1', true);
 SELECT plan('SELECT * FROM log WHERE uid = 7 AND id = 4000 AND filler LIKE ''x%''', true);
 SELECT plan('SELECT * FROM log WHERE uid = 7 AND filler = ''y''', true);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT id + 1, tableoid::regclass FROM log WHERE uid = 1 AND url = '/1' ORDER BY id;
-EXPLAIN (FORMAT JSON, COSTS OFF) SELECT count(*) FROM log WHERE uid = 1 AND id < 12000;
+CREATE FUNCTION plan_as_json(query text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+	result json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON, COSTS OFF) ' || query INTO result;
+	RETURN result;
+END
+$$;
+SELECT p->'Custom Plan Provider', p->'bf Index on', p->'Partitions Asked', p->'Partitions Skipped'
+FROM (SELECT plan_as_json('SELECT count(*) FROM log WHERE uid = 1 AND id < 12000')->0->'Plan'->'Plans'->0 AS p) s;
 
 -- values, expressions, types, both columns, NULL
 SELECT answer('SELECT * FROM log WHERE uid = 100001');
 SELECT answer('SELECT * FROM log WHERE 104001 = uid');
 SELECT answer('SELECT * FROM log WHERE uid = 7');
 SELECT answer('SELECT * FROM log WHERE uid = 7::smallint');
+SELECT answer('SELECT * FROM log WHERE uid = (-7)::smallint');
 SELECT answer('SELECT * FROM log WHERE uid = 1 + length(now()::text) * 0');
 SELECT answer('SELECT * FROM log WHERE uid = ANY (''{1,2,100001}'')');
 SELECT answer('SELECT * FROM log WHERE uid IN (1, NULL, 104001)');
@@ -118,7 +129,11 @@ ANALYZE wanted;
 SELECT answer('SELECT * FROM log WHERE uid = (SELECT max(uid) FROM wanted)');
 SELECT answer('SELECT * FROM log WHERE uid = (SELECT max(uid) FROM wanted WHERE false)');
 SELECT answer('SELECT * FROM log WHERE uid = (SELECT min(uid) FROM wanted) AND url = ''/1''');
+SELECT answer('SELECT * FROM log WHERE uid = 104001 AND url >= (SELECT min(uid)::text FROM wanted)');
+SELECT answer('SELECT * FROM log WHERE uid = 1 AND url >= (SELECT min(uid)::text FROM wanted)');
 SELECT answer('SELECT (SELECT max(id) FROM log WHERE uid = w.uid) FROM wanted w');
+SELECT answer('SELECT * FROM wanted w, LATERAL (SELECT * FROM log WHERE uid = (SELECT w.uid + 0) OFFSET 0) l');
+SELECT answer('SELECT * FROM wanted w, LATERAL (SELECT * FROM log WHERE uid = (SELECT w.uid + 0) AND url <> (SELECT ''/'' || w.uid) OFFSET 0) l');
 SELECT answer('SELECT w.uid, (SELECT max(id) FROM log WHERE url = ''/1'' AND (uid = w.uid OR w.uid IS NULL)) FROM wanted w');
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
@@ -127,7 +142,7 @@ SET enable_memoize = off;
 SET enable_seqscan = off;
 SELECT plan('SELECT * FROM wanted JOIN log USING (uid)', true);
 SELECT answer('SELECT * FROM wanted JOIN log USING (uid)');
-SELECT answer('SELECT * FROM wanted w LEFT JOIN log l ON l.uid = w.uid AND l.url = ''/1''');
+SELECT answer('SELECT * FROM wanted w LEFT JOIN LATERAL (SELECT * FROM log WHERE uid = w.uid AND url = ''/1'' OFFSET 0) l ON true');
 SELECT answer('SELECT * FROM wanted w, LATERAL (SELECT * FROM log WHERE uid = w.uid ORDER BY id LIMIT 2) l');
 SELECT answer('SELECT * FROM wanted w, LATERAL (SELECT * FROM log WHERE uid = ANY (ARRAY[w.uid, 7]) OFFSET 0) l');
 SELECT answer('SELECT * FROM wanted w JOIN log l ON l.uid = 104001 AND l.id > w.uid - 200000');
@@ -162,5 +177,24 @@ SELECT plan('EXECUTE look(1)');
 EXECUTE look(104001);
 RESET streambloom.enable_chunk_skip;
 RESET plan_cache_mode;
+
+
+-- variables of PL/pgSQL, and a plan that is used again by a function that calls itself
+CREATE FUNCTION ids(wanted bigint, depth int) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	result text := '';
+BEGIN
+	FOR r IN SELECT id FROM log WHERE uid = wanted ORDER BY id LOOP
+		result := concat_ws(' ', result, r.id, CASE WHEN depth > 0 THEN ids(wanted - 4000, depth - 1) END);
+	END LOOP;
+	RETURN result;
+END
+$$;
+SELECT ids(104001, 2), ids(108001, 0), ids(1, 1);
+SELECT ids(104001, 2), ids(108001, 0), ids(1, 1);
+SELECT string_agg(ids(100000 + i, 0), ',') FROM generate_series(1, 8) i;
+CREATE TABLE copy AS SELECT * FROM log WHERE uid = 116001;
+SELECT id, uid FROM copy;
 
 DROP SCHEMA chunk_skip CASCADE;

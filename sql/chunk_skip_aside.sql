@@ -18,8 +18,9 @@ DECLARE
 	result text := 'no node';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF line ~ 'ChunkSkip' THEN result := 'node'; END IF;
-		result := coalesce('node, ' || lower(substring(line FROM 'Partitions (Skipped: \d+)')), result);
+		IF line ~ 'Gather' THEN result := 'workers'; END IF;
+		IF line ~ 'ChunkSkip' THEN result := concat_ws(', ', nullif(result, 'no node'), 'node'); END IF;
+		result := result || coalesce(', ' || lower(substring(line FROM 'Partitions (Skipped: \d+)')), '');
 	END LOOP;
 	RETURN result;
 END
@@ -91,7 +92,8 @@ SET enable_bitmapscan = on;
 CREATE TABLE driver AS SELECT i AS n FROM generate_series(1, 2000) i;
 ALTER TABLE driver SET (parallel_workers = 2);
 ANALYZE driver;
-SELECT sum(n), count(*) FROM driver WHERE (SELECT max(id) FROM log WHERE uid = 5000 AND id >= n * 0) = 5000;
+SELECT node('SELECT sum(n), count(*) FROM driver WHERE n + 3500 NOT IN (SELECT id FROM log WHERE uid = 5000)');
+SELECT sum(n), count(*) FROM driver WHERE n + 3500 NOT IN (SELECT id FROM log WHERE uid = 5000);
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;

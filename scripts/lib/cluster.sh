@@ -79,7 +79,7 @@ start_cluster() {
 # stop_cluster: and whatever a test has started in its scratch folder and could not stop.
 stop_cluster() {
 	local lock
-	for lock in "$work"/data/postmaster.pid "$work"/tmp/*/data/postmaster.pid; do
+	for lock in "$work"/data/postmaster.pid "$work"/tmp/*/{data,standby}/postmaster.pid; do
 		if [[ -e $lock ]]; then
 			as_server "$bin/pg_ctl" -D "$(dirname "$lock")" -m immediate stop >/dev/null 2>&1 || true
 		fi

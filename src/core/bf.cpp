@@ -6,6 +6,7 @@
  * (the probing of RocksDB's FastLocalBloom): nine top bits each, cheap in vector registers, and 2^32 patterns a
  * line. Double hashing inside a line would have 2^18 patterns and a floor of 1.5e-4.
  */
+#include "bf_lines.hpp"
 #include "bits.hpp"
 #include "header.hpp"
 #include "streambloom.h"
@@ -16,7 +17,6 @@
 using namespace streambloom;
 
 static constexpr int line_bits = SB_BF_LINE * 8;
-static constexpr uint32_t golden = 0x9e3779b9u;
 
 /* ---------------------------------------------------------------- parameters */
 
@@ -128,24 +128,9 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 
 /* --------------------------------------------------------------------- items */
 
-static size_t line_of(const sb_bf *bf, uint64_t hash)
-{
-	return static_cast<size_t>(multiply_high(hash, bf->lines)) * SB_BF_LINE;
-}
-
 size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
 {
 	return SB_BF_HEADER + line_of(bf, hash);
-}
-
-bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexcept
-{
-	const auto *bytes = static_cast<const unsigned char *>(line);
-	auto probe = static_cast<uint32_t>(hash);
-	for (int i = 0; i < hashes; i++, probe *= golden)
-		if ((bytes[probe >> 26] >> (probe >> 23 & 7) & 1) == 0)
-			return false;
-	return true;
 }
 
 void sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
@@ -153,17 +138,23 @@ void sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
 	__builtin_prefetch(static_cast<const unsigned char *>(lines) + line_of(bf, hash), 1);
 }
 
-void sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) noexcept
+void sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept
 {
-	auto *bytes = static_cast<unsigned char *>(lines) + line_of(bf, hash);
-	auto probe = static_cast<uint32_t>(hash);
-	for (int i = 0; i < bf->hashes; i++, probe *= golden)
-		bytes[probe >> 26] |= static_cast<unsigned char>(1u << (probe >> 23 & 7));
-}
-
-bool sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
-{
-	return sb_bf_line_contains(static_cast<const unsigned char *>(lines) + line_of(bf, hash), bf->hashes, hash);
+	constexpr size_t batch = 64;
+	uint64_t hashes[batch];
+	size_t count = 0;
+	uint64_t hash;
+	for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
+	{
+		sb_bf_prefetch(bf, lines, hash);
+		hashes[count++] = hash;
+		if (count == batch)
+		{
+			sb_bf_add_many(bf, lines, hashes, count);
+			count = 0;
+		}
+	}
+	sb_bf_add_many(bf, lines, hashes, count);
 }
 
 /* ------------------------------------------------------ union, intersection, folding */
@@ -191,78 +182,48 @@ sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *
 	return SB_OK;
 }
 
-/* Calls word(dst, src) for each 64-bit word of dst and the word of src that stands for it. */
-template <typename Word>
-static void combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, Word word)
-{
-	auto *to = static_cast<unsigned char *>(dst_lines);
-	const auto *from = static_cast<const unsigned char *>(src_lines);
-	int halvings = exact_log2(dst->lines / src->lines);
-	for (size_t line = 0; line < dst->lines; line++)
-		for (size_t i = 0; i < SB_BF_LINE; i += 8)
-		{
-			unsigned char *at = to + line * SB_BF_LINE + i;
-			store_le(at, word(load_le<uint64_t>(at), load_le<uint64_t>(from + (line >> halvings) * SB_BF_LINE + i)));
-		}
-}
-
 void sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
 {
-	combine(dst, dst_lines, src, src_lines, [](uint64_t x, uint64_t y) { return x | y; });
+	or_lines(static_cast<unsigned char *>(dst_lines), static_cast<const unsigned char *>(src_lines), dst->lines,
+			 exact_log2(dst->lines / src->lines));
 }
 
 void sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
 {
-	combine(dst, dst_lines, src, src_lines, [](uint64_t x, uint64_t y) { return x & y; });
+	and_lines(static_cast<unsigned char *>(dst_lines), static_cast<const unsigned char *>(src_lines), dst->lines,
+			  exact_log2(dst->lines / src->lines));
+}
+
+sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
+{
+	if (halvings < 0 || halvings > std::countr_zero(bf->lines))
+		return SB_OUT_OF_RANGE;
+	bf->lines >>= halvings;
+	bf->widened = static_cast<uint8_t>(std::max(0, bf->widened - halvings));
+	fold_lines(static_cast<unsigned char *>(out), static_cast<const unsigned char *>(lines), bf->lines, size_t{1} << halvings);
+	return SB_OK;
 }
 
 sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) noexcept
 {
-	if (halvings < 0 || halvings > std::countr_zero(bf->lines))
-		return SB_OUT_OF_RANGE;
-	auto *bytes = static_cast<unsigned char *>(lines);
-	size_t parts = size_t{1} << halvings;
-	uint32_t folded = bf->lines >> halvings;
-	for (size_t line = 0; line < folded; line++)
-		for (size_t i = 0; i < SB_BF_LINE; i += 8)
-		{
-			uint64_t word = 0;
-			for (size_t part = 0; part < parts; part++)
-				word |= load_le<uint64_t>(bytes + (line * parts + part) * SB_BF_LINE + i);
-			store_le(bytes + line * SB_BF_LINE + i, word);
-		}
-	bf->lines = folded;
-	bf->widened = static_cast<uint8_t>(std::max(0, bf->widened - halvings));
-	return SB_OK;
+	return sb_bf_fold_into(bf, lines, halvings, lines);
 }
 
 /* ------------------------------------------------------------------ measures */
 
 int sb_bf_line_bits(const void *line) noexcept
 {
-	int bits = 0;
-	for (size_t i = 0; i < SB_BF_LINE; i += 8)
-		bits += std::popcount(load_le<uint64_t>(static_cast<const unsigned char *>(line) + i));
-	return bits;
+	return static_cast<int>(count_folded(static_cast<const unsigned char *>(line), 1, 1));
 }
 
 /*
- * The estimated number of items from the lines united 2^halvings at a time: per united line ln(1 - fill) /
- * (k ln(1 - 1/512)) items (Swamidass and Baldi 2007), from the mean fill of all. Negative if all bits are set.
+ * The estimated number of items from the bits that are set in the lines united 2^halvings at a time: per united line
+ * ln(1 - fill) / (k ln(1 - 1/512)) items (Swamidass and Baldi 2007), from the mean fill of all. Negative if all bits are
+ * set.
  */
-static double estimate_items(const sb_bf *bf, const unsigned char *bytes, int halvings)
+static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 {
-	uint64_t set = 0;
-	size_t parts = size_t{1} << halvings;
 	size_t folded = bf->lines >> halvings;
-	for (size_t line = 0; line < folded; line++)
-		for (size_t i = 0; i < SB_BF_LINE; i += 8)
-		{
-			uint64_t word = 0;
-			for (size_t part = 0; part < parts; part++)
-				word |= load_le<uint64_t>(bytes + (line * parts + part) * SB_BF_LINE + i);
-			set += static_cast<uint64_t>(std::popcount(word));
-		}
 
 	/*
 	 * The mean fill under a Poisson load: 1 - exp(-load * (1 - (1 - 1/512)^k)).
@@ -275,30 +236,34 @@ static double estimate_items(const sb_bf *bf, const unsigned char *bytes, int ha
 	return static_cast<double>(folded) * (std::fabs(std::log(empty)) / covered);
 }
 
+/*
+ * A widened part has each of its bits 2^j times: count at the size of the smallest part, where each item counts once;
+ * where that is full, at the next larger size that is not (then the estimate is too large).
+ */
+double sb_bf_items(const sb_bf *bf, const void *lines) noexcept
+{
+	double items = -1;
+	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
+	{
+		uint64_t set = count_folded(static_cast<const unsigned char *>(lines), bf->lines >> halvings, size_t{1} << halvings);
+		items = estimate_items(bf, set, halvings);
+	}
+	return items < 0 ? INFINITY : items;
+}
+
 void sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept
 {
-	const auto *bytes = static_cast<const unsigned char *>(lines);
-	double powers[line_bits + 1];
-	for (int bits = 0; bits <= line_bits; bits++)
-		powers[bits] = std::pow(static_cast<double>(bits) / line_bits, bf->hashes);
+	uint64_t of_bits[line_bits + 1] = {};
+	double sum = 0;
 
 	*out = {};
 	out->bits = static_cast<uint64_t>(bf->lines) * line_bits;
-	double sum = 0;
-	for (size_t line = 0; line < bf->lines; line++)
+	count_by_bits(static_cast<const unsigned char *>(lines), bf->lines, of_bits);
+	for (int bits = 1; bits <= line_bits; bits++)
 	{
-		int bits = sb_bf_line_bits(bytes + line * SB_BF_LINE);
-		out->bits_set += static_cast<uint64_t>(bits);
-		sum += powers[bits];
+		out->bits_set += of_bits[bits] * static_cast<uint64_t>(bits);
+		sum += static_cast<double>(of_bits[bits]) * std::pow(static_cast<double>(bits) / line_bits, bf->hashes);
 	}
 	out->fpr = sum / bf->lines;
-
-	/*
-	 * A widened part has each of its bits 2^j times: count at the size of the smallest part, where each item counts
-	 * once; where that is full, at the next larger size that is not (then the estimate is too large).
-	 */
-	double items = -1;
-	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
-		items = estimate_items(bf, bytes, halvings);
-	out->items = items < 0 ? INFINITY : items;
+	out->items = sb_bf_items(bf, lines);
 }

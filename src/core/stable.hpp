@@ -86,31 +86,85 @@ inline uint64_t nonzero_fields(uint64_t fields, unsigned bits, uint64_t lowest)
 	return any & lowest;
 }
 
-inline uint8_t get_cell(const unsigned char *cells, unsigned bits, uint64_t cell)
+/*
+ * Two bytes that hold a cell, wherever it begins: there are always two, and nobody has to guess whether the cell goes on in the
+ * second one.
+ */
+struct cell_window
+{
+	size_t at;
+	unsigned shift;
+};
+
+inline cell_window window_of(unsigned bits, uint64_t cell)
 {
 	uint64_t bit = cell * bits;
-	const unsigned char *at = cells + bit / 8;
-	unsigned shift = bit % 8;
-	unsigned word = at[0];
-	if (shift + bits > 8) /* only then there surely is another byte */
-		word |= static_cast<unsigned>(at[1]) << 8;
-	return static_cast<uint8_t>(word >> shift & low_mask(bits));
+	uint64_t last = (bit + bits - 1) / 8;
+	uint64_t at = last - (last != 0);
+	return {static_cast<size_t>(at), static_cast<unsigned>(bit - at * 8)};
+}
+
+inline uint8_t get_cell(const unsigned char *cells, unsigned bits, uint64_t cell)
+{
+	cell_window window = window_of(bits, cell);
+	return static_cast<uint8_t>(load_le<uint16_t>(cells + window.at) >> window.shift & low_mask(bits));
 }
 
 inline void put_cell(unsigned char *cells, unsigned bits, uint64_t cell, uint8_t value)
 {
-	uint64_t bit = cell * bits;
-	unsigned char *at = cells + bit / 8;
-	unsigned shift = bit % 8;
-	auto mask = static_cast<unsigned>(low_mask(bits)) << shift;
-	unsigned put = static_cast<unsigned>(value) << shift;
-	at[0] = static_cast<unsigned char>((at[0] & ~mask) | put);
-	if (shift + bits > 8)
-		at[1] = static_cast<unsigned char>((at[1] & ~(mask >> 8)) | put >> 8);
+	cell_window window = window_of(bits, cell);
+	auto mask = static_cast<unsigned>(low_mask(bits)) << window.shift;
+	unsigned word = load_le<uint16_t>(cells + window.at);
+	store_le(cells + window.at, static_cast<uint16_t>((word & ~mask) | static_cast<unsigned>(value) << window.shift));
 }
 
-/* Cells first .. first + count - 1 lose 1, those that are zero stay so. REQUIRES: they are there. */
-void decrement_cells(const sb_stable *stable, unsigned char *cells, uint64_t first, uint64_t count);
+/* A cell that becomes at least `value`. */
+inline void raise_cell(unsigned char *cells, unsigned bits, uint64_t cell, unsigned value)
+{
+	cell_window window = window_of(bits, cell);
+	auto mask = static_cast<unsigned>(low_mask(bits));
+	unsigned word = load_le<uint16_t>(cells + window.at);
+	unsigned old = word >> window.shift & mask;
+	store_le(cells + window.at, static_cast<uint16_t>(word ^ (old ^ std::max(old, value)) << window.shift));
+}
+
+/*
+ * Cells first .. first + count - 1 lose 1, those that are zero stay so. size: of the payload. REQUIRES: they are there.
+ * Inlined, because with a number of bits that the compiler knows it is half as long.
+ */
+[[gnu::always_inline]] inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, uint64_t first,
+												   uint64_t count)
+{
+	const unsigned group = cells_of_group(bits);
+	const uint64_t lowest = lowest_bits.of[bits];
+	uint64_t bit = first * bits;
+
+	while (count > 0)
+	{
+		auto taken = static_cast<unsigned>(std::min<uint64_t>(count, group));
+		size_t at = static_cast<size_t>(bit / 8);
+		unsigned shift = bit % 8;
+		uint64_t word = load_up_to(cells + at, size - at);
+		uint64_t fields = word >> shift & low_mask(taken * bits);
+
+		/* a field that loses 1 is at least 1, so nothing is borrowed from its neighbour */
+		store_up_to(cells + at, size - at, word - (nonzero_fields(fields, bits, lowest) << shift));
+		count -= taken;
+		bit += static_cast<uint64_t>(taken) * bits;
+	}
+}
+
+/* `count` cells from a random one on lose 1, at the end from the first one on. random: the generator's next number. */
+[[gnu::always_inline]] inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells,
+												 uint64_t count, uint64_t random)
+{
+	uint64_t first = multiply_high(random, all_cells);
+	uint64_t before_end = std::min<uint64_t>(count, all_cells - first);
+
+	decrement_cells(cells, size, bits, first, before_end);
+	if (count > before_end)
+		decrement_cells(cells, size, bits, 0, count - before_end);
+}
 
 /* One eviction of each kind: sbf.cpp and ibf.cpp. */
 void evict_run(sb_stable *stable, unsigned char *cells);

@@ -67,6 +67,20 @@ typedef struct sb_difference
 /* No stored value is larger, so that its text form (two digits a byte) still fits PostgreSQL's 1 GB. */
 #define SB_MAX_BYTES 512000000u
 
+/* ---------------------------------------------------------- instructions */
+
+typedef enum sb_simd
+{
+	SB_SIMD_PORTABLE = 1,
+	SB_SIMD_AVX2 = 2
+} sb_simd;
+
+/*
+ * The core chooses by itself, at the first call, what suits the processor; results are the same. This is for tests and
+ * benchmarks: chooses again, AVX2 only where there is one, and says what it was.
+ */
+sb_simd		sb_simd_choose(sb_simd wanted) SB_NOEXCEPT;
+
 /* --------------------------------------------------------------- hashing */
 
 /* XXH3 with 64 bits, seed 0, over bytes. The same on every architecture. */
@@ -205,6 +219,12 @@ uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
+/*
+ * Adds hashes in their order, until all are in or there is no room; returns how many were. Each is best prefetched some
+ * time before. REQUIRES: sb_hash_set_has_room().
+ */
+size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
@@ -213,6 +233,10 @@ void		sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
+
+/* Its hashes as little-endian words, by slots, to `count` times 8 bytes; and such words back. */
+void		sb_hash_set_write(const sb_hash_set *set, void *out) SB_NOEXCEPT;
+void		sb_hash_set_read(const void *words, uint64_t *hashes, size_t count) SB_NOEXCEPT;
 
 /* -------------------------------------------------------------------- bf */
 
@@ -273,8 +297,12 @@ bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NO
 /* Asks the processor for the line of a hash, some dozens of hashes before it is used. */
 void		sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
-/* On an array of lines (no header): add, ask. */
+/* On an array of lines (no header): add, ask. Of many hashes each is best prefetched some time before. */
 void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
+void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
+/* Adds all hashes of a set. */
+void		sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) SB_NOEXCEPT;
 bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
 /*
@@ -294,6 +322,9 @@ void		sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void 
  */
 SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) SB_NOEXCEPT;
 
+/* The same from one array of lines into another. REQUIRES: room for bf->lines / 2^halvings lines. */
+SB_NODISCARD sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
+
 typedef struct sb_bf_stats
 {
 	uint64_t	bits;			/* in all */
@@ -303,6 +334,9 @@ typedef struct sb_bf_stats
 } sb_bf_stats;
 
 void		sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
+
+/* The number of items alone. */
+double		sb_bf_items(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
 
 /* How many bits of this line of 64 bytes are set. */
 int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
@@ -419,6 +453,10 @@ uint8_t		sb_stable_value_of(const sb_stable *stable, double importance) SB_NOEXC
 
 /* One step: tests, evicts, sets the item's cells to max(cell, value). Returns whether it was a duplicate. */
 bool		sb_stable_step(sb_stable *stable, void *cells, uint64_t hash, uint8_t value) SB_NOEXCEPT;
+
+/* The same for many items, one after the other. duplicates: one flag for each, or NULL. */
+void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
+							bool *duplicates) SB_NOEXCEPT;
 
 /*
  * Evicts without an arrival, `steps` times. The time is proportional to steps until all cells are zero, and constant

@@ -11,6 +11,7 @@
 
 #include "expanded.h"
 #include "item.h"
+#include "slices.h"
 #include "value.h"
 
 /* ------------------------------------------------------------------ helpers */
@@ -271,7 +272,7 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 {
 	sb_bf		header;
 	size_t		size = value_size(value);
-	const void *head = value_slice(value, 0, Min(size, SB_BF_HEADER));
+	const void *head = cached_slice(hasher, value, 0, Min(size, SB_BF_HEADER));
 	sb_status	status = sb_bf_decode_header(head, Min(size, SB_BF_HEADER), size, &header);
 	uint64_t	hash;
 
@@ -280,7 +281,7 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 	hash = item_hash_for(hasher, item, &header.kind);
 	if (header.kind.code == SB_KIND_NONE)
 		return false;
-	return sb_bf_line_contains(value_slice(value, sb_bf_line_offset(&header, hash), SB_BF_LINE), header.hashes, hash);
+	return sb_bf_line_contains(cached_slice(hasher, value, sb_bf_line_offset(&header, hash), SB_BF_LINE), header.hashes, hash);
 }
 
 SB_FUNCTION(bf_contains);

@@ -24,11 +24,12 @@
 #define SMALLEST_SET 8
 
 /*
- * A state that no longer fits a processor's cache keeps the newest hashes pending while the memory they need is on its
- * way. Hashes are sets: when they arrive makes no difference.
+ * A state that is not small keeps the newest hashes pending, and lets them in by the batch: when they arrive makes no
+ * difference to a set. Meanwhile, if the state does not fit a processor's cache, the memory they need is on its way.
  */
-#define PENDING 32
-#define PENDING_FROM_SET 4096
+#define PENDING 64
+#define PENDING_FROM_BYTES 4096
+#define PREFETCH_FROM_BYTES (512 * 1024)
 
 typedef struct BfState
 {
@@ -36,8 +37,16 @@ typedef struct BfState
 	bool		self_sized;
 	sb_hash_set set;			/* until lines is there */
 	unsigned char *lines;
-	uint64_t   *pending;		/* a ring; NULL while the state is small */
-	uint64_t	pending_count;	/* of all that ever went into the ring since it was empty */
+	uint64_t   *pending;		/* room for PENDING; NULL while the state is small */
+	uint32		pending_count;
+	bool		prefetches;
+	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
+
+	/*
+	 * A state that has just come from a worker and is only read, once: its lines, or its hashes (count of them, not aligned, set.slots
+	 * is NULL then), lie where they came.
+	 */
+	const unsigned char *travelled;
 	MemoryContext context;
 } BfState;
 
@@ -54,8 +63,8 @@ make_set(BfState *state, uint64_t capacity)
 {
 	state->set.capacity = capacity;
 	state->set.count = 0;
-	state->set.slots = MemoryContextAllocExtended(state->context, sb_hash_set_bytes(capacity),
-												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	state->set.slots = allocate_cells(state->context, sb_hash_set_bytes(capacity));
+	state->prefetches = sb_hash_set_bytes(capacity) >= PREFETCH_FROM_BYTES;
 }
 
 static BfState *
@@ -75,11 +84,9 @@ make_state(MemoryContext context, bool self_sized, int64 items, double fpr)
 static void
 set_to_lines(BfState *state)
 {
-	uint64_t	hash;
-
-	state->lines = MemoryContextAllocExtended(state->context, line_bytes(state), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
-		sb_bf_add(&state->plan, state->lines, hash);
+	state->lines = allocate_cells(state->context, line_bytes(state));
+	state->prefetches = line_bytes(state) >= PREFETCH_FROM_BYTES;
+	sb_bf_add_set(&state->plan, state->lines, &state->set);
 	pfree(state->set.slots);
 	state->set.slots = NULL;
 }
@@ -108,54 +115,55 @@ grow_set(BfState *state, uint64_t capacity)
 	pfree(old.slots);
 }
 
+/*
+ * A set that is full grows at once, not at the next insertion: so the form depends on the number of distinct hashes alone.
+ */
 static void
-add_now(BfState *state, uint64_t hash)
+add_now(BfState *state, const uint64_t *hashes, size_t count)
 {
-	if (state->lines != NULL)
+	while (count > 0 && state->lines == NULL)
 	{
-		sb_bf_add(&state->plan, state->lines, hash);
-		return;
+		size_t		added = sb_hash_set_insert_many(&state->set, hashes, count);
+
+		if (!sb_hash_set_has_room(&state->set))
+			grow_set(state, state->set.capacity * 2);
+		hashes += added;
+		count -= added;
 	}
-	sb_hash_set_insert(&state->set, hash);
-
-	/* at once, not at the next insertion: so the form depends on the number of distinct hashes alone */
-	if (!sb_hash_set_has_room(&state->set))
-		grow_set(state, state->set.capacity * 2);
-}
-
-static void
-state_add(BfState *state, uint64_t hash)
-{
-	uint64_t   *place;
-	uint64_t	oldest;
-
-	if (state->pending == NULL)
-	{
-		add_now(state, hash);
-		if (state->lines != NULL || state->set.capacity >= PENDING_FROM_SET)
-			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(uint64_t));
-		return;
-	}
-	if (state->lines != NULL)
-		sb_bf_prefetch(&state->plan, state->lines, hash);
-	else
-		sb_hash_set_prefetch(&state->set, hash);
-	place = &state->pending[state->pending_count % PENDING];
-	oldest = *place;
-	*place = hash;
-	if (state->pending_count++ >= PENDING)
-		add_now(state, oldest);
+	if (count > 0)
+		sb_bf_add_many(&state->plan, state->lines, hashes, count);
 }
 
 /* Lets the pending hashes in. To be called before anything but state_add() looks at a state. */
 static void
 settle(BfState *state)
 {
-	uint64_t	count = Min(state->pending_count, PENDING);
+	size_t		count = state->pending_count;
 
 	state->pending_count = 0;
-	for (uint64_t i = 0; i < count; i++)
-		add_now(state, state->pending[i]);
+	add_now(state, state->pending, count);
+}
+
+static inline void
+state_add(BfState *state, uint64_t hash)
+{
+	if (state->pending == NULL)
+	{
+		add_now(state, &hash, 1);
+		if (state->lines != NULL || sb_hash_set_bytes(state->set.capacity) >= PENDING_FROM_BYTES)
+			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(uint64_t));
+		return;
+	}
+	if (state->prefetches)
+	{
+		if (state->lines != NULL)
+			sb_bf_prefetch(&state->plan, state->lines, hash);
+		else
+			sb_hash_set_prefetch(&state->set, hash);
+	}
+	state->pending[state->pending_count++] = hash;
+	if (state->pending_count == PENDING)
+		settle(state);
 }
 
 /* -------------------------------------------------------------------- bf_agg */
@@ -165,13 +173,22 @@ SB_FUNCTION(bf_agg_add);
 Datum
 bf_agg_add(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
 	BfState    *state = PG_ARGISNULL(0) ? NULL : (BfState *) PG_GETARG_POINTER(0);
-	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	ItemHasher *hasher;
 	uint64_t	hash;
 
+	/* nearly all rows: nothing is looked up, nothing allocated */
+	if (state != NULL && !PG_ARGISNULL(1) && state->hasher != NULL && state->hasher == fcinfo->flinfo->fn_extra)
+	{
+		state_add(state, item_hash(fcinfo->flinfo->fn_extra, PG_GETARG_DATUM(1)));
+		PG_RETURN_POINTER(state);
+	}
+
+	hasher = item_hasher_for_argument(fcinfo, 1);
 	if (state == NULL)
 	{
+		MemoryContext context = aggregate_context(fcinfo);
+
 		/* parameters are those of a group's first row; they are checked even if its item is NULL */
 		bool		self_sized = PG_NARGS() < 3 || PG_ARGISNULL(2);
 		double		fpr = PG_NARGS() < 4 || PG_ARGISNULL(3) ? BF_DEFAULT_FPR : PG_GETARG_FLOAT8(3);
@@ -191,6 +208,8 @@ bf_agg_add(PG_FUNCTION_ARGS)
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &state->plan.kind);
 	if (state->plan.kind.code == SB_KIND_NONE)
 		state->plan.kind = *item_kind(hasher);
+	if (state->plan.kind.code != SB_KIND_NAMED)		/* records may be of another kind in each row */
+		state->hasher = hasher;
 	state_add(state, hash);
 	PG_RETURN_POINTER(state);
 }
@@ -200,7 +219,6 @@ final_from_set(const BfState *state)
 {
 	sb_bf		header = state->plan;
 	unsigned char *lines;
-	uint64_t	hash;
 	Datum		result;
 
 	if (state->self_sized)
@@ -209,8 +227,7 @@ final_from_set(const BfState *state)
 		header.kind = state->plan.kind;
 	}
 	result = bf_make(&header, &lines);
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
-		sb_bf_add(&header, lines, hash);
+	sb_bf_add_set(&header, lines, &state->set);
 	return result;
 }
 
@@ -219,34 +236,29 @@ static Datum
 final_from_lines(const BfState *state)
 {
 	sb_bf		header = state->plan;
-	sb_bf		wanted = header;
+	sb_bf		folded = header;
 	unsigned char *lines;
-	unsigned char *copy;
 	Datum		result;
+	int			halvings = 0;
 
 	if (state->self_sized)
 	{
-		sb_bf_stats stats;
+		double		items = sb_bf_items(&header, state->lines);
 		double		most = sb_blocked_load(SB_BF_LINE * 8, header.hashes, header.fpr) * header.lines;
+		sb_bf		wanted;
 
-		sb_bf_measure(&header, state->lines, &stats);
-		if (stats.items < most)
-			bf_plan((int64) stats.items + 1, header.fpr, true, &wanted);
+		if (items < most)
+		{
+			bf_plan((int64) items + 1, header.fpr, true, &wanted);
+			for (; folded.lines > wanted.lines; halvings++)
+				folded.lines /= 2;
+		}
 	}
-	if (wanted.lines >= header.lines)
-	{
-		result = bf_make(&header, &lines);
+	result = bf_make(&folded, &lines);
+	if (halvings == 0)
 		memcpy(lines, state->lines, line_bytes(state));
-		return result;
-	}
-	copy = MemoryContextAllocExtended(CurrentMemoryContext, line_bytes(state), MCXT_ALLOC_HUGE);
-	memcpy(copy, state->lines, line_bytes(state));
-	while (header.lines > wanted.lines)
-		if (sb_bf_fold(&header, copy, 1) != SB_OK)
-			elog(ERROR, "could not fold a bf of %u lines", header.lines);
-	result = bf_make(&header, &lines);
-	memcpy(lines, copy, (size_t) header.lines * SB_BF_LINE);
-	pfree(copy);
+	else if (sb_bf_fold_into(&header, state->lines, halvings, lines) != SB_OK)
+		elog(ERROR, "could not fold a bf of %u lines", header.lines);
 	return result;
 }
 
@@ -266,6 +278,26 @@ bf_agg_final(PG_FUNCTION_ARGS)
 }
 
 /* ------------------------------------------------------------ parallel workers */
+
+/* Hashes that have no place yet. They come by slots, so neighbours go to neighbouring memory. */
+static void
+add_travelled(BfState *state, const unsigned char *hashes, uint64_t count)
+{
+	uint64_t	batch[PENDING];
+
+	while (count > 0)
+	{
+		size_t		now = Min(count, PENDING);
+
+		sb_hash_set_read(hashes, batch, now);
+		if (state->prefetches && state->lines != NULL)
+			for (size_t i = 0; i < now; i++)
+				sb_bf_prefetch(&state->plan, state->lines, batch[i]);
+		add_now(state, batch, now);
+		hashes += now * sizeof(uint64_t);
+		count -= now;
+	}
+}
 
 static void
 state_unite(BfState *state, BfState *other)
@@ -287,9 +319,13 @@ state_unite(BfState *state, BfState *other)
 			capacity /= 2;
 		if (state->lines == NULL && capacity > state->set.capacity)
 			grow_set(state, capacity);
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&other->set, slot, &hash)) != UINT64_MAX; slot++)
-			state_add(state, hash);
-		settle(state);
+		if (other->travelled != NULL)
+			add_travelled(state, other->travelled, other->set.count);
+		else if (state->lines != NULL)
+			sb_bf_add_set(&state->plan, state->lines, &other->set);
+		else
+			for (uint64_t slot = 0; (slot = sb_hash_set_next(&other->set, slot, &hash)) != UINT64_MAX; slot++)
+				add_now(state, &hash, 1);
 		return;
 	}
 	if (state->lines == NULL)
@@ -305,8 +341,10 @@ copy_state(MemoryContext context, BfState *other)
 	*state = *other;
 	state->context = context;
 	state->lines = NULL;
+	state->travelled = NULL;
 	state->pending = NULL;
 	state->pending_count = 0;
+	state->hasher = NULL;
 	make_set(state, SMALLEST_SET);
 	state_unite(state, other);
 	return state;
@@ -337,33 +375,36 @@ bf_agg_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-/* header (64 bytes), self_sized (1), form (1: lines, 0: hashes), then the lines, or a count and the hashes */
+/*
+ * header (64 bytes), self_sized (1), form (1: lines, 0: hashes), then the lines, or the hashes; of little-endian words. A state of
+ * megabytes is copied once here, and not at all when it arrives.
+ */
+#define TRAVEL_HEADER (SB_BF_HEADER + 2)
+
 SB_FUNCTION(bf_agg_serialize);
 Datum
 bf_agg_serialize(PG_FUNCTION_ARGS)
 {
 	BfState    *state = (BfState *) PG_GETARG_POINTER(0);
-	StringInfoData out;
-	unsigned char header[SB_BF_HEADER];
+	size_t		size;
+	bytea	   *bytes;
+	unsigned char *out;
 
 	aggregate_context(fcinfo);
 	settle(state);
-	pq_begintypsend(&out);
-	sb_bf_encode_header(&state->plan, header);
-	pq_sendbytes(&out, (char *) header, sizeof header);
-	pq_sendbyte(&out, state->self_sized);
-	pq_sendbyte(&out, state->lines != NULL);
+	size = state->lines != NULL ? line_bytes(state) : state->set.count * sizeof(uint64_t);
+	bytes = palloc(VARHDRSZ + TRAVEL_HEADER + size);
+	SET_VARSIZE(bytes, VARHDRSZ + TRAVEL_HEADER + size);
+	out = (unsigned char *) VARDATA(bytes);
+	sb_bf_encode_header(&state->plan, out);
+	out[SB_BF_HEADER] = state->self_sized;
+	out[SB_BF_HEADER + 1] = state->lines != NULL;
+	out += TRAVEL_HEADER;
 	if (state->lines != NULL)
-		pq_sendbytes(&out, (char *) state->lines, (int) line_bytes(state));
+		memcpy(out, state->lines, size);
 	else
-	{
-		uint64_t	hash;
-
-		pq_sendint64(&out, state->set.count);
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
-			pq_sendint64(&out, hash);
-	}
-	PG_RETURN_BYTEA_P(pq_endtypsend(&out));
+		sb_hash_set_write(&state->set, out);
+	PG_RETURN_BYTEA_P(bytes);
 }
 
 /* Trusts nothing either: bytes may come from another machine. */
@@ -375,12 +416,10 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 	const unsigned char *data = (const unsigned char *) VARDATA_ANY(bytes);
 	size_t		size = VARSIZE_ANY_EXHDR(bytes);
-	const size_t fixed = SB_BF_HEADER + 2;
-	BfState    *state = MemoryContextAllocZero(context, sizeof(BfState));
+	BfState    *state = palloc0(sizeof(BfState));
 	sb_status	status;
-	StringInfoData in;
 
-	if (size < fixed)
+	if (size < TRAVEL_HEADER)
 		value_refuse("bf_agg", SB_TRUNCATED);
 	{
 		/* the header says how long the filter is; the state may hold hashes instead of it */
@@ -396,26 +435,19 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 		(state->self_sized && state->plan.lines != SELF_SIZED_LINES))
 		value_refuse("bf_agg", SB_BAD_HEADER);
 
+	state->travelled = data + TRAVEL_HEADER;
+	size -= TRAVEL_HEADER;
 	if (data[SB_BF_HEADER + 1] == 1)
 	{
-		if (size - fixed != line_bytes(state))
+		if (size != line_bytes(state))
 			value_refuse("bf_agg", SB_BAD_LENGTH);
-		state->lines = MemoryContextAllocExtended(context, line_bytes(state), MCXT_ALLOC_HUGE);
-		memcpy(state->lines, data + fixed, line_bytes(state));
+		state->lines = unconstify(unsigned char *, state->travelled);	/* not to be written */
 	}
 	else
 	{
-		uint64_t	count;
-
-		in.data = (char *) data;
-		in.len = in.maxlen = (int) size;
-		in.cursor = (int) fixed;
-		count = pq_getmsgint64(&in);
-		if (count != (size - in.cursor) / 8 || (size - in.cursor) % 8 != 0)
+		if (size % sizeof(uint64_t) != 0)
 			value_refuse("bf_agg", SB_BAD_LENGTH);
-		make_set(state, Max(sb_hash_set_capacity_for(count + 1), SMALLEST_SET));
-		while (count-- > 0)
-			sb_hash_set_insert(&state->set, pq_getmsgint64(&in));
+		state->set.count = size / sizeof(uint64_t);
 	}
 	PG_RETURN_POINTER(state);
 }

@@ -10,7 +10,6 @@
 #include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
-#include "lib/stringinfo.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -18,7 +17,6 @@
 #include "rewrite/rewriteManip.h"
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
@@ -58,8 +56,8 @@ chunk_try_open(Oid oid)
 }
 
 /*
- * Opens an index of a locked heap, if its answers can be relied on: what the planner asks of an index before it uses it.
- * NULL otherwise.
+ * Opens an index of a locked heap, if its answers can be relied on: what the planner asks of an index before it uses
+ * it. NULL otherwise.
  */
 static Relation
 open_usable(Relation heap, Oid oid, Oid method)
@@ -89,7 +87,7 @@ without_relabels(Node *node)
 	return node;
 }
 
-/* What column of the index is, as an expression of the table with this varno; NULL for a plain column, then *attribute. */
+/* What a column of the index is, as an expression of the table with this varno; NULL for a plain column: *attribute. */
 static Node *
 index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
 {
@@ -138,23 +136,30 @@ is_argument(Node *node)
 
 /* Is the operator the = of this column's family, and has the comparison the column's collation? */
 static bool
-is_answerable(Relation index, int column, Oid operator, Oid collation, Oid *right_type)
+is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
 {
 	Oid			family = index->rd_opfamily[column];
-	int			strategy;
-	Oid			left_type;
 
-	if (!op_in_opfamily(operator, family))
-		return false;
 	if (OidIsValid(index->rd_indcollation[column]) && index->rd_indcollation[column] != collation)
 		return false;
-	get_op_opfamily_properties(operator, family, false, &strategy, &left_type, right_type);
-	return strategy == BTLessStrategyNumber;	/* 1, whose meaning is the method's: = */
+	if (known->family != family || known->operator != operator)
+	{
+		int			strategy = 0;
+		Oid			left_type;
+
+		known->family = family;
+		known->operator = operator;
+		if (op_in_opfamily(operator, family))
+			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
+		known->is_equality = strategy == BTLessStrategyNumber;	/* 1, whose meaning is the method's: = */
+		known->function = get_opcode(operator);
+	}
+	return known->is_equality;
 }
 
 /* The key that a clause gives for a column of the index, or NULL. */
 static ChunkKey *
-key_of_clause(Relation index, int column, Index varno, Node *clause)
+key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
 {
 	ChunkKey	key = {.column = column + 1};
 	Oid			operator;
@@ -196,21 +201,23 @@ key_of_clause(Relation index, int column, Index varno, Node *clause)
 	{
 		NullTest   *test = (NullTest *) clause;
 
-		if (test->nulltesttype != IS_NULL || test->argisrow || !is_index_column(index, column, varno, (Node *) test->arg))
+		if (test->nulltesttype != IS_NULL || test->argisrow ||
+			!is_index_column(index, column, varno, (Node *) test->arg))
 			return NULL;
 		key.flags = SK_ISNULL | SK_SEARCHNULL;
 		return memcpy(palloc(sizeof key), &key, sizeof key);
 	}
 	else
 		return NULL;
-	if (!is_answerable(index, column, operator, key.collation, &key.subtype) || !is_argument((Node *) key.argument))
+	if (!is_answerable(index, column, operator, key.collation, known) || !is_argument((Node *) key.argument))
 		return NULL;
-	key.function = get_opcode(operator);
+	key.subtype = known->right_type;
+	key.function = known->function;
 	return memcpy(palloc(sizeof key), &key, sizeof key);
 }
 
 static List *
-keys_of_index(Relation index, Index varno, List *clauses)
+keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known)
 {
 	List	   *keys = NIL;
 	List	   *predicate;
@@ -221,7 +228,7 @@ keys_of_index(Relation index, Index varno, List *clauses)
 
 		foreach(cell, clauses)
 		{
-			ChunkKey   *key = key_of_clause(index, column, varno, lfirst(cell));
+			ChunkKey   *key = key_of_clause(index, column, varno, lfirst(cell), known);
 
 			if (key != NULL)
 				keys = lappend(keys, key);
@@ -241,6 +248,7 @@ List *
 chunk_questions(Relation heap, Index varno, List *clauses)
 {
 	Oid			method = bf_index_am_oid();
+	ChunkOperator known = {InvalidOid};
 	List	   *questions = NIL;
 	List	   *indexes;
 	ListCell   *cell;
@@ -258,7 +266,7 @@ chunk_questions(Relation heap, Index varno, List *clauses)
 		index = open_usable(heap, lfirst_oid(cell), method);
 		if (index == NULL)
 			continue;
-		keys = keys_of_index(index, varno, clauses);
+		keys = keys_of_index(index, varno, clauses, &known);
 		relation_close(index, AccessShareLock);
 		if (keys != NIL)
 		{
@@ -271,24 +279,6 @@ chunk_questions(Relation heap, Index varno, List *clauses)
 	}
 	list_free(indexes);
 	return questions;
-}
-
-char *
-chunk_question_columns(const ChunkQuestion *question)
-{
-	StringInfoData columns;
-	ListCell   *cell;
-
-	initStringInfo(&columns);
-	foreach(cell, question->keys)
-	{
-		const ChunkKey *key = lfirst(cell);
-		char	   *name = get_attname(question->index, key->column, true);
-
-		if (name != NULL)
-			appendStringInfo(&columns, "%s%s", columns.len > 0 ? ", " : "", name);
-	}
-	return columns.data;
 }
 
 /* ------------------------------------------------------------------- asking */
@@ -326,36 +316,46 @@ chunk_may_match(Relation heap, Oid oid, ScanKey keys, int nkeys, Snapshot snapsh
 	return result;
 }
 
-bool
-chunk_may_match_clause(Relation heap, Node *clause, Datum value, Snapshot snapshot, Oid *asked)
+void
+chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 {
-	Oid			method = bf_index_am_oid();
-	List	   *clauses = list_make1(clause);
+	memset(clause, 0, sizeof *clause);
+	clause->clause = node;
+	clause->value = value;
+	clause->method = bf_index_am_oid();
+}
+
+bool
+chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *asked)
+{
+	List	   *clauses;
 	bool		result = true;
 	List	   *indexes;
 	ListCell   *cell;
 
 	*asked = InvalidOid;
-	if (!OidIsValid(method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
+	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
 		return true;
+	clauses = list_make1(clause->clause);
 	indexes = RelationGetIndexList(heap);
 	foreach(cell, indexes)
 	{
 		Relation	index;
 		List	   *keys;
 
-		if (access_method_of(lfirst_oid(cell)) != method)
+		/* the only one is looked at when it is open */
+		if (list_length(indexes) > 1 && access_method_of(lfirst_oid(cell)) != clause->method)
 			continue;
-		index = open_usable(heap, lfirst_oid(cell), method);
+		index = open_usable(heap, lfirst_oid(cell), clause->method);
 		if (index == NULL)
 			continue;
-		keys = keys_of_index(index, 1, clauses);
+		keys = keys_of_index(index, 1, clauses, &clause->known);
 		if (keys != NIL)
 		{
 			ScanKeyData entry;
 
 			*asked = lfirst_oid(cell);
-			chunk_scan_key(&entry, linitial(keys), value);
+			chunk_scan_key(&entry, linitial(keys), clause->value);
 			result = may_match(heap, index, &entry, 1, snapshot);
 		}
 		relation_close(index, AccessShareLock);

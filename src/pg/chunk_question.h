@@ -1,8 +1,9 @@
 /*
- * chunk_question.h: what a chunk's `bf` indexes can be asked, and asking them: for chunk_scan() and for the node ChunkSkip.
+ * chunk_question.h: what a chunk's `bf` indexes can be asked, and asking them: for chunk_scan() and for the node
+ * ChunkSkip.
  *
- * A *key* is a clause that a column of an index can answer: column = argument, column = ANY (argument), column IS NULL. A
- * *question* is an index with its keys. The argument is any expression without columns of a relation; what evaluates
+ * A *key* is a clause that a column of an index can answer: column = argument, column = ANY (argument), column IS NULL.
+ * A *question* is an index with its keys. The argument is any expression without columns of a relation; what evaluates
  * it, and when, is the caller's affair.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -33,14 +34,14 @@ typedef struct ChunkQuestion
 } ChunkQuestion;
 
 /*
- * Locks (AccessShareLock) and opens a relation that may be gone: then NULL. try_relation_open() without its look-up in the
- * system cache, which is a tenth of what a chunk costs.
+ * Locks (AccessShareLock) and opens a relation that may be gone: then NULL. try_relation_open() without its look-up in
+ * the system cache, which is a tenth of what a chunk costs.
  */
 extern Relation chunk_try_open(Oid oid);
 
 /*
- * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can be asked, given clauses that all rows
- * must satisfy, whose Vars of the table have this varno. REQUIRES: the table is locked.
+ * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can be asked, given clauses that all
+ * rows must satisfy, whose Vars of the table have this varno. REQUIRES: the table is locked.
  */
 extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 
@@ -48,18 +49,36 @@ extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 extern void chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value);
 
 /*
- * May rows that the snapshot sees and that satisfy the keys be in the heap? True also if the index cannot tell any more.
- * Leaves the predicate lock that an index scan would. REQUIRES: the heap is locked, the snapshot taken.
+ * May rows that the snapshot sees and that satisfy the keys be in the heap? True also if the index cannot tell any
+ * more. Leaves the predicate lock that an index scan would. REQUIRES: the heap is locked, the snapshot taken.
  */
 extern bool chunk_may_match(Relation heap, Oid index, ScanKey keys, int nkeys, Snapshot snapshot);
 
-/*
- * The same for one clause with one constant that is not NULL, asking all indexes that can answer until one says no; it
- * finds them itself. The clause's Var has varno 1. *index is the one that was asked last, InvalidOid if none was.
- */
-extern bool chunk_may_match_clause(Relation heap, Node *clause, Datum value, Snapshot snapshot, Oid *index);
+/* What is known of an operator in an operator family: found once for all the indexes that are alike. */
+typedef struct ChunkOperator
+{
+	Oid			family;
+	Oid			operator;
+	bool		is_equality;
+	Oid			right_type;
+	Oid			function;
+} ChunkOperator;
 
-/* "uid" or "uid, url": the columns that a question asks about, for people. */
-extern char *chunk_question_columns(const ChunkQuestion *question);
+/* A clause with one constant that is not NULL, whose Var has varno 1, to be asked of many tables. */
+typedef struct ChunkClause
+{
+	Node	   *clause;
+	Datum		value;
+	Oid			method;			/* bf_index_am_oid(): InvalidOid if there are no indexes to ask */
+	ChunkOperator known;
+} ChunkClause;
+
+extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
+
+/*
+ * The same for such a clause, asking all indexes that can answer until one says no; it finds them itself. *index is the
+ * one that was asked last, InvalidOid if none was.
+ */
+extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *index);
 
 #endif

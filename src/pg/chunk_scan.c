@@ -2,23 +2,20 @@
  * chunk_scan.c: chunk_scan() and its kin: the rows of a relation with a value, read from those of its chunks alone that
  * may hold it. A chunk is a partition, an inheritance child, or the relation itself.
  *
- * What is read is what SELECT * FROM relation WHERE column = value would read, under the same snapshot (the active one of
- * the calling query), with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only if
- * what is known of it says for certain that no row with the value is in it: a summary table that the caller names, or a
- * bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in whichever way
- * serves best, and its columns come out in the parent's order.
+ * What is read is what SELECT * FROM relation WHERE column = value would read, under the same snapshot (the active one
+ * of the calling query), with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only
+ * if what is known of it says for certain that no row with the value is in it: a summary table that the caller names,
+ * or a bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in
+ * whichever way serves best, and its columns come out in the parent's order.
  */
 #include "chunk_question.h"
+#include "chunk_summary.h"
 
 #include "access/attmap.h"
 #include "access/relation.h"
-#include "access/table.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "executor/spi.h"
 #include "executor/tstoreReceiver.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -31,7 +28,6 @@
 #include "parser/parse_relation.h"
 #include "partitioning/partdesc.h"
 #include "rewrite/rewriteManip.h"
-#include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
@@ -41,7 +37,6 @@
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 
 /* One call. */
 typedef struct ChunkScan
@@ -53,9 +48,9 @@ typedef struct ChunkScan
 	Expr	   *clause;			/* that, as parsed, on the parent; NULL if the value is, and no row can match */
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
+	ChunkClause question;		/* the clause, for indexes */
 	Oid			summaries;		/* the summary table, or InvalidOid */
-	List	   *skipped;		/* OIDs of the chunks that it rules out */
-	List	   *summarised;		/* those that it knows */
+	ChunkSummaries known;		/* what it says */
 	bool		explains;		/* for chunk_scan_explain() */
 	MemoryContext chunk_context;	/* emptied after each chunk */
 } ChunkScan;
@@ -200,153 +195,17 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	}
 	scan->var = (Var *) left;
 	scan->item = lsecond_node(Const, sides);
-	if (!scan->item->constisnull)
-		scan->clause = (Expr *) clause;
+	if (scan->item->constisnull)
+		return;
+	scan->clause = (Expr *) clause;
+	chunk_prepare_clause(&scan->question, clause, scan->item->constvalue);
 }
 
-/* ---------------------------------------------------------------- summaries */
-
-/*
- * The summary table's column of filters: the one that is named, or the one whose name is the column's or its plural.
- * That it is the only one of type bf is not enough: it could be a filter of other values, and rule out what is there.
- */
-static char *
-find_summary_column(const ChunkScan *scan, Relation summaries, Oid bf_type, const char *wanted)
-{
-	TupleDesc	columns = RelationGetDescr(summaries);
-	char	   *plural = psprintf("%ss", scan->column_name);
-	char	   *found = NULL;
-	bool		has_chunk = false;
-
-	for (int i = 0; i < columns->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(columns, i);
-		char	   *name = NameStr(column->attname);
-
-		if (column->attisdropped)
-			continue;
-		if (strcmp(name, "chunk") == 0 && (column->atttypid == REGCLASSOID || column->atttypid == OIDOID))
-			has_chunk = true;
-		if (wanted != NULL ? strcmp(name, wanted) != 0 :
-			column->atttypid != bf_type || (strcmp(name, scan->column_name) != 0 && strcmp(name, plural) != 0))
-			continue;
-		if (column->atttypid != bf_type)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of \"%s\" is of type %s, not bf",
-							name, RelationGetRelationName(summaries), format_type_be(column->atttypid))));
-		if (found != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
-					 errmsg("both \"%s\" and \"%s\" of \"%s\" could be the filters of column \"%s\"",
-							found, name, RelationGetRelationName(summaries), scan->column_name),
-					 errhint("Name one of them with summary_column => '...'.")));
-		found = name;
-	}
-	if (!has_chunk)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("\"%s\" is not a summary table: it has no column \"chunk\" of type regclass",
-						RelationGetRelationName(summaries)),
-				 errhint("Make it with SELECT tableoid::regclass AS chunk, bf_agg(%s) AS %s FROM ... GROUP BY 1.",
-						 quote_identifier(scan->column_name), quote_identifier(plural))));
-	if (found == NULL && wanted != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist", wanted, RelationGetRelationName(summaries))));
-	if (found == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("summary table \"%s\" has no column of type bf named \"%s\" or \"%s\"",
-						RelationGetRelationName(summaries), scan->column_name, plural),
-				 errhint("If the filters of column \"%s\" have another name, give it with summary_column => '...'.",
-						 scan->column_name)));
-	return found;
-}
-
-/*
- * Asks the summary table, as the user and by SQL, so that its privileges and policies hold. A chunk is ruled out if all of its
- * rows there say no; one with no row, or with a NULL, is not. Under the query's snapshot: SPI takes the active one.
- */
-static void
-ask_summaries(ChunkScan *scan, FunctionCallInfo fcinfo)
-{
-	MemoryContext caller = CurrentMemoryContext;
-	Oid			schema = get_func_namespace(fcinfo->flinfo->fn_oid);
-	Oid			bf_type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bf"), ObjectIdGetDatum(schema));
-	Oid			collation = exprInputCollation((Node *) scan->clause);
-	Relation	summaries;
-	const char *filters;
-	StringInfoData sql;
-	Oid			types[1];
-	Datum		values[1];
-
-	/* A filter is of bytes (of a deterministic collation): it cannot know what else is equal. */
-	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" has the nondeterministic collation \"%s\", for which summaries cannot answer",
-						scan->column_name, get_collation_name(collation))));
-
-	summaries = relation_open(scan->summaries, AccessShareLock);
-	filters = find_summary_column(scan, summaries, bf_type, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)));
-	initStringInfo(&sql);
-	appendStringInfo(&sql,
-					 "SELECT s.chunk::pg_catalog.oid, pg_catalog.bool_and(%s(s.%s, $1) IS FALSE) FROM %s s "
-					 "WHERE s.chunk IS NOT NULL GROUP BY s.chunk",
-					 quote_qualified_identifier(get_namespace_name(schema), scan->any ? "bf_contains_any" : "bf_contains"),
-					 quote_identifier(filters),
-					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(summaries)),
-												RelationGetRelationName(summaries)));
-	relation_close(summaries, NoLock);
-
-	types[0] = scan->item->consttype;
-	values[0] = scan->item->constvalue;
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute_with_args(sql.data, 1, types, values, NULL, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not ask the summary table");
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		bool		null;
-		Oid			chunk = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &null));
-		bool		no = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &null));
-		MemoryContext spi = MemoryContextSwitchTo(caller);
-
-		scan->summarised = lappend_oid(scan->summarised, chunk);
-		if (no)
-			scan->skipped = lappend_oid(scan->skipped, chunk);
-		MemoryContextSwitchTo(spi);
-	}
-	SPI_finish();
-	list_sort(scan->summarised, list_oid_cmp);
-	list_sort(scan->skipped, list_oid_cmp);
-}
-
-static bool
-sorted_oids_contain(const List *oids, Oid oid)
-{
-	int			low = 0;
-	int			high = list_length(oids);
-
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-		Oid			here = list_nth_oid(oids, middle);
-
-		if (here == oid)
-			return true;
-		if (here < oid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
+/* ---------------------------------------------------------------- verdicts */
 
 /* Asks the chunk's bf indexes. */
 static Verdict
-ask_indexes(const ChunkScan *scan, Relation chunk)
+ask_indexes(ChunkScan *scan, Relation chunk)
 {
 	TupleDesc	columns = RelationGetDescr(chunk);
 	Verdict		verdict = {true, NULL};
@@ -359,8 +218,7 @@ ask_indexes(const ChunkScan *scan, Relation chunk)
 	if (scan->column > columns->natts ||
 		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
 		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
-	verdict.is_read = chunk_may_match_clause(chunk, (Node *) scan->clause, scan->item->constvalue, GetActiveSnapshot(),
-											 &index);
+	verdict.is_read = chunk_may_match_clause(chunk, &scan->question, GetActiveSnapshot(), &index);
 	scan->var->varattno = scan->column;
 	if (OidIsValid(index) && scan->explains)
 		verdict.because = psprintf("bf index \"%s\" %s", get_rel_name(index),
@@ -370,12 +228,12 @@ ask_indexes(const ChunkScan *scan, Relation chunk)
 
 /* May the chunk hold a row that matches? */
 static Verdict
-judge(const ChunkScan *scan, Relation chunk)
+judge(ChunkScan *scan, Relation chunk)
 {
 	Oid			oid = RelationGetRelid(chunk);
 	Verdict		verdict;
 
-	if (sorted_oids_contain(scan->skipped, oid))
+	if (chunk_summary_says_no(&scan->known, oid))
 	{
 		/* What a SELECT that finds nothing in the chunk would leave for SERIALIZABLE transactions. */
 		if (RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
@@ -385,7 +243,7 @@ judge(const ChunkScan *scan, Relation chunk)
 	verdict = ask_indexes(scan, chunk);
 	if (verdict.because == NULL)
 		verdict.because = !OidIsValid(scan->summaries) ? "no bf index" :
-			sorted_oids_contain(scan->summarised, oid) ? "its summary does not say no" : "no summary";
+			chunk_has_summary(&scan->known, oid) ? "its summary does not say no" : "no summary";
 	return verdict;
 }
 
@@ -401,11 +259,8 @@ make_query(const ChunkScan *scan)
 	TupleDesc	columns = RelationGetDescr(scan->parent);
 	Query	   *query = makeNode(Query);
 
-	/* The parent's privileges were checked, as for a SELECT that names it; and the chunk's are not asked for. */
 #if PG_VERSION_NUM >= 160000
-	rte->perminfoindex = 0;
-#else
-	rte->requiredPerms = 0;
+	query->rteperminfos = pstate->p_rteperminfos;
 #endif
 	from->rtindex = 1;
 	query->commandType = CMD_SELECT;
@@ -429,6 +284,31 @@ make_query(const ChunkScan *scan)
 	return query;
 }
 
+/*
+ * Plans the query of a chunk. The parent's privileges were checked, as for a SELECT that names it; and the chunk's are
+ * not asked for.
+ */
+static PlannedStmt *
+plan_query(Query *query, Oid chunk)
+{
+#if PG_VERSION_NUM >= 160000
+	PlannedStmt *statement;
+	ListCell   *cell;
+
+	/* the planner wants to find them there; the executor would check them */
+	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
+	statement = pg_plan_query(query, "chunk_scan", 0, NULL);
+	foreach(cell, statement->rtable)
+		lfirst_node(RangeTblEntry, cell)->perminfoindex = 0;
+	statement->permInfos = NIL;
+	return statement;
+#else
+	(void) chunk;
+	linitial_node(RangeTblEntry, query->rtable)->requiredPerms = 0;
+	return pg_plan_query(query, "chunk_scan", 0, NULL);
+#endif
+}
+
 /* Reads one chunk's rows into the result. */
 static void
 read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestReceiver *receiver)
@@ -448,7 +328,7 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 		query->targetList = (List *) map_variable_attnos((Node *) query->targetList, 1, 0, map, InvalidOid, &whole_row);
 		query->jointree->quals = map_variable_attnos(query->jointree->quals, 1, 0, map, InvalidOid, &whole_row);
 	}
-	running = CreateQueryDesc(pg_plan_query(query, "chunk_scan", 0, NULL), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
+	running = CreateQueryDesc(plan_query(query, rte->relid), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
 							  receiver, NULL, NULL, 0);
 	ExecutorStart(running, 0);
 	sb_executor_run(running);
@@ -476,81 +356,136 @@ begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 				 errmsg("a summary_column without summaries"),
 				 errhint("Name the summary table with summaries => '...'.")));
 	if (scan->clause != NULL && OidIsValid(scan->summaries))
-		ask_summaries(scan, fcinfo);
+		chunk_ask_summaries(scan->summaries, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)),
+							get_func_namespace(fcinfo->flinfo->fn_oid), scan->column_name, scan->item, scan->any,
+							exprInputCollation((Node *) scan->clause), &scan->known);
 }
 
-/* What to do with a chunk. The caller opened and locked it, and closes it. */
-typedef void (*ChunkVisitor) (ChunkScan *scan, Relation chunk, Verdict verdict, void *argument);
+/* What to do with a chunk, which is open and locked if it is to be read. */
+typedef void (*ChunkVisitor) (ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, void *argument);
 
-/*
- * Judges a chunk. One that is not read need not stay locked: the verdict holds for the snapshot, whatever becomes of the
- * chunk. (With thousands of chunks that keeps the table of locks from filling up, and DDL from waiting for nothing.)
- */
-static void
-visit_chunk(ChunkScan *scan, Relation chunk, ChunkVisitor visit, void *argument)
+/* Judges a chunk, and forgets what memory that took. */
+static Verdict
+judge_chunk(ChunkScan *scan, Relation chunk)
 {
+	MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
 	Verdict		verdict = {false, "nothing equals NULL"};
-	LOCKMODE	unlock = AccessShareLock;
 
 	CHECK_FOR_INTERRUPTS();
-	/* partitioned tables have no rows of their own, and those of other sessions' temporary tables cannot be seen */
-	if (chunk->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !RELATION_IS_OTHER_TEMP(chunk))
-	{
-		MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
-
-		if (scan->clause != NULL)
-			verdict = judge(scan, chunk);
-		if (verdict.is_read)
-			unlock = NoLock;
-		visit(scan, chunk, verdict, argument);
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(scan->chunk_context);
-	}
-	relation_close(chunk, unlock);
+	if (scan->clause != NULL)
+		verdict = judge(scan, chunk);
+	MemoryContextSwitchTo(caller);
+	if (scan->explains)
+		verdict.because = pstrdup(verdict.because);
+	MemoryContextReset(scan->chunk_context);
+	return verdict;
 }
 
-/* The partitions of a partitioned table that is open and locked, from what the relation cache knows of them. */
 static void
-visit_partitions(ChunkScan *scan, Relation parent, ChunkVisitor visit, void *argument)
+visit_chunk(ChunkScan *scan, Relation chunk, Verdict verdict, ChunkVisitor visit, void *argument)
+{
+	MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
+
+	visit(scan, RelationGetRelid(chunk), chunk, verdict, argument);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(scan->chunk_context);
+}
+
+/* All leaf partitions of a partitioned table that is open and locked, from what the relation cache knows of them. */
+static List *
+leaf_partitions(Relation parent, List *leaves)
 {
 	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
 	int			count = partitions->nparts;
-	Oid		   *oids = memcpy(palloc(count * sizeof(Oid)), partitions->oids, count * sizeof(Oid));
+	Oid		   *oids = memcpy(palloc(count * sizeof(Oid) + 1), partitions->oids, count * sizeof(Oid));
+	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
 
 	check_stack_depth();
 	for (int i = 0; i < count; i++)
-	{
-		/* a partition that is being detached may be dropped meanwhile */
-		Relation	partition = chunk_try_open(oids[i]);
-
-		if (partition == NULL)
-			continue;
-		if (partition->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-			visit_chunk(scan, partition, visit, argument);
+		if (is_leaf[i])
+			leaves = lappend_oid(leaves, oids[i]);
 		else
 		{
-			visit_partitions(scan, partition, visit, argument);
+			Relation	partition = chunk_try_open(oids[i]);
+
+			if (partition == NULL)
+				continue;
+			leaves = leaf_partitions(partition, leaves);
 			relation_close(partition, NoLock);
 		}
+	return leaves;
+}
+
+/*
+ * Judges all leaf partitions, and then reads those that are to be read. A partition that is not read need not stay
+ * locked: the verdict holds for the snapshot, whatever becomes of the partition. (With thousands of them that keeps the
+ * table of locks from filling up, and DDL from waiting for nothing.) Nor need one that is judged and not read yet: as
+ * long as the parent is locked, no partition goes.
+ *
+ * Every other call judges from the end to the beginning: with more partitions than max_files_per_process lets be open,
+ * the files of those that were looked at last still are.
+ */
+static void
+visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
+{
+	static bool backwards = false;
+	List	   *leaves = leaf_partitions(scan->parent, NIL);
+	int			count = list_length(leaves);
+	Verdict    *verdicts = palloc0(count * sizeof(Verdict) + 1);
+
+	backwards = !backwards;
+	for (int i = 0; i < count; i++)
+	{
+		int			number = backwards ? count - 1 - i : i;
+		Relation	chunk = chunk_try_open(list_nth_oid(leaves, number));
+
+		if (chunk == NULL)
+			continue;			/* it was being detached when the parent was locked */
+		verdicts[number] = judge_chunk(scan, chunk);
+		relation_close(chunk, AccessShareLock);
 	}
-	pfree(oids);
+	for (int i = 0; i < count; i++)
+	{
+		Oid			oid = list_nth_oid(leaves, i);
+
+		if (verdicts[i].is_read)
+		{
+			Relation	chunk = relation_open(oid, AccessShareLock);
+
+			visit_chunk(scan, chunk, verdicts[i], visit, argument);
+			relation_close(chunk, NoLock);
+		}
+		else if (verdicts[i].because != NULL)
+			visit(scan, oid, NULL, verdicts[i], argument);
+	}
+}
+
+/* Inheritance children, and the table itself. They may be dropped without a lock on it: so they stay locked. */
+static void
+visit_children(ChunkScan *scan, ChunkVisitor visit, void *argument)
+{
+	List	   *relations = find_all_inheritors(RelationGetRelid(scan->parent), AccessShareLock, NULL);
+	ListCell   *cell;
+
+	foreach(cell, relations)
+	{
+		Relation	chunk = relation_open(lfirst_oid(cell), NoLock);
+
+		/* temporary tables of other sessions cannot be seen, and partitioned tables have no rows of their own */
+		if (!RELATION_IS_OTHER_TEMP(chunk) && chunk->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+			visit_chunk(scan, chunk, judge_chunk(scan, chunk), visit, argument);
+		relation_close(chunk, NoLock);
+	}
 }
 
 static void
 visit_chunks(ChunkScan *scan, ChunkVisitor visit, void *argument)
 {
-	List	   *relations;
-	ListCell   *cell;
-
 	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
 	if (scan->parent->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		visit_partitions(scan, scan->parent, visit, argument);
+		visit_partitions(scan, visit, argument);
 	else
-	{
-		relations = find_all_inheritors(RelationGetRelid(scan->parent), AccessShareLock, NULL);
-		foreach(cell, relations)
-			visit_chunk(scan, relation_open(lfirst_oid(cell), NoLock), visit, argument);
-	}
+		visit_children(scan, visit, argument);
 	MemoryContextDelete(scan->chunk_context);
 }
 
@@ -561,12 +496,13 @@ typedef struct Reading
 } Reading;
 
 static void
-read_if_needed(ChunkScan *scan, Relation chunk, Verdict verdict, void *argument)
+read_if_needed(ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, void *argument)
 {
 	Reading    *reading = argument;
 
+	(void) chunk;
 	if (verdict.is_read)
-		read_chunk(scan, reading->query, chunk, reading->receiver);
+		read_chunk(scan, reading->query, relation, reading->receiver);
 }
 
 static Datum
@@ -582,8 +518,8 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 	{
 		reading.query = make_query(&scan);
 		reading.receiver = CreateTuplestoreDestReceiver();
-		SetTuplestoreDestReceiverParams(reading.receiver, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL,
-										NULL);
+		SetTuplestoreDestReceiverParams(reading.receiver, set->setResult, set->econtext->ecxt_per_query_memory, false,
+										NULL, NULL);
 		visit_chunks(&scan, read_if_needed, &reading);
 		reading.receiver->rDestroy(reading.receiver);
 	}
@@ -606,14 +542,15 @@ chunk_scan_any(PG_FUNCTION_ARGS)
 }
 
 static void
-tell(ChunkScan *scan, Relation chunk, Verdict verdict, void *argument)
+tell(ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, void *argument)
 {
 	ReturnSetInfo *set = argument;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
 	(void) scan;
-	values[0] = ObjectIdGetDatum(RelationGetRelid(chunk));
+	(void) relation;
+	values[0] = ObjectIdGetDatum(chunk);
 	values[1] = BoolGetDatum(verdict.is_read);
 	values[2] = CStringGetTextDatum(verdict.because);
 	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);

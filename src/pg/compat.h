@@ -74,6 +74,13 @@ sb_interval_infinity(const Interval *interval)
 #define sb_restrict_search_path() ((void) 0)
 #endif
 
+/* Pins the page where it was last, if it is still there. */
+#if PG_VERSION_NUM >= 160000
+#define sb_read_recent_buffer(relation, block, buffer) ReadRecentBuffer((relation)->rd_locator, MAIN_FORKNUM, block, buffer)
+#else
+#define sb_read_recent_buffer(relation, block, buffer) ReadRecentBuffer((relation)->rd_node, MAIN_FORKNUM, block, buffer)
+#endif
+
 /* The planner's guess at the number of elements. */
 #if PG_VERSION_NUM >= 170000
 #define sb_estimate_array_length(root, expression) estimate_array_length(root, expression)

@@ -53,6 +53,7 @@ struct ItemHasher
 	char		align;
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* once item_text() was called */
+	struct SliceCache *slices;
 
 	/* composite values whose columns only the value knows: those seen last */
 	bool		record;
@@ -516,6 +517,12 @@ item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *b
 	*align = hasher->align;
 }
 
+struct SliceCache **
+item_slices(ItemHasher *hasher)
+{
+	return &hasher->slices;
+}
+
 const sb_kind *
 item_kind(const ItemHasher *hasher)
 {
@@ -554,8 +561,14 @@ examine_record(ItemHasher *hasher, Datum item)
 static uint64_t
 hash_varlena(Datum item)
 {
-	struct varlena *value = PG_DETOAST_DATUM_PACKED(item);
-	uint64_t	hash = sb_hash_bytes(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	struct varlena *value = (struct varlena *) DatumGetPointer(item);
+	uint64_t	hash;
+
+	/* a short header, or a long one: what most rows have is hashed where it lies */
+	if (VARATT_IS_1B(value) ? !VARATT_IS_1B_E(value) : VARATT_IS_4B_U(value))
+		return sb_hash_bytes(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	value = PG_DETOAST_DATUM_PACKED(item);
+	hash = sb_hash_bytes(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 
 	if ((Pointer) value != DatumGetPointer(item))
 		pfree(value);

@@ -47,6 +47,9 @@ extern uint64_t item_hash(ItemHasher *hasher, Datum item);
  */
 extern char *item_text(ItemHasher *hasher, Datum item);
 
+/* What slices.c keeps beside the hasher; NULL at first. */
+extern struct SliceCache **item_slices(ItemHasher *hasher);
+
 /* Element type, length, alignment for deconstruct_array(). */
 extern void item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *by_value, char *align);
 

@@ -12,6 +12,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "slices.h"
 #include "value.h"
 
 /* ------------------------------------------------------------------ helpers */
@@ -51,13 +52,17 @@ cell_bytes(const sb_stable *header)
 void
 stable_state_init(StableState *state, MemoryContext context, const sb_stable *header)
 {
+	state->hasher = NULL;
+	state->waiting = 0;
 	state->header = *header;
-	state->cells = MemoryContextAllocZero(context, cell_bytes(header));
+	state->cells = allocate_cells(context, cell_bytes(header));
 }
 
 void
 stable_state_copy(StableState *state, MemoryContext context, const StableValue *from)
 {
+	state->hasher = NULL;
+	state->waiting = 0;
 	state->header = from->header;
 	state->cells = MemoryContextAlloc(context, cell_bytes(&from->header));
 	memcpy(state->cells, from->cells, cell_bytes(&from->header));
@@ -84,6 +89,40 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 	if (state->header.kind.code == SB_KIND_NONE)
 		state->header.kind = *item_kind(hasher);
 	return sb_stable_step(&state->header, state->cells, hash, value);
+}
+
+void
+stable_settle(StableState *state)
+{
+	uint32		count = state->waiting;
+
+	state->waiting = 0;
+	CHECK_FOR_INTERRUPTS();
+	sb_stable_steps(&state->header, state->cells, state->hashes, state->values, count, NULL);
+}
+
+void
+stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
+{
+	if (state->hasher == hasher)
+		state->hashes[state->waiting] = item_hash(hasher, item);
+	else
+	{
+		/* value-weighted eviction may take milliseconds a step: that has to be interruptible */
+		if (state->header.scheme == SB_VALUE_WEIGHTED)
+		{
+			(void) stable_step(state, hasher, item, value);
+			return;
+		}
+		state->hashes[state->waiting] = item_hash_for(hasher, item, &state->header.kind);
+		if (state->header.kind.code == SB_KIND_NONE)
+			state->header.kind = *item_kind(hasher);
+		if (state->header.kind.code != SB_KIND_NAMED)	/* records may be of another kind in each row */
+			state->hasher = hasher;
+	}
+	state->values[state->waiting++] = value;
+	if (state->waiting == STABLE_WAITING)
+		stable_settle(state);
 }
 
 uint8_t
@@ -278,7 +317,7 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 		hash = item_hash_for(hasher, item, &stable.header.kind);
 		return stable.header.kind.code != SB_KIND_NONE && sb_stable_contains(&stable.header, stable.cells, hash);
 	}
-	status = sb_stable_decode_header(value_slice(value, 0, SB_STABLE_HEADER), SB_STABLE_HEADER, size, &header);
+	status = sb_stable_decode_header(cached_slice(hasher, value, 0, SB_STABLE_HEADER), SB_STABLE_HEADER, size, &header);
 	if (status != SB_OK)
 		value_refuse("sbf or ibf", status);
 	hash = item_hash_for(hasher, item, &header.kind);
@@ -291,7 +330,7 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 		size_t		length;
 
 		sb_stable_cell_range(&header, cell, &offset, &length);
-		if (sb_stable_value_in(&header, value_slice(value, offset, length), cell) == 0)
+		if (sb_stable_value_in(&header, cached_slice(hasher, value, offset, length), cell) == 0)
 			return false;
 	}
 	return true;

@@ -19,11 +19,19 @@ typedef struct StableValue
 	const unsigned char *cells;
 } StableValue;
 
+#define STABLE_WAITING 32
+
 /* A filter that may be changed: by functions inside a new value, by aggregates and window functions in their memory. */
 typedef struct StableState
 {
 	sb_stable	header;
 	unsigned char *cells;
+
+	/* steps that are still to be made, in their order: stable_step_later() */
+	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
+	uint32		waiting;
+	uint8_t		values[STABLE_WAITING];
+	uint64_t	hashes[STABLE_WAITING];
 } StableState;
 
 /* Parameters as a person gives them; those that are to be chosen are a number that nobody can give. */
@@ -71,6 +79,13 @@ extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /* One step with this item: its kind must be the filter's. Returns whether it is a duplicate. value: of the cells. */
 extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
+
+/*
+ * The same for who does not ask whether it is a duplicate: steps are made by the batch, in their order, while the memory they
+ * need is on its way. stable_settle() makes those that are left.
+ */
+extern void stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
+extern void stable_settle(StableState *state);
 
 /* What an item sets its cells to. Raises the errors for an importance that is null or NaN. */
 extern uint8_t stable_importance(const sb_stable *header, bool is_null, double importance);

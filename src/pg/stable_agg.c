@@ -45,13 +45,13 @@ given(FunctionCallInfo fcinfo, int argno)
 static Datum
 add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stable *out), bool importance)
 {
-	MemoryContext context = aggregate_context(fcinfo);
 	StableState *state = PG_ARGISNULL(0) ? NULL : (StableState *) PG_GETARG_POINTER(0);
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	uint8_t		value;
 
 	if (state == NULL)
 	{
+		MemoryContext context = aggregate_context(fcinfo);
 		sb_stable	header;
 
 		plan(fcinfo, &header);
@@ -65,7 +65,7 @@ add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stabl
 	value = importance ?
 		stable_importance(&state->header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2)) :
 		sb_stable_max(&state->header);
-	(void) stable_step(state, hasher, PG_GETARG_DATUM(1), value);
+	stable_step_later(state, hasher, PG_GETARG_DATUM(1), value);
 	PG_RETURN_POINTER(state);
 }
 
@@ -158,5 +158,6 @@ stable_agg_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (StableState *) PG_GETARG_POINTER(0);
+	stable_settle(state);
 	return stable_store(&state->header, state->cells);
 }

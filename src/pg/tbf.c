@@ -14,6 +14,7 @@
 
 #include "expanded.h"
 #include "item.h"
+#include "slices.h"
 #include "value.h"
 
 /* ------------------------------------------------------------------ helpers */
@@ -673,7 +674,7 @@ tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 {
 	size_t		size = value_size(value);
 	size_t		first = Min(size, FIRST_SLICE);
-	const char *head = value_slice(value, 0, first);
+	const char *head = cached_slice(hasher, value, 0, first);
 	sb_status	status = sb_tbf_decode_header(head, first, size, header);
 	uint64_t	hash;
 	uint32_t	block;
@@ -690,11 +691,11 @@ tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
 		return 0;
 	block = sb_tbf_block(header, hash);
 	sb_tbf_directory_range(header, block, &offset, &length);
-	directory = offset + length <= first ? head + offset : value_slice(value, offset, length);
+	directory = offset + length <= first ? head + offset : cached_slice(hasher, value, offset, length);
 	status = sb_tbf_block_range(header, block, directory, &offset, &length);
 	if (status == SB_OK)
 	{
-		cells = offset + length <= first ? head + offset : value_slice(value, offset, length);
+		cells = offset + length <= first ? head + offset : cached_slice(hasher, value, offset, length);
 		status = sb_tbf_block_min(header, cells, length, hash, &units);
 	}
 	if (status != SB_OK)

@@ -3,11 +3,14 @@
  */
 #include "value.h"
 
+#include <sys/mman.h>
+
 #include "access/detoast.h"
 #include "access/toast_internals.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 #include "expanded.h"
 
@@ -49,7 +52,8 @@ value_slice(Datum value, size_t offset, size_t size)
 		raw = flat_filter(expanded);
 	if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw))
 		return VARDATA_ANY(raw) + offset;
-	return VARDATA_ANY(detoast_attr_slice(raw, (int32) offset, (int32) size));
+	raw = detoast_attr_slice(raw, (int32) offset, (int32) size);
+	return VARDATA_ANY(raw);	/* a macro that looks at its argument twice */
 }
 
 /* --------------------------------------------------------------------- errors */
@@ -210,6 +214,31 @@ aggregate_context(FunctionCallInfo fcinfo)
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "aggregate function called in non-aggregate context");
 	return context;
+}
+
+#define HUGE_PAGE ((uintptr_t) 2 << 20)
+#define HUGE_PAGES_FROM ((size_t) 4 << 20)
+
+void *
+allocate_cells(MemoryContext context, size_t bytes)
+{
+	void	   *cells;
+
+	if (bytes < HUGE_PAGES_FROM)
+		return MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	cells = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE);
+#ifdef MADV_HUGEPAGE
+	{
+		/* only those that lie within: nothing is rounded up to two megabytes. An advice: where it is refused all is well, too */
+		uintptr_t	begin = ((uintptr_t) cells + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+		uintptr_t	end = ((uintptr_t) cells + bytes) & ~(HUGE_PAGE - 1);
+
+		if (begin < end)
+			(void) madvise((void *) begin, end - begin, MADV_HUGEPAGE);
+	}
+#endif
+	memset(cells, 0, bytes);
+	return cells;
 }
 
 /* --------------------------------------------------------------------- sketch */

@@ -53,6 +53,7 @@ BEGIN
 		FOREACH relation IN ARRAY ARRAY['t', 't', 't', 'u'] LOOP
 			IF how = 'copy' THEN
 				EXECUTE format('COPY %s FROM %L', relation, current_setting('kill_nine.file'));
+				PERFORM pg_sleep(0.01);
 			ELSE
 				EXECUTE format('INSERT INTO %s SELECT nextval(''ids''), CASE WHEN i %% 9 > 0 THEN (random() * 1e12)::bigint END, repeat(''n'', i) FROM generate_series(1, 1 + (random() * 60)::int) i', relation);
 				EXECUTE format('UPDATE %s SET a = (random() * 1e12)::bigint WHERE id %% 97 = $1', relation) USING (random() * 96)::int;
@@ -174,11 +175,11 @@ SQL
 	# What a build left, and what would make each round longer than the one before.
 	my @left = split /\n/, $db->sql("SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 't'::regclass AND indexrelid::regclass::text !~ '^t_[ab]\$'");
 	$db->sql("DROP INDEX $_") foreach @left;
-	$db->sql("DELETE FROM $_ WHERE ctid >= ('(' || pg_relation_size('$_') / 8192 / 3 || ',0)')::tid AND (SELECT count(*) FROM $_) > 4000; VACUUM $_") foreach 't', 'u';
+	$db->sql("DELETE FROM $_ WHERE ctid >= '(60,0)'; VACUUM $_") foreach 't', 'u';
 }
 is($wrong, '', "after each of $kills recoveries each index covers each row (seed $seed)");
 cmp_ok($indexes, '>=', 3 * $kills, 'indexes were checked');
-cmp_ok($rows, '>', 1000 * $kills, 'and rows');
+cmp_ok($rows, '>', 500 * $kills, 'and rows');
 cmp_ok($in_the_middle{'CALL summarise'} // 0, '>', 0, 'somebody was summarising');
 cmp_ok($in_the_middle{'CALL build'} // 0, '>', 0, 'somebody was building');
 diag("killed during $_: $in_the_middle{$_}") foreach $ENV{STREAMBLOOM_KILLS} ? sort keys %in_the_middle : ();

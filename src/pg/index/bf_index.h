@@ -146,6 +146,7 @@ typedef struct BfGroup
 typedef struct BfGeometry
 {
 	Size		size;			/* of this chunk of memory */
+	Buffer		meta_buffer;	/* where the meta page was seen last; a hint */
 	int			columns;
 	BlockNumber pages_per_range;
 	double		false_positive_rate;

@@ -200,7 +200,7 @@ indexes_below(Oid relation)
 	return result;
 }
 
-/* Is it (still) a bf index that this user may summarise? */
+/* Is it (still) a bf index, and not a temporary one of another session? */
 static bool
 is_to_be_summarised(Oid indexoid)
 {
@@ -209,7 +209,7 @@ is_to_be_summarised(Oid indexoid)
 
 	if (index == NULL)
 		return false;
-	result = is_bf_index(index);
+	result = is_bf_index(index) && !RELATION_IS_OTHER_TEMP(index);
 	relation_close(index, AccessShareLock);
 	return result;
 }

@@ -176,6 +176,7 @@ read_geometry(Relation index, MemoryContext context)
 	size = lines_at + (Size) meta->groups * meta->columns * sizeof(uint32);
 	geometry = MemoryContextAllocExtended(context, size, MCXT_ALLOC_HUGE);
 	geometry->size = size;
+	geometry->meta_buffer = buffer;
 	geometry->columns = meta->columns;
 	geometry->pages_per_range = meta->pages_per_range;
 	geometry->false_positive_rate = meta->false_positive_rate;
@@ -207,6 +208,22 @@ read_geometry(Relation index, MemoryContext context)
 	return geometry;
 }
 
+/*
+ * The meta page. Every row that is written beyond the last group looks at it, so the buffer where it was last is tried
+ * first, which saves the search for it; whether the page is still there is seen when it is pinned.
+ */
+static Buffer
+read_meta_page(Relation index)
+{
+	BfGeometry *geometry = index->rd_amcache;
+
+	if (geometry == NULL)
+		return bf_read_page(index, 0);
+	if (!BufferIsValid(geometry->meta_buffer) || !sb_read_recent_buffer(index, 0, geometry->meta_buffer))
+		geometry->meta_buffer = bf_read_page(index, 0);
+	return geometry->meta_buffer;
+}
+
 static void
 read_into_cache(Relation index)
 {
@@ -232,7 +249,7 @@ bf_geometry_current(Relation index)
 
 	if (geometry != NULL)
 	{
-		Buffer		buffer = bf_read_page(index, 0);
+		Buffer		buffer = read_meta_page(index);
 		uint32		groups;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -323,8 +340,9 @@ page_to_write(Relation index, BlockNumber block)
 {
 	Buffer		buffer;
 
+	/* what a crash left may be torn: it is not read */
 	if (block < RelationGetNumberOfBlocks(index))
-		buffer = bf_read_page(index, block);
+		return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
 	else
 	{
 		bool		lock = !RELATION_IS_LOCAL(index);

@@ -6,6 +6,7 @@
 #   $report->{troubles}      errors that nobody expected; must be empty
 #   $report->{counts}        how often each thing was done, so that a test can show that it was done at all
 #
+# With reader_port, the readers ask a standby, after before_readers() has waited for it. only => qr/.../ chooses parties.
 # The relations are small and their ranges smaller, so that the parties meet: ids of a window that moves on every second
 # or so are touched far more often than others. With method => 'brin' the same runs on BRIN's bloom operator classes.
 # Each party is a process with sessions of its own (NotOneRow/Writers.pm, Readers.pm, Keepers.pm). The seed settles what
@@ -141,20 +142,21 @@ sub open_session
 {
 	my ($run, %option) = @_;
 	my ($patience, $dawdle) = ($option{patience} // '4s', $option{dawdle} // 0);
-	my $session = PsqlSession->new($run->{database});
+	my $session = PsqlSession->new($run->{database}, port => $option{port});
 	# A planner that takes an index whenever it can; nothing waits for ever.
 	$session->sql("SET enable_seqscan = off; SET enable_indexscan = off; SET lock_timeout = '$patience'; SET not_one_row.dawdle = $dawdle; SET statement_timeout = '300s'; " .
 		'SET max_parallel_workers_per_gather = 0; SET jit = off');
 	return $session;
 }
 
-# What may happen to anyone when all run at once: by SQLSTATE and message.
+# What may happen to anyone when all run at once: by SQLSTATE and message. (The arbiter index list is PostgreSQL's own trouble
+# with ON CONFLICT into a partition whose primary key is at that moment built anew CONCURRENTLY.)
 my %expected = (
 	'40001' => qr/./, '40P01' => qr/./, '55P03' => qr/./, '23505' => qr/./,
 	'23514' => qr/no partition of relation/,
 	'42P01' => qr/./, '42704' => qr/./, '42P07' => qr/already exists/,
-	'55000' => qr/pending detach|incomplete detach|not valid|is not a partition|is not ready/,
-	'XX000' => qr/could not open relation with OID|tuple concurrently (?:updated|deleted)|cache lookup failed for (?:index|relation)/);
+	'55000' => qr/pending detach|cannot detach partition|incomplete detach|not valid|is not a partition|is not ready/,
+	'XX000' => qr/could not open relation with OID|invalid arbiter index list|tuple concurrently (?:updated|deleted)|cache lookup failed for (?:index|relation)/);
 
 # Asks, counts, and keeps what is wrong.
 sub ask
@@ -184,10 +186,11 @@ sub note_down
 sub trouble { note_down($_[0], 'troubles', $_[1]); }
 sub difference { note_down($_[0], 'differences', $_[1]); }
 
+# On a slow machine a party goes on until it has done a least number of rounds.
 sub go_on
 {
-	my ($run) = @_;
-	return time() < $run->{deadline} && !-s "$run->{folder}/differences" && !-s "$run->{folder}/troubles" && getppid() == $run->{parent};
+	my ($run, $least) = @_;
+	return (time() < $run->{deadline} || $run->{rounds}++ < $least) && !-s "$run->{folder}/differences" && !-s "$run->{folder}/troubles" && getppid() == $run->{parent};
 }
 
 # The ids that all parties prefer just now: a window over the ids that are there.
@@ -210,6 +213,7 @@ sub run
 	$run->{parent} = $$;
 	srand($run->{seed});
 	make_relations($run);
+	$run->{before_readers}->() if $run->{before_readers};
 
 	my @parties = (
 		(map { ["writer $_", \&NotOneRow::Writers::work] } 1 .. 3), ['slow writer', \&NotOneRow::Writers::work_slowly],

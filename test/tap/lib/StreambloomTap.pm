@@ -114,24 +114,23 @@ sub server_program
 	return $found // client_program($name);
 }
 
-# A cluster of the test's own, beside the one that is there: same socket directory, next port that is free. It is stopped
-# in the end, also if the test is told to stop before.
+# A cluster of the test's own, beside the one that is there, with a socket directory of its own: two tests that start one at
+# the same time do not meet. It is stopped in the end, also if the test is told to stop before.
 my $own_cluster;
 
 sub start_own_cluster
 {
-	my $folder = $ENV{PGHOST};
-	my $port = ($ENV{PGPORT} // 5432) + 1;
+	my $folder = $scratch;
+	my $port = 5432;
 
-	plan skip_all => "no place for a second cluster: $folder is no directory that this user can write" if !-d $folder || !-w _;
 	plan skip_all => 'root cannot start a second cluster' if $> == 0;
-	$port++ while -e "$folder/.s.PGSQL.$port" || -e "$folder/.s.PGSQL.$port.lock";
+	plan skip_all => "no place for a second cluster: $folder is too long for a socket" if length $folder > 90;
 	$own_cluster = "$scratch/data";
 	$SIG{$_} = sub { exit(1) } foreach 'INT', 'TERM', 'HUP';
 	my ($code, $out, $err) = run_program('', server_program('initdb'), '-D', $own_cluster, '-U', 'postgres', '-A', 'trust',
 		'-E', 'UTF8', '--locale=C.UTF-8', '--no-sync');
 	BAIL_OUT("initdb failed: $err") if $code != 0;
-	@ENV{'PGPORT', 'PGUSER'} = ($port, 'postgres');
+	@ENV{'PGHOST', 'PGPORT', 'PGUSER'} = ($folder, $port, 'postgres');
 	restart_own_cluster(
 		listen_addresses => '', unix_socket_directories => $folder, port => $port, fsync => 'off', shared_buffers => '64MB',
 		dynamic_shared_memory_type => 'mmap', timezone => 'UTC', log_timezone => 'UTC');
@@ -150,6 +149,35 @@ sub restart_own_cluster
 		'-l', "$own_cluster/server.log", $way);
 	BAIL_OUT("cannot $way a cluster: $err" . own_log()) if $code != 0;
 }
+
+# A standby of that cluster, on the next port: returns the port. It streams, and is stopped in the end too.
+my $standby;
+
+sub start_standby
+{
+	my (%setting) = @_;
+	my $port = $ENV{PGPORT} + 1;
+
+	$standby = "$scratch/standby";
+	my ($code, $out, $err) = run_program('', server_program('pg_basebackup'), '-D', $standby, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
+	BAIL_OUT("pg_basebackup failed: $err") if $code != 0;
+	open(my $file, '>>', "$standby/postgresql.conf") or die "cannot write postgresql.conf: $!";
+	print $file "$_ = '$setting{$_}'\n" foreach sort keys %setting;
+	print $file "port = '$port'\n";
+	close($file) or die "cannot write postgresql.conf: $!";
+	($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', '-l', "$standby/server.log", 'start');
+	BAIL_OUT("cannot start a standby: $err" . read_file("$standby/server.log")) if $code != 0;
+	return $port;
+}
+
+# The standby is one no longer.
+sub promote_standby
+{
+	my ($code, $out, $err) = run_program('', server_program('pg_ctl'), '-D', $standby, '-w', 'promote');
+	BAIL_OUT("cannot promote the standby: $err") if $code != 0;
+}
+
+sub standby_log { return $standby && -e "$standby/server.log" ? read_file("$standby/server.log") : ''; }
 
 # What that server has to say.
 sub own_log { return $own_cluster && -e "$own_cluster/server.log" ? read_file("$own_cluster/server.log") : ''; }
@@ -277,7 +305,7 @@ END
 	{
 		psql('postgres', "DROP DATABASE IF EXISTS $_ WITH (FORCE)") foreach @databases;
 		psql('postgres', "DROP ROLE IF EXISTS $_") foreach @roles;
-		run_program('', server_program('pg_ctl'), '-D', $own_cluster, '-m', 'immediate', 'stop') if $own_cluster;
+		run_program('', server_program('pg_ctl'), '-D', $_, '-m', 'immediate', 'stop') foreach grep { $_ } $standby, $own_cluster;
 	}
 	$? = $status;
 }

@@ -1,6 +1,7 @@
 /*
- * chunk_skip.h: the node ChunkSkip, which stands above an Append or MergeAppend and leaves out those of its children whose
- * `bf` indexes say that no row can match. README.md in this folder draws the flow and argues why no row can be lost.
+ * chunk_skip.h: the node ChunkSkip, which stands above an Append or MergeAppend and leaves out those of its children
+ * whose `bf` indexes say that no row can match. README.md in this folder draws the flow and argues why no row can be
+ * lost.
  *
  *   plan.c   owns the hooks, puts the node into finished plans
  *   exec.c   asks, runs, explains
@@ -23,9 +24,9 @@ extern bool chunk_skip_enabled;
 enum ChunkSkipPrivate
 {
 	/*
-	 * The different sets of keys, each asked of many indexes. A set is a list of keys; a key is a list of two lists: oids
-	 * (subtype, collation, function) and integers (column of the index, flags, number of the argument in custom_exprs or
-	 * -1).
+	 * The different sets of keys, each asked of many indexes. A set is a list of keys; a key is a list of two lists:
+	 * oids (subtype, collation, function) and integers (column of the index, flags, number of the argument in
+	 * custom_exprs or -1).
 	 */
 	CHUNK_SKIP_KEY_SETS,
 

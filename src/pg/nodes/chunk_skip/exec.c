@@ -1,10 +1,10 @@
 /*
  * exec.c: the node ChunkSkip at work.
  *
- * Keys whose arguments are known when the execution begins (constants, parameters of the statement, stable functions) are
- * asked then, with the query's snapshot, and only children that may hold rows are initialised: the Append is copied with fewer
- * children. Keys whose arguments come later, and may change (parameters of nested loops, results of subqueries), are asked before
- * the first row of each scan; the children that cannot hold rows then sit that scan out.
+ * Keys whose arguments are known when the execution begins (constants, parameters of the statement, stable functions)
+ * are asked then, with the query's snapshot, and only children that may hold rows are initialised: the Append is copied
+ * with fewer children. Keys whose arguments come later, and may change (parameters of nested loops, results of
+ * subqueries), are asked before the first row of each scan; the children that cannot hold rows then sit that scan out.
  */
 #include "chunk_skip.h"
 
@@ -111,6 +111,12 @@ chunk_skip_create(CustomScan *plan)
 	return (Node *) state;
 }
 
+static List *
+children_of(Plan *append)
+{
+	return IsA(append, Append) ? ((Append *) append)->appendplans : ((MergeAppend *) append)->mergeplans;
+}
+
 /* ------------------------------------------------------------------ reading the plan */
 
 /* Collects the parameters that are set during the execution. */
@@ -198,8 +204,8 @@ read_questions(ChunkSkipState *state, List *private)
 /* ------------------------------------------------------------------- asking */
 
 /*
- * Evaluates the arguments and sets up the keys of all sets; of those whose arguments are known when the execution begins,
- * or of all. In the memory of the node's expression context. Returns whether there is anything to ask.
+ * Evaluates the arguments and sets up the keys of all sets; of those whose arguments are known when the execution
+ * begins, or of all. In the memory of the node's expression context. Returns whether there is anything to ask.
  */
 static bool
 prepare_keys(ChunkSkipState *state, bool all)
@@ -229,7 +235,8 @@ prepare_keys(ChunkSkipState *state, bool all)
 			if (argument != NULL && argument->isnull)
 				set->impossible = true; /* as for all index scans, = is strict */
 			else
-				chunk_scan_key(&set->entries[set->asked++], &set->keys[k], argument != NULL ? argument->value : (Datum) 0);
+				chunk_scan_key(&set->entries[set->asked++], &set->keys[k],
+							   argument != NULL ? argument->value : (Datum) 0);
 		}
 		any |= set->asked > 0 || set->impossible;
 	}
@@ -331,11 +338,10 @@ ask_again(ChunkSkipState *state)
 static Plan *
 with_fewer_children(const ChunkSkipState *state, Plan *append)
 {
-	List	   *children = IsA(append, Append) ? ((Append *) append)->appendplans : ((MergeAppend *) append)->mergeplans;
 	List	   *kept = NIL;
 	ListCell   *cell;
 
-	foreach(cell, children)
+	foreach(cell, children_of(append))
 		if (state->place[foreach_current_index(cell)] >= 0)
 			kept = lappend(kept, lfirst(cell));
 	if (IsA(append, Append))
@@ -375,7 +381,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 		return;
 	}
 
-	state->children = list_length(IsA(append, Append) ? ((Append *) append)->appendplans : ((MergeAppend *) append)->mergeplans);
+	state->children = list_length(children_of(append));
 	state->place = palloc0(state->children * sizeof(int));
 	read_arguments(state, plan->custom_exprs);
 	read_questions(state, plan->custom_private);
@@ -469,7 +475,8 @@ read_in_vain(const ChunkSkipState *state)
 
 	if (append == NULL)
 		return 0;
-	children = IsA(append, AppendState) ? ((AppendState *) append)->appendplans : ((MergeAppendState *) append)->mergeplans;
+	children = IsA(append, AppendState) ? ((AppendState *) append)->appendplans :
+		((MergeAppendState *) append)->mergeplans;
 	for (int i = 0; i < state->question_count; i++)
 	{
 		int			place = state->place[state->questions[i].child];

@@ -1,10 +1,11 @@
 /*
  * plan.c: puts the node ChunkSkip into plans.
  *
- * It looks at plans when they are finished, not at paths. The paths of a partitioned table are thrown away and made again when
- * the planner applies the final target list, without a hook; and only the finished plan shows what the node must know:
- * which children there are, what they are asked for (with parameters of nested loops in place), whether they are pruned at run
- * time, or run asynchronously or by workers. Nothing is removed here: that is for the execution, whose snapshot is newer.
+ * It looks at plans when they are finished, not at paths. The paths of a partitioned table are thrown away and made
+ * again when the planner applies the final target list, without a hook; and only the finished plan shows what the node
+ * must know: which children there are, what they are asked for (with parameters of nested loops in place), whether they
+ * are pruned at run time, or run asynchronously or by workers. Nothing is removed here: that is for the execution,
+ * whose snapshot is newer.
  */
 #include "chunk_skip.h"
 
@@ -81,8 +82,8 @@ bitmap_uses(Plan *plan, Oid index)
 }
 
 /*
- * Is the scan about as cheap as the question? A question reads a page or two, as a B-tree does that finds one row. But a
- * scan that asks the index itself is more than the question.
+ * Is the scan about as cheap as the question? A question reads a page or two, as a B-tree does that finds one row. But
+ * a scan that asks the index itself is more than the question.
  */
 static bool
 is_cheap(const Scan *scan, const ChunkQuestion *question)
@@ -158,8 +159,8 @@ make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
 	foreach(cell, append->targetlist)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, cell);
-		Var		   *var = makeVar(INDEX_VAR, entry->resno, exprType((Node *) entry->expr), exprTypmod((Node *) entry->expr),
-								  exprCollation((Node *) entry->expr), 0);
+		Node	   *value = (Node *) entry->expr;
+		Var		   *var = makeVar(INDEX_VAR, entry->resno, exprType(value), exprTypmod(value), exprCollation(value), 0);
 
 		skip->custom_scan_tlist = lappend(skip->custom_scan_tlist, copyObject(entry));
 		entry = flatCopyTargetEntry(entry);
@@ -230,9 +231,11 @@ static bool
 is_pruned_at_run_time(const Plan *plan)
 {
 #if PG_VERSION_NUM >= 180000
-	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_index : ((const MergeAppend *) plan)->part_prune_index) >= 0;
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_index :
+			((const MergeAppend *) plan)->part_prune_index) >= 0;
 #else
-	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_info : ((const MergeAppend *) plan)->part_prune_info) != NULL;
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_info :
+			((const MergeAppend *) plan)->part_prune_info) != NULL;
 #endif
 }
 
@@ -322,7 +325,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	else
 		statement = standard_planner(parse, query_string, cursor_options, parameters);
 
-	/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node that it does not know. */
+	/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node it does not know. */
 	if (met_bf_index && chunk_skip_enabled && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
 	{
 		statement->planTree = improve(statement->planTree, statement);

@@ -52,7 +52,7 @@ sub summarise
 	my $method = NotOneRow::method($run->{method});
 	my (@indexes, $looked);
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 40))
 	{
 		if (!@indexes || time() > $looked + 0.5)
 		{
@@ -98,6 +98,20 @@ sub delete_pages
 	my $to = $from == 60 ? 100000 : $from + 1 + int rand 20;
 	act($run, $session, 'DELETE of pages', "DELETE FROM $table WHERE ctid >= '($from,0)' AND ctid < '($to,0)'");
 	act($run, $session, 'VACUUM after it', "VACUUM $table");
+}
+
+# In a long run, so that all stay small.
+sub trim
+{
+	my ($run, $session) = @_;
+	foreach my $table ('t', map { "p_$_" } 0 .. 3)
+	{
+		my $most = $table eq 't' ? 200 : 80;
+		my ($pages) = NotOneRow::ask($run, $session, 'count', "SELECT pg_relation_size('$table') / 8192");
+		next if $pages !~ /^\d+$/ || $pages <= $most * 1.3;
+		act($run, $session, 'DELETE of the end', "DELETE FROM $table WHERE ctid >= '($most,0)'");
+		act($run, $session, 'VACUUM after it', "VACUUM $table");
+	}
 }
 
 sub refill
@@ -223,11 +237,12 @@ sub change
 		2 => [\&truncate_table, \&rewrite, \&options], 4 => [\&drop_and_create, \&delete_pages], 5 => [\&detach, \&concurrently], 6 => [\&reindex]);
 	my @actions = map { my $weight = $_; map { my $action = $_; map { $action } 1 .. $weight } @{$actions{$weight}} } sort keys %actions;
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 5))
 	{
 		$actions[rand @actions]->($run, $session);
 		tidy($run, $session) if rand() < 0.3;
 		refill($run, $session) if rand() < 0.1;
+		trim($run, $session);
 		sleep(rand 0.7);
 	}
 	$session->close;
@@ -241,6 +256,7 @@ sub check_all
 	my ($run) = @_;
 	my $session = NotOneRow::open_session($run);
 	my $method = NotOneRow::method($run->{method});
+	local $run->{reader_port};
 	my $reader = NotOneRow::Readers::set_up($run);
 
 	foreach (split /\n/, $session->sql('SELECT gid FROM pg_prepared_xacts WHERE database = current_database()'))

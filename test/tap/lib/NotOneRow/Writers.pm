@@ -148,7 +148,7 @@ sub work
 	my ($run) = @_;
 	my $session = NotOneRow::open_session($run, dawdle => 0.03);
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 40))
 	{
 		my $kind = $kinds[rand @kinds];
 		my $table = rand() < 0.6 ? 't' : 'p';
@@ -169,7 +169,7 @@ sub work_slowly
 	my ($run) = @_;
 	my $session = NotOneRow::open_session($run, dawdle => 0.03);
 
-	while (NotOneRow::go_on($run))
+	while (NotOneRow::go_on($run, 10))
 	{
 		my $table = rand() < 0.7 ? 't' : 'p';
 		my $pause = 0.001 + rand 0.02;

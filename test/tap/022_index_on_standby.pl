@@ -1,0 +1,131 @@
+# A hot standby answers with the indexes while the primary writes and summarises. A snapshot on it that is older than what
+# the primary has found dead (and left out of its summaries) still finds every row that it sees.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use NotOneRow;
+use PsqlSession;
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+StreambloomTap::start_own_cluster();
+StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, deadlock_timeout => '300ms', max_connections => 60, max_worker_processes => 16,
+	jit => 'off', autovacuum => 'off', wal_keep_size => '256MB');
+
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 15;
+my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
+my $db = StreambloomTap->new('022');
+
+# Pages are half full and said to be filled up to the brim, so that nobody prunes them: what is dead stays where it is.
+$db->sql(<<'SQL');
+CREATE TABLE old (id int PRIMARY KEY, a bigint, n int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
+INSERT INTO old SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 2000) i;
+ALTER TABLE old SET (fillfactor = 100);
+CREATE INDEX old_a ON old USING bf (a) WITH (pages_per_range = 1);
+CREATE TABLE aborted (LIKE old);
+CREATE INDEX aborted_a ON aborted USING bf (a) WITH (pages_per_range = 1);
+INSERT INTO aborted SELECT i, i * 10, 0, repeat('x', 100) FROM generate_series(1, 500) i;
+SELECT bf_summarize_new_values('aborted_a');
+SQL
+my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '-1', max_standby_archive_delay => '-1');
+
+sub standby_sql
+{
+	my ($sql) = @_;
+	local $ENV{PGPORT} = $port;
+	return $db->sql($sql);
+}
+
+# Until the standby has done what the primary had written so far.
+sub catch_up
+{
+	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
+	local $ENV{PGPORT} = $port;
+	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
+}
+
+my $indexed = 'SET enable_seqscan = off; SET enable_indexscan = off; SET enable_bitmapscan = on;';
+my $plain = 'SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off;';
+my @queries = (
+	"SELECT count(*), sum(id) FROM old WHERE a = 1500",
+	"SELECT count(*), sum(id) FROM old WHERE a = ANY (ARRAY[10, 1500, 2000, 20000, 1501]::bigint[])",
+	"SELECT count(*) FROM (SELECT a, count(*) AS n FROM old WHERE id % 10 < 5 GROUP BY a) d WHERE n <> (SELECT count(*) FROM old o WHERE o.a = d.a)");
+
+# Answers in the transaction that is open, with the index and without.
+sub both
+{
+	my ($session) = @_;
+	return map { $session->sql($_ . join ';', @queries) } $indexed, $plain;
+}
+
+# Pages that a query reads by the index.
+sub pages
+{
+	my ($where, $condition) = @_;
+	my $plan = $where->("$indexed EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM old WHERE $condition");
+	return $plan =~ /Bitmap Index Scan on old_a/ ? $plan =~ /lossy=(\d+)/ ? $1 : 0 : -1;
+}
+
+subtest 'a snapshot that is older than what the primary has left out' => sub {
+	my $old = PsqlSession->new($db->name, port => $port);
+	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	my $cursor = PsqlSession->new($db->name, port => $port);
+	$cursor->sql("BEGIN; $indexed DECLARE c CURSOR FOR SELECT id FROM old WHERE a = 1500");
+	# Rows that are deleted, that change hot or cold, and that move; each is found by its own key, one to a page.
+	$db->sql("SET enable_seqscan = off; DELETE FROM old WHERE id IN (150, 151, 1999); UPDATE old SET n = 1 WHERE id = 200; " .
+		'UPDATE old SET a = a + 1 WHERE id IN (1, 2, 2000)');
+	is($db->sql("SELECT count(bf_desummarize_range('old_a', b)) FROM generate_series(0, 200) b"), 201, 'the primary forgets');
+	cmp_ok($db->sql("SELECT bf_summarize_new_values('old_a')"), '>', 50, 'and summarises anew');
+	is(pages(sub { $db->sql(@_) }, 'a = 1500'), 0, 'without what is dead');
+	catch_up();
+	is(standby_sql("SELECT count(*) FROM pg_stat_database_conflicts WHERE datname = '" . $db->name . "' AND confl_snapshot > 0"), 0, 'the standby has replayed it, and nobody was in its way');
+	my ($with, $without) = both($old);
+	is($with, $without, 'the old snapshot finds what it sees');
+	like($without, qr/^1\|150\n4\|/, 'rows that are gone for everybody else');
+	is($cursor->sql('FETCH ALL FROM c'), 150, 'so does a cursor');
+	is(pages(\&standby_sql, 'a = 1500'), 0, 'a new snapshot skips them');
+	cmp_ok(pages(\&standby_sql, 'a = 10000'), '>', 0, 'but not what is there');
+	$_->close foreach $old, $cursor;
+};
+
+subtest 'what never committed needs no horizon' => sub {
+	my $old = PsqlSession->new($db->name, port => $port);
+	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	$db->sql("BEGIN; INSERT INTO aborted SELECT i, -i, 0, 'never' FROM generate_series(501, 700) i; ROLLBACK");
+	$db->sql("SELECT count(bf_desummarize_range('aborted_a', b)) FROM generate_series(0, 200) b; SELECT bf_summarize_new_values('aborted_a')");
+	catch_up();
+	is($old->sql("$indexed SELECT count(*) FROM aborted WHERE a = -600; SELECT count(*) FROM aborted WHERE a = 4000"), "0\n1", 'an old snapshot has its answers');
+	$old->close;
+};
+
+# Now readers on the standby, everybody else on the primary. What is replayed waits for readers that are in its way.
+subtest 'at random' => sub {
+	my $report = NotOneRow::run(database => $db->name, seconds => $seconds, seed => $seed, reader_port => $port,
+		before_readers => sub { catch_up() });
+	is($report->{differences}, '', "no row was lost (seed $seed)");
+	is($report->{troubles}, '', 'and nothing else went wrong');
+	cmp_ok($report->{counts}{$_} // 0, '>', 0, $_) foreach 'comparisons with rows', 'plans with an index', 'keep: summarise', 'read: late';
+	diag(sprintf '%10d %s', $report->{counts}{$_}, $_) foreach $ENV{STREAMBLOOM_SECONDS} ? sort keys %{$report->{counts}} : ();
+};
+
+my $check_all = <<'SQL';
+SELECT count(bf_index_check(indexrelid)) FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am am ON am.oid = c.relam
+WHERE amname = 'bf' AND relkind = 'i' AND indisvalid
+SQL
+
+subtest 'it becomes the primary' => sub {
+	catch_up();
+	my $indexes = $db->sql($check_all);
+	is(standby_sql($check_all), $indexes, 'the indexes of the standby are whole');
+	StreambloomTap::promote_standby();
+	is(standby_sql($check_all), $indexes, 'and are when it is one no longer');
+	standby_sql("INSERT INTO old SELECT i, i * 10, 0, 'new' FROM generate_series(3001, 3200) i; SELECT bf_summarize_new_values('old_a')");
+	is(standby_sql("$indexed SELECT id FROM old WHERE a = 31000"), 3100, 'new rows are found');
+	is(standby_sql($check_all), $indexes, 'and covered');
+};
+unlike(StreambloomTap::own_log() . StreambloomTap::standby_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+
+done_testing();

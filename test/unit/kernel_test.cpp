@@ -1,0 +1,246 @@
+/*
+ * kernel_test.cpp: the variants of a kernel do the same bit for bit, for this processor and portable; and both do what a
+ * few plain lines here say.
+ *
+ * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code (ctest does that too).
+ */
+#include "support.h"
+
+#include <bit>
+#include <cstdlib>
+
+using namespace test;
+
+/* Of this run: what a test changes it puts back. */
+static sb_simd of_this_run()
+{
+	const char *wanted = std::getenv("STREAMBLOOM_TEST_SIMD");
+	return sb_simd_choose(wanted != nullptr && std::string(wanted) == "portable" ? SB_SIMD_PORTABLE : SB_SIMD_AVX2);
+}
+
+class ChooseSimd : public ::testing::Environment
+{
+  public:
+	void SetUp() override { (void) of_this_run(); }
+};
+static ::testing::Environment *const environment = ::testing::AddGlobalTestEnvironment(new ChooseSimd);
+
+/* Runs with each variant that this processor has. */
+template <typename Check>
+static void with_each_variant(Check check)
+{
+	for (sb_simd wanted : {SB_SIMD_PORTABLE, SB_SIMD_AVX2})
+	{
+		sb_simd chosen = sb_simd_choose(wanted);
+		EXPECT_TRUE(chosen == wanted || chosen == SB_SIMD_PORTABLE);
+		SCOPED_TRACE(chosen == SB_SIMD_AVX2 ? "AVX2" : "portable");
+		check();
+	}
+	(void) of_this_run();
+}
+
+TEST(Simd, PortableCodeCanBeForced)
+{
+	EXPECT_EQ(sb_simd_choose(SB_SIMD_PORTABLE), SB_SIMD_PORTABLE);
+#if defined(__x86_64__)
+	EXPECT_EQ(sb_simd_choose(SB_SIMD_AVX2), __builtin_cpu_supports("avx2") ? SB_SIMD_AVX2 : SB_SIMD_PORTABLE);
+#else
+	EXPECT_EQ(sb_simd_choose(SB_SIMD_AVX2), SB_SIMD_PORTABLE);
+#endif
+	(void) of_this_run();
+}
+
+/* ------------------------------------------------------------------------ bf */
+
+static size_t line_of(const sb_bf &bf, uint64_t hash)
+{
+	return static_cast<size_t>((static_cast<sb_u128>(hash) * bf.lines) >> 64) * SB_BF_LINE;
+}
+
+/* The definition of docs/format.md. */
+static std::vector<unsigned> bits_of(const sb_bf &bf, uint64_t hash)
+{
+	std::vector<unsigned> bits;
+	auto probe = static_cast<uint32_t>(hash);
+	for (int i = 0; i < bf.hashes; i++, probe *= 0x9e3779b9u)
+		bits.push_back(probe >> 23);
+	return bits;
+}
+
+static void plain_add(Bf &bf, uint64_t hash)
+{
+	for (unsigned bit : bits_of(bf.parameters, hash))
+		bf.lines[line_of(bf.parameters, hash) + bit / 8] |= static_cast<unsigned char>(1u << bit % 8);
+}
+
+static bool plain_contains(const Bf &bf, uint64_t hash)
+{
+	for (unsigned bit : bits_of(bf.parameters, hash))
+		if ((bf.lines[line_of(bf.parameters, hash) + bit / 8] >> bit % 8 & 1) == 0)
+			return false;
+	return true;
+}
+
+static Bytes random_bytes(uint64_t seed, size_t size)
+{
+	Random random(seed);
+	Bytes bytes(size);
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = static_cast<unsigned char>(random() >> 40);
+	return bytes;
+}
+
+class KernelOfHashes : public ::testing::TestWithParam<int>
+{
+};
+INSTANTIATE_TEST_SUITE_P(Hashes, KernelOfHashes, ::testing::Range(1, SB_BF_MAX_HASHES + 1));
+
+TEST_P(KernelOfHashes, Adds)
+{
+	for (uint32_t lines : {1u, 2u, 3u, 37u, 512u})
+	{
+		Bf expected(lines, static_cast<uint8_t>(GetParam()));
+		std::vector<uint64_t> hashes = random_hashes(lines, lines * 30);
+		hashes.insert(hashes.end(), {0, UINT64_MAX, UINT32_MAX, UINT64_C(1) << 32});
+		for (uint64_t hash : hashes)
+			plain_add(expected, hash);
+		with_each_variant([&] {
+			Bf one(lines, static_cast<uint8_t>(GetParam()));
+			for (uint64_t hash : hashes)
+				sb_bf_add(&one.parameters, one.lines.data(), hash);
+			EXPECT_TRUE(same_bytes(one.lines, expected.lines));
+
+			Bf many(lines, static_cast<uint8_t>(GetParam()));
+			sb_bf_add_many(&many.parameters, many.lines.data(), hashes.data(), hashes.size() / 2);
+			sb_bf_add_many(&many.parameters, many.lines.data(), hashes.data(), hashes.size());
+			EXPECT_TRUE(same_bytes(many.lines, expected.lines));
+		});
+	}
+}
+
+/* A line with a single bit missing, and one with only the item's bits, too. */
+TEST_P(KernelOfHashes, Asks)
+{
+	Bf bf(16, static_cast<uint8_t>(GetParam()));
+	std::vector<uint64_t> items = random_hashes(71, 300);
+	std::vector<uint64_t> others = random_hashes(72, 5000);
+	sb_bf_add_many(&bf.parameters, bf.lines.data(), items.data(), items.size());
+	with_each_variant([&] {
+		size_t found = 0;
+		for (uint64_t hash : items)
+			EXPECT_TRUE(sb_bf_contains(&bf.parameters, bf.lines.data(), hash));
+		for (uint64_t hash : others)
+		{
+			bool expected = plain_contains(bf, hash);
+			EXPECT_EQ(sb_bf_contains(&bf.parameters, bf.lines.data(), hash), expected);
+			EXPECT_EQ(sb_bf_line_contains(bf.lines.data() + line_of(bf.parameters, hash), bf.parameters.hashes, hash), expected);
+			found += expected;
+		}
+		EXPECT_LT(found, others.size());
+
+		for (uint64_t hash : items)
+			for (unsigned bit : bits_of(bf.parameters, hash))
+			{
+				Bytes line(SB_BF_LINE);
+				for (unsigned i : bits_of(bf.parameters, hash))
+					line[i / 8] |= static_cast<unsigned char>(1u << i % 8);
+				EXPECT_TRUE(sb_bf_line_contains(line.data(), bf.parameters.hashes, hash));
+				line[bit / 8] &= static_cast<unsigned char>(~(1u << bit % 8));
+				EXPECT_FALSE(sb_bf_line_contains(line.data(), bf.parameters.hashes, hash));
+			}
+	});
+}
+
+TEST(Kernel, UnitesIntersectsAndFoldsLines)
+{
+	for (uint32_t lines : {1u, 3u, 8u, 24u})
+		for (int halvings : {0, 1, 2, 5})
+		{
+			Bf small(lines, 6);
+			Bf large(lines << halvings, 6);
+			small.lines = random_bytes(lines, small.lines.size());
+			large.lines = random_bytes(lines + 1, large.lines.size());
+			Bytes united = large.lines;
+			Bytes common = large.lines;
+			Bytes folded(small.lines.size());
+			for (size_t i = 0; i < large.lines.size(); i++)
+			{
+				size_t in_small = (i / SB_BF_LINE >> halvings) * SB_BF_LINE + i % SB_BF_LINE;
+				united[i] |= small.lines[in_small];
+				common[i] &= small.lines[in_small];
+				folded[in_small] |= large.lines[i];
+			}
+			with_each_variant([&] {
+				Bf dst = large;
+				sb_bf_or(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data());
+				EXPECT_TRUE(same_bytes(dst.lines, united));
+				dst = large;
+				sb_bf_and(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data());
+				EXPECT_TRUE(same_bytes(dst.lines, common));
+
+				Bytes out(folded.size());
+				sb_bf parameters = large.parameters;
+				ASSERT_EQ(sb_bf_fold_into(&parameters, large.lines.data(), halvings, out.data()), SB_OK);
+				EXPECT_EQ(parameters.lines, lines);
+				EXPECT_TRUE(same_bytes(out, folded));
+				dst = large;
+				ASSERT_EQ(sb_bf_fold(&dst.parameters, dst.lines.data(), halvings), SB_OK);
+				EXPECT_TRUE(same_bytes(Bytes(dst.lines.data(), folded.size()), folded));
+			});
+		}
+}
+
+TEST(Kernel, CountsBits)
+{
+	for (uint32_t lines : {1u, 5u, 64u})
+	{
+		Bf bf(lines, 6);
+		bf.lines = random_bytes(lines, bf.lines.size());
+		std::memset(bf.lines.data(), 0xff, SB_BF_LINE); /* a full line: the sums of a byte at their largest */
+		uint64_t set = 0;
+		for (size_t i = 0; i < bf.lines.size(); i++)
+			set += static_cast<uint64_t>(std::popcount(bf.lines[i]));
+		sb_bf_stats first{};
+		with_each_variant([&] {
+			sb_bf_stats stats;
+			sb_bf_measure(&bf.parameters, bf.lines.data(), &stats);
+			EXPECT_EQ(stats.bits_set, set);
+			EXPECT_EQ(sb_bf_line_bits(bf.lines.data()), 512);
+			EXPECT_EQ(stats.items, sb_bf_items(&bf.parameters, bf.lines.data()));
+			if (first.bits != 0)
+			{
+				EXPECT_EQ(stats.fpr, first.fpr);
+				EXPECT_EQ(stats.items, first.items);
+			}
+			first = stats;
+		});
+	}
+}
+
+/* ----------------------------------------------------------------- hash sets */
+
+TEST(Kernel, InsertsManyHashes)
+{
+	std::vector<uint64_t> hashes = random_hashes(77, 3000);
+	for (size_t i = 0; i < 3000; i++)
+		hashes.push_back(i % 3 == 0 ? hashes[i] : hashes[i] % 4096); /* some again, some that fight for the same slots */
+	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
+	for (uint64_t capacity : {UINT64_C(8), UINT64_C(64), UINT64_C(8192), UINT64_C(16384)})
+	{
+		std::vector<uint64_t> expected(capacity + 1);
+		sb_hash_set one{expected.data(), capacity, 0};
+		size_t taken = 0;
+		while (taken < hashes.size() && sb_hash_set_has_room(&one))
+			(void) sb_hash_set_insert(&one, hashes[taken++]);
+		with_each_variant([&] {
+			std::vector<uint64_t> slots(capacity + 1);
+			sb_hash_set many{slots.data(), capacity, 0};
+			size_t done = 0;
+			while (done < hashes.size() && sb_hash_set_has_room(&many))
+				done += sb_hash_set_insert_many(&many, hashes.data() + done, std::min<size_t>(hashes.size() - done, 64));
+			EXPECT_EQ(done, taken);
+			EXPECT_EQ(many.count, one.count);
+			EXPECT_EQ(slots, expected);
+		});
+	}
+}
