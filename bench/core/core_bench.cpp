@@ -92,6 +92,8 @@ class Blocked
 	}
 	void add(uint64_t hash) { sb_bf_add(&bf_, lines_.data(), hash); }
 	bool contains(uint64_t hash) const { return sb_bf_contains(&bf_, lines_.data(), hash); }
+	void prefetch(uint64_t hash) const { sb_bf_prefetch(&bf_, lines_.data(), hash); }
+	void add_all(const uint64_t *hashes, size_t count) { sb_bf_add_many(&bf_, lines_.data(), hashes, count); }
 	double bytes() const { return static_cast<double>(lines_.size()); }
 	const sb_bf &parameters() const { return bf_; }
 	const unsigned char *lines() const { return lines_.data(); }
@@ -100,6 +102,86 @@ class Blocked
 	sb_bf bf_;
 	std::vector<unsigned char> lines_;
 };
+
+/* What no filter with lines can be faster than: one byte of an item's line is touched, with many items in flight. */
+class Floor : public Blocked
+{
+  public:
+	explicit Floor(uint64_t items) : Blocked(items), bytes_(static_cast<size_t>(bytes())) {}
+	void prefetch(uint64_t) const {}
+	void add_all(const uint64_t *hashes, size_t count)
+	{
+		for (size_t i = 0; i < count; i++)
+			bytes_[sb_bf_line_offset(&parameters(), hashes[i]) - SB_BF_HEADER] |= static_cast<unsigned char>(hashes[i]);
+	}
+	bool contains(uint64_t hash) const { return bytes_[sb_bf_line_offset(&parameters(), hash) - SB_BF_HEADER] != 0; }
+
+  private:
+	std::vector<unsigned char> bytes_;
+};
+
+/* As the aggregates do it: hashes wait in a batch while their lines are on their way. */
+constexpr size_t waiting = 64;
+
+template <typename Filter>
+void add_batches(benchmark::State &state)
+{
+	uint64_t keys = keys_of(state);
+	Filter filter(keys);
+	uint64_t hashes[waiting];
+	uint64_t next = 0;
+	for (auto _ : state)
+	{
+		for (size_t i = 0; i < batch; i += waiting)
+		{
+			for (auto &hash : hashes)
+			{
+				hash = key(next++ % keys);
+				filter.prefetch(hash);
+			}
+			filter.add_all(hashes, waiting);
+		}
+		benchmark::ClobberMemory();
+	}
+	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
+}
+
+template <typename Filter>
+void contains_batches(benchmark::State &state)
+{
+	uint64_t keys = keys_of(state);
+	Filter filter(keys);
+	uint64_t hashes[waiting];
+	uint64_t next = 0;
+	uint64_t found = 0;
+	for (uint64_t i = 0; i < keys; i++)
+	{
+		uint64_t hash = key(i);
+		filter.add_all(&hash, 1);
+	}
+	for (auto _ : state)
+		for (size_t i = 0; i < batch; i += waiting)
+		{
+			for (auto &hash : hashes)
+			{
+				hash = key(next++ % keys);
+				filter.prefetch(hash);
+			}
+			for (uint64_t hash : hashes)
+				found += filter.contains(hash);
+		}
+	benchmark::DoNotOptimize(found);
+	state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(batch));
+}
+
+/* A filter on the portable code. */
+template <void (*function)(benchmark::State &)>
+void portable(benchmark::State &state)
+{
+	(void) sb_simd_choose(SB_SIMD_PORTABLE);
+	function(state);
+	(void) sb_simd_choose(SB_SIMD_AVX2);
+}
 
 template <typename Filter>
 void add(benchmark::State &state)
@@ -354,6 +436,12 @@ int main(int argc, char **argv)
 
 	of_sizes("classic/add", add<Classic>, large);
 	of_sizes("bf/add", add<Blocked>, large);
+	of_sizes("bf/add/batches", add_batches<Blocked>, large);
+	of_sizes("bf/add/batches/portable", portable<add_batches<Blocked>>, large);
+	of_sizes("floor/add/batches", add_batches<Floor>, large);
+	of_sizes("bf/contains/batches", contains_batches<Blocked>, large);
+	of_sizes("bf/contains/batches/portable", portable<contains_batches<Blocked>>, large);
+	of_sizes("floor/contains/batches", contains_batches<Floor>, large);
 	of_sizes("tbf/add", tbf_add, large);
 	of_sizes("classic/contains/present", contains_present<Classic>, large);
 	of_sizes("bf/contains/present", contains_present<Blocked>, large);

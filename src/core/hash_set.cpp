@@ -3,6 +3,7 @@
  * low bits choose its slot. An empty slot is 0; the hash 0 itself is kept in the extra word at the end.
  */
 #include "bits.hpp"
+#include "hash_set.hpp"
 #include "simd.hpp"
 #include "streambloom.h"
 
@@ -11,11 +12,6 @@ using namespace streambloom;
 size_t sb_hash_set_bytes(uint64_t capacity) noexcept
 {
 	return static_cast<size_t>((capacity + 1) * sizeof(uint64_t));
-}
-
-static constexpr uint64_t largest_count(uint64_t capacity)
-{
-	return capacity / 8 * 5;
 }
 
 bool sb_hash_set_has_room(const sb_hash_set *set) noexcept
@@ -53,50 +49,20 @@ uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 	return slot;
 }
 
-/*
- * Is the hash in one of the four slots from its own on? Nearly all that are in the set at all are, and then nothing has to be
- * guessed by the branch predictor, as it has to where a loop ends after one slot or two. May say no where it is yes.
- */
-template <sb_simd variant>
-SB_KERNEL bool found_at_once(const uint64_t *slots, uint64_t capacity, uint64_t slot, uint64_t hash)
-{
-	if constexpr (variant == SB_SIMD_AVX2)
-	{
-		using four = int64_t __attribute__((vector_size(32), aligned(8), may_alias));
-		if (slot + 4 > capacity)
-			return false;
-		four is = *reinterpret_cast<const four *>(slots + slot) == static_cast<int64_t>(hash);
-		return (is[0] | is[1] | is[2] | is[3]) != 0;
-	}
-	else
-		return slots[slot] == hash;
-}
-
 template <sb_simd variant>
 SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
 	const uint64_t capacity = set->capacity;
 	const uint64_t room = largest_count(capacity) - set->count;
-	const uint64_t mask = capacity - 1;
 	uint64_t *slots = set->slots;
 	uint64_t added = 0;
 	size_t i = 0;
 	while (i < count && added < room)
 	{
 		uint64_t hash = hashes[i++];
-		uint64_t slot = hash & mask;
-		if (hash == 0)
-		{
-			added += slots[capacity] == 0;
-			slots[capacity] = 1;
-			continue;
-		}
-		if (found_at_once<variant>(slots, capacity, slot, hash))
-			continue;
-		while (slots[slot] != 0 && slots[slot] != hash)
-			slot = (slot + 1) & mask;
+		uint64_t slot = slot_for<variant>(slots, capacity, hash);
 		added += slots[slot] == 0;
-		slots[slot] = hash;
+		slots[slot] = hash != 0 ? hash : 1;
 	}
 	set->count += added;
 	return i;

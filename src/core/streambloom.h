@@ -776,6 +776,14 @@ SB_NODISCARD sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word,
 										uint64_t value) SB_NOEXCEPT;
 
 /*
+ * Hits of one half-life on items of a set, of whose slots the words are the sums: adds the items to the set and the values to
+ * their words, in order, until there is no room in the set; returns how many. REQUIRES: sb_hash_set_has_room(); sums->width =
+ * set->capacity + 1; index >= 0.
+ */
+size_t		sb_sums_add_hits(sb_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
+							 const uint64_t *values, size_t count, sb_status *status) SB_NOEXCEPT;
+
+/*
  * The same for all cells of an item; index -1 only marks them as touched, if that is wanted.
  * REQUIRES: sums->width = sb_tbf_cells(tbf).
  */

@@ -8,6 +8,8 @@
  * and up.
  */
 #include "bits.hpp"
+#include "hash_set.hpp"
+#include "simd.hpp"
 #include "streambloom.h"
 #include "tbf_cells.hpp"
 
@@ -244,6 +246,42 @@ sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
 	return add(&sums->plane[index][word], amount);
+}
+
+template <sb_simd variant>
+SB_KERNEL size_t add_hits_kernel(uint64_t *words, sb_hash_set *set, int place, const uint64_t *hashes, const uint64_t *values,
+								 size_t count, sb_status *status)
+{
+	const uint64_t room = largest_count(set->capacity) - set->count;
+	uint64_t *slots = set->slots;
+	uint64_t added = 0;
+	size_t i = 0;
+	*status = SB_OK;
+	while (i < count && added < room && *status == SB_OK)
+	{
+		uint64_t hash = hashes[i];
+		uint64_t amount;
+		uint64_t slot = slot_for<variant>(slots, set->capacity, hash);
+		added += slots[slot] == 0;
+		slots[slot] = hash != 0 ? hash : 1;
+		*status = shifted(values[i], place, &amount);
+		if (*status == SB_OK)
+			*status = add(&words[slot], amount);
+		i++;
+	}
+	set->count += added;
+	return i;
+}
+
+static size_t add_hits(uint64_t *words, sb_hash_set *set, int place, const uint64_t *hashes, const uint64_t *values,
+					   size_t count, sb_status *status);
+SB_VARIANTS(size_t, add_hits, (uint64_t *words, sb_hash_set *set, int place, const uint64_t *hashes, const uint64_t *values,
+							   size_t count, sb_status *status), (words, set, place, hashes, values, count, status))
+
+size_t sb_sums_add_hits(sb_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
+						const uint64_t *values, size_t count, sb_status *status) noexcept
+{
+	return add_hits(sums->plane[index], set, place_in_plane(half_lives), hashes, values, count, status);
 }
 
 sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,

@@ -126,8 +126,7 @@ typedef struct TbfSums
 	sb_sums		sums;
 	struct TbfMoved *moved;		/* of recurring minimum: the items counted apart; else NULL */
 	TbfRun		run;
-	struct TbfPendingHit *pending;	/* a ring of hits on their way into a large state, see tbf_sums.c */
-	uint64_t	pending_count;
+	struct TbfPendingHits *pending;	/* hits on their way into a state that is not small, see tbf_sums.c */
 	TbfTop	   *top;			/* NULL, or the list of hot items: if plan.top is not 0 */
 	MemoryContext context;
 } TbfSums;

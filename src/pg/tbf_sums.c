@@ -25,24 +25,27 @@
 #define SMALLEST_SET 8
 
 /*
- * A state that no longer fits a processor's cache keeps the newest hits pending while the memory they need is on its way.
- * Sums do not depend on when a hit arrives, and the hits arrive in the order in which they came.
+ * A state that is not small keeps the newest hits pending, as long as they are of one half-life, and lets them in by the batch:
+ * sums do not depend on when a hit arrives, and the hits arrive in the order in which they came. Meanwhile, if the state does
+ * not fit a processor's cache, the memory they need is on its way.
  */
-#define PENDING 32
-#define PENDING_FROM_WORDS 4096
+#define PENDING 64
+#define PENDING_FROM_WORDS 512
+#define PREFETCH_FROM_WORDS 32768
 
-typedef struct TbfPendingHit
+typedef struct TbfPendingHits
 {
-	uint64_t	hash;
-	uint64_t	value;
+	uint32		count;
 	int64_t		half_lives;
 	int64_t		plane;			/* floor(half_lives / 16) */
-} TbfPendingHit;
+	uint64_t	hashes[PENDING];
+	uint64_t	values[PENDING];
+} TbfPendingHits;
 
 static void *
 allocate_zeroed(const TbfSums *state, size_t bytes)
 {
-	return MemoryContextAllocExtended(state->context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return allocate_cells(state->context, bytes);
 }
 
 static bool
@@ -332,10 +335,30 @@ prefetch(const TbfSums *state, int index, uint64_t hash)
 }
 
 static void
-add_pending(TbfSums *state, const TbfPendingHit *hit)
+let_in(TbfSums *state)
 {
-	/* its plane may have fallen out since, and its share of the totals with it */
-	add_item(state, index_of_plane(state, hit->plane), hit->hash, hit->half_lives, hit->value);
+	TbfPendingHits *pending = state->pending;
+	uint32		count = pending->count;
+	uint32		done = 0;
+
+	/* the plane may have fallen out since, and its share of the totals with it */
+	int			index = index_of_plane(state, pending->plane);
+
+	pending->count = 0;
+	while (done < count && over_items(state) && index >= 0)
+	{
+		sb_status	status;
+
+		done += sb_sums_add_hits(&state->sums, &state->set, index, pending->half_lives, pending->hashes + done,
+								 pending->values + done, count - done, &status);
+		must_fit(status);
+
+		/* at once, so that the form depends on the number of distinct items alone */
+		if (!sb_hash_set_has_room(&state->set))
+			grow_set(state, state->set.capacity * 2);
+	}
+	for (; done < count; done++)
+		add_item(state, index, pending->hashes[done], pending->half_lives, pending->values[done]);
 }
 
 /*
@@ -355,17 +378,13 @@ end_run(TbfSums *state)
 	run->total = 0;
 }
 
-/* Lets the pending hits in, oldest first. To be called before anything but tbf_sums_add_hit() looks at a state. */
+/* Lets the pending hits in. To be called before anything but tbf_sums_add_hit() looks at a state. */
 void
 tbf_sums_settle(TbfSums *state)
 {
-	uint64_t	end = state->pending_count;
-	uint64_t	begin = end - Min(end, PENDING);
-
 	end_run(state);
-	state->pending_count = 0;
-	for (uint64_t i = begin; i < end; i++)
-		add_pending(state, &state->pending[i % PENDING]);
+	if (state->pending != NULL)
+		let_in(state);
 }
 
 static void
@@ -390,9 +409,8 @@ void
 tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value)
 {
 	TbfRun	   *run = &state->run;
+	TbfPendingHits *pending = state->pending;
 	int			index;
-	TbfPendingHit *place;
-	TbfPendingHit oldest;
 
 	if (value == 0)
 		return;					/* a hit of no weight leaves no trace */
@@ -401,20 +419,22 @@ tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_
 		begin_run(state, moment);
 	run->total += value;
 	run->digits |= value;
-	index = index_of_plane(state, run->plane);
-	if (state->pending == NULL)
+	if (pending == NULL)
 	{
+		index = index_of_plane(state, run->plane);
 		add_item(state, index, hash, moment->half_lives, value);
 		if (state->sums.width >= PENDING_FROM_WORDS)
-			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(TbfPendingHit));
+			state->pending = MemoryContextAllocZero(state->context, sizeof(TbfPendingHits));
 		return;
 	}
-	prefetch(state, index, hash);
-	place = &state->pending[state->pending_count % PENDING];
-	oldest = *place;
-	*place = (TbfPendingHit) {hash, value, moment->half_lives, run->plane};
-	if (state->pending_count++ >= PENDING)
-		add_pending(state, &oldest);
+	if (pending->count == PENDING || (pending->count > 0 && pending->half_lives != moment->half_lives))
+		let_in(state);
+	if (state->sums.width >= PREFETCH_FROM_WORDS)
+		prefetch(state, index_of_plane(state, run->plane), hash);
+	pending->half_lives = moment->half_lives;
+	pending->plane = run->plane;
+	pending->hashes[pending->count] = hash;
+	pending->values[pending->count++] = value;
 }
 
 /* The same sums over the cells of a larger filter. */
@@ -746,9 +766,18 @@ tbf_sums_serialize(TbfSums *state)
 	const sb_sums *sums = &state->sums;
 	StringInfoData out;
 	unsigned char header[SB_TBF_HEADER];
+	uint64_t	planes = 0;
+	uint64_t	size;
 
 	tbf_sums_settle(state);
 	pq_begintypsend(&out);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		planes += sums->plane[i] != NULL;
+
+	/* at once: to grow by doubling would copy megabytes again and again */
+	size = (over_items(state) ? state->set.count * (1 + planes) : sums->width * planes + sums->width / 64) * sizeof(uint64_t);
+	if (size < MaxAllocSize / 2)
+		enlargeStringInfo(&out, (int) size + 4096);
 	sb_tbf_encode_header(&state->plan, header);
 	pq_sendbytes(&out, (char *) header, sizeof header);
 	pq_sendbyte(&out, state->self_sized);

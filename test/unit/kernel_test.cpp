@@ -244,3 +244,60 @@ TEST(Kernel, InsertsManyHashes)
 		});
 	}
 }
+
+/* ---------------------------------------------------------------------- sums */
+
+TEST(Kernel, AddsHitsToItemsOfASet)
+{
+	constexpr uint64_t capacity = 4096;
+	std::vector<uint64_t> hashes = random_hashes(78, 2000);
+	for (size_t i = 0; i < 4000; i++)
+		hashes.push_back(i % 2 == 0 ? hashes[i / 3] : i % 700);
+	std::vector<uint64_t> values;
+	for (size_t i = 0; i < hashes.size(); i++)
+		values.push_back(1 + i % 5000);
+
+	std::vector<uint64_t> expected_slots(capacity + 1);
+	std::vector<uint64_t> expected_words(capacity + 1);
+	sb_hash_set set{expected_slots.data(), capacity, 0};
+	sb_sums sums{};
+	sums.width = capacity + 1;
+	ASSERT_EQ(sb_sums_turn(&sums, 35), 0);
+	sums.plane[0] = expected_words.data();
+	size_t taken = 0;
+	for (; taken < hashes.size() && sb_hash_set_has_room(&set); taken++)
+		ASSERT_EQ(sb_sums_add_word(&sums, 0, sb_hash_set_insert(&set, hashes[taken]), 35, values[taken]), SB_OK);
+	ASSERT_GT(taken, 2000u);
+
+	with_each_variant([&] {
+		std::vector<uint64_t> slots(capacity + 1);
+		std::vector<uint64_t> words(capacity + 1);
+		sb_hash_set many{slots.data(), capacity, 0};
+		sb_sums into{};
+		into.width = capacity + 1;
+		ASSERT_EQ(sb_sums_turn(&into, 35), 0);
+		into.plane[0] = words.data();
+		size_t done = 0;
+		while (done < hashes.size() && sb_hash_set_has_room(&many))
+		{
+			sb_status status;
+			done += sb_sums_add_hits(&into, &many, 0, 35, &hashes[done], &values[done], std::min<size_t>(64, hashes.size() - done), &status);
+			ASSERT_EQ(status, SB_OK);
+		}
+		EXPECT_EQ(done, taken);
+		EXPECT_EQ(many.count, set.count);
+		EXPECT_EQ(slots, expected_slots);
+		EXPECT_EQ(words, expected_words);
+
+		/* a word that would be too large stays as it is */
+		sb_status status;
+		const uint64_t most = SB_TBF_MAX_CELL / 8 - 1;
+		const uint64_t hash = hashes[1];
+		const uint64_t slot = sb_hash_set_find(&many, hash);
+		words[slot] = SB_TBF_MAX_CELL - 1;
+		many.count = 0;
+		EXPECT_EQ(sb_sums_add_hits(&into, &many, 0, 35, &hash, &most, 1, &status), 1u);
+		EXPECT_EQ(status, SB_OVERFLOW);
+		EXPECT_EQ(words[slot], SB_TBF_MAX_CELL - 1);
+	});
+}
