@@ -56,6 +56,64 @@ CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS OPERATOR 1
 CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING bf AS OPERATOR 1 =;
 CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING bf AS OPERATOR 1 =;
 
+-- what they are for, for \dAc+ and \dAf+
+COMMENT ON OPERATOR FAMILY integer_ops USING bf IS 'bf indexes on integers of all sizes';
+COMMENT ON OPERATOR FAMILY float_ops USING bf IS 'bf indexes on floating-point numbers of both sizes';
+COMMENT ON OPERATOR FAMILY text_ops USING bf IS 'bf indexes on text and name';
+COMMENT ON OPERATOR FAMILY bool_ops USING bf IS 'bf indexes on boolean';
+COMMENT ON OPERATOR FAMILY char_ops USING bf IS 'bf indexes on char';
+COMMENT ON OPERATOR FAMILY bpchar_ops USING bf IS 'bf indexes on character';
+COMMENT ON OPERATOR FAMILY bytea_ops USING bf IS 'bf indexes on bytea';
+COMMENT ON OPERATOR FAMILY date_ops USING bf IS 'bf indexes on date';
+COMMENT ON OPERATOR FAMILY inet_ops USING bf IS 'bf indexes on inet';
+COMMENT ON OPERATOR FAMILY interval_ops USING bf IS 'bf indexes on interval';
+COMMENT ON OPERATOR FAMILY jsonb_ops USING bf IS 'bf indexes on jsonb';
+COMMENT ON OPERATOR FAMILY macaddr_ops USING bf IS 'bf indexes on macaddr';
+COMMENT ON OPERATOR FAMILY macaddr8_ops USING bf IS 'bf indexes on macaddr8';
+COMMENT ON OPERATOR FAMILY numeric_ops USING bf IS 'bf indexes on numeric';
+COMMENT ON OPERATOR FAMILY oid_ops USING bf IS 'bf indexes on oid';
+COMMENT ON OPERATOR FAMILY pg_lsn_ops USING bf IS 'bf indexes on pg_lsn';
+COMMENT ON OPERATOR FAMILY tid_ops USING bf IS 'bf indexes on tid';
+COMMENT ON OPERATOR FAMILY time_ops USING bf IS 'bf indexes on time';
+COMMENT ON OPERATOR FAMILY timetz_ops USING bf IS 'bf indexes on timetz';
+COMMENT ON OPERATOR FAMILY timestamp_ops USING bf IS 'bf indexes on timestamp';
+COMMENT ON OPERATOR FAMILY timestamptz_ops USING bf IS 'bf indexes on timestamptz';
+COMMENT ON OPERATOR FAMILY uuid_ops USING bf IS 'bf indexes on uuid';
+COMMENT ON OPERATOR FAMILY xid8_ops USING bf IS 'bf indexes on xid8';
+COMMENT ON OPERATOR FAMILY array_ops USING bf IS 'bf indexes on anyarray';
+COMMENT ON OPERATOR FAMILY range_ops USING bf IS 'bf indexes on anyrange';
+COMMENT ON OPERATOR FAMILY multirange_ops USING bf IS 'bf indexes on anymultirange';
+COMMENT ON OPERATOR CLASS int2_ops USING bf IS 'bf indexes on int2';
+COMMENT ON OPERATOR CLASS int4_ops USING bf IS 'bf indexes on int4';
+COMMENT ON OPERATOR CLASS int8_ops USING bf IS 'bf indexes on int8';
+COMMENT ON OPERATOR CLASS float4_ops USING bf IS 'bf indexes on float4';
+COMMENT ON OPERATOR CLASS float8_ops USING bf IS 'bf indexes on float8';
+COMMENT ON OPERATOR CLASS text_ops USING bf IS 'bf indexes on text';
+COMMENT ON OPERATOR CLASS name_ops USING bf IS 'bf indexes on name';
+COMMENT ON OPERATOR CLASS bool_ops USING bf IS 'bf indexes on boolean';
+COMMENT ON OPERATOR CLASS char_ops USING bf IS 'bf indexes on char';
+COMMENT ON OPERATOR CLASS bpchar_ops USING bf IS 'bf indexes on character';
+COMMENT ON OPERATOR CLASS bytea_ops USING bf IS 'bf indexes on bytea';
+COMMENT ON OPERATOR CLASS date_ops USING bf IS 'bf indexes on date';
+COMMENT ON OPERATOR CLASS inet_ops USING bf IS 'bf indexes on inet';
+COMMENT ON OPERATOR CLASS interval_ops USING bf IS 'bf indexes on interval';
+COMMENT ON OPERATOR CLASS jsonb_ops USING bf IS 'bf indexes on jsonb';
+COMMENT ON OPERATOR CLASS macaddr_ops USING bf IS 'bf indexes on macaddr';
+COMMENT ON OPERATOR CLASS macaddr8_ops USING bf IS 'bf indexes on macaddr8';
+COMMENT ON OPERATOR CLASS numeric_ops USING bf IS 'bf indexes on numeric';
+COMMENT ON OPERATOR CLASS oid_ops USING bf IS 'bf indexes on oid';
+COMMENT ON OPERATOR CLASS pg_lsn_ops USING bf IS 'bf indexes on pg_lsn';
+COMMENT ON OPERATOR CLASS tid_ops USING bf IS 'bf indexes on tid';
+COMMENT ON OPERATOR CLASS time_ops USING bf IS 'bf indexes on time';
+COMMENT ON OPERATOR CLASS timetz_ops USING bf IS 'bf indexes on timetz';
+COMMENT ON OPERATOR CLASS timestamp_ops USING bf IS 'bf indexes on timestamp';
+COMMENT ON OPERATOR CLASS timestamptz_ops USING bf IS 'bf indexes on timestamptz';
+COMMENT ON OPERATOR CLASS uuid_ops USING bf IS 'bf indexes on uuid';
+COMMENT ON OPERATOR CLASS xid8_ops USING bf IS 'bf indexes on xid8';
+COMMENT ON OPERATOR CLASS array_ops USING bf IS 'bf indexes on anyarray';
+COMMENT ON OPERATOR CLASS range_ops USING bf IS 'bf indexes on anyrange';
+COMMENT ON OPERATOR CLASS multirange_ops USING bf IS 'bf indexes on anymultirange';
+
 -- summarising
 
 CREATE FUNCTION bf_summarize_new_values(index regclass) RETURNS integer
