@@ -106,32 +106,10 @@ CREATE FUNCTION whole_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 
 CREATE TABLE chunk (id int, label text, partitions int, plan float8, execute float8, client float8, generic float8, buffers bigint, bytes bigint);
 
--- What EXPLAIN shows leaves out what a node reads while it begins, as ChunkSkip does: so the relations' own counters are asked.
-CREATE TABLE touched (kind text, pages bigint);
-CREATE FUNCTION fetched() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-	SELECT sum(pg_stat_get_xact_blocks_fetched(oid)) FROM pg_class WHERE relname LIKE 'p\_%' $$;
-CREATE PROCEDURE count_pages() LANGUAGE plpgsql AS $$
-DECLARE
-	k text;
-	before bigint;
-	n bigint;
-BEGIN
-	TRUNCATE touched;
-	FOR k IN SELECT name FROM kind UNION ALL VALUES ('skip'), ('chunk_scan') LOOP
-		CONTINUE WHEN k NOT IN ('skip', 'chunk_scan') AND to_regclass('p_' || k) IS NULL;
-		PERFORM set_config('streambloom.enable_chunk_skip', CASE k WHEN 'skip' THEN 'on' ELSE 'off' END, true);
-		before := fetched();
-		EXECUTE CASE k WHEN 'skip' THEN 'SELECT count(*) FROM p_bf WHERE uid = -5'
-			WHEN 'chunk_scan' THEN 'SELECT count(*) FROM chunk_scan(NULL::p_bf, ''uid'', -5::bigint)'
-			ELSE format('SELECT count(*) FROM p_%s WHERE uid = -5', k) END INTO n;
-		INSERT INTO touched VALUES (k, fetched() - before);
-	END LOOP;
-END $$;
-
 CREATE PROCEDURE keep_lookups(count integer) LANGUAGE sql AS $$
 	INSERT INTO chunk
 	SELECT x.id, x.label, count, median_of(k, 'absent', 'plan')::float8, median_of(k, 'absent', 'execute')::float8, median_of(k, 'absent', 'client')::float8,
-		median_of(k, 'absent', 'generic')::float8, (SELECT p.pages FROM touched p WHERE p.kind = k), (SELECT max(bytes) FROM built WHERE kind = k)
+		median_of(k, 'absent', 'generic')::float8, (SELECT max(buffers) FROM lookup WHERE kind = k AND value = 'absent'), (SELECT max(bytes) FROM built WHERE kind = k)
 	FROM (SELECT id, name AS k, label FROM kind UNION ALL VALUES (100, 'skip', 'bf, chunks skipped'), (101, 'chunk_scan', 'bf, chunk_scan()')) x
 	WHERE EXISTS (SELECT FROM lookup WHERE kind = k) $$;
 
