@@ -5,7 +5,7 @@
  * needs 66 kB of memory for a state and compares whole pages to find out which bytes have changed, some microseconds for each row, and
  * here they are known. What a generic record holds for a page (fragments: offset, length, bytes) has been the same in all
  * versions from 9.6 on and is read by the server's own replay; on a version that was not looked at, GenericXLog it is.
- * test/tap/021 replays such records after a crash.
+ * test/tap/021 and 022 have such records replayed, after a crash and on a standby.
  */
 #include "bf_index.h"
 
