@@ -101,7 +101,9 @@ Measured measure(Stable &filter, uint64_t items, Step step)
 	int looks = 0;
 	for (uint64_t i = 0; i < items; i++)
 	{
-		bool duplicate = step(random(), uniform(random));
+		/* one after the other: as arguments, compilers would draw them in different orders */
+		double importance = uniform(random);
+		bool duplicate = step(random(), importance);
 		if (i < items / 2)
 			continue;
 		wrong += duplicate;
