@@ -13,7 +13,7 @@ die() {
 }
 
 # The comment at the top of the calling script is its help text.
-help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
+help() { sed -n '2,/^[^#]/{/^# shellcheck/d; s/^# \{0,1\}//p}' "$0"; }
 
 # The folder of real data files: what STREAMBLOOM_DATA says, else ../shared/data beside the repository; empty if there is none.
 if [[ -z ${STREAMBLOOM_DATA:-} && -d $repository/../shared/data ]]; then

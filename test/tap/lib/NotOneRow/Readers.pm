@@ -12,6 +12,7 @@ my $answer = "coalesce(string_agg(tableoid::regclass || ':' || id || '/' || ctid
 # ---------------------------------------------------------------- questions
 
 # Rows of the window and of pages anywhere, as hashes: what is asked for is there, or was a moment ago.
+# Undefined where DDL of others was in the way; the transaction is rolled back then.
 sub sample
 {
 	my ($run, $session, $table) = @_;
@@ -20,8 +21,8 @@ sub sample
 	my $condition = rand() < 0.5 ? 'id BETWEEN ' . $low . ' AND ' . ($low + $length) . ' ORDER BY random() LIMIT 60' : "ctid = ANY (ARRAY[$tids]::tid[]) LIMIT 12";
 	my ($found, $state) = NotOneRow::ask($run, $session, 'sample', "SELECT a, b, c FROM $table WHERE $condition");
 
-	return if $state ne '00000';
-	return map { my %row; @row{'a', 'b', 'c'} = split /\|/, $_, -1; \%row } split /\n/, $found;
+	return undef if $state ne '00000';
+	return [map { my %row; @row{'a', 'b', 'c'} = split /\|/, $_, -1; \%row } split /\n/, $found];
 }
 
 # Conditions about these rows, and prepared statements that ask the same: each (condition, EXECUTE or nothing). A third is
@@ -157,13 +158,14 @@ sub describe
 	NotOneRow::note_down($run, 'differences', $found);
 }
 
+# False where DDL of others was in the way; the transaction is rolled back then.
 sub sweep
 {
 	my ($run, $session, $table, $before) = @_;
 	my ($found, $state) = NotOneRow::ask($run, $session, 'sweep', $before . index_on($run, $table) . "EXECUTE ${table}_sweep(" . int(rand 10) . ")");
-	return if $state ne '00000';
+	return 0 if $state ne '00000';
 	$found =~ /(\d+)$/ or return NotOneRow::trouble($run, "the sweep answered $found");
-	return if $1 == 0;
+	return 1 if $1 == 0;
 	my $count = $1;
 	my ($which) = $session->ask("SELECT a, n, (SELECT count(*) FROM $table i WHERE i.a = d.a), tids, xmins, xmaxs FROM (SELECT a, count(*) AS n, array_agg(ctid) AS tids, " .
 		"array_agg(xmin) AS xmins, array_agg(xmax) AS xmaxs FROM $table GROUP BY a HAVING a IS NOT NULL) d WHERE n <> (SELECT count(*) FROM $table i WHERE i.a = d.a) LIMIT 20");
@@ -191,7 +193,7 @@ sub begin
 sub set_up
 {
 	my ($run) = @_;
-	my $session = NotOneRow::open_session($run, port => $run->{reader_port});
+	my $session = NotOneRow::open_session($run, port => $run->{reader_port}, patience => '60s');
 	if ($run->{method} eq 'bf')
 	{
 		# Partitions are skipped only by a library that was there when the plan was made.
@@ -199,6 +201,7 @@ sub set_up
 		$run->{skipping} = $session->sql("SELECT name FROM pg_settings WHERE name = 'streambloom.enable_chunk_skip'");
 	}
 	prepare_questions($session);
+	$session->sql("SET lock_timeout = '4s'");
 	return $session;
 }
 
@@ -213,12 +216,12 @@ sub read_once
 	while (NotOneRow::go_on($run, 10))
 	{
 		my $table = rand() < 0.6 ? 't' : 'p';
-		my @rows = sample($run, $session, $table);
+		my $rows = sample($run, $session, $table) or next;
 		my $parallel = rand() < 0.1;
 		my $settings = $parallel
 			? "SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0;\n"
 			: '';
-		compare($run, $session, $table, $parallel ? 'with workers' : 'at once', begin($run) . $settings, questions($run, $table, @rows));
+		compare($run, $session, $table, $parallel ? 'with workers' : 'at once', begin($run) . $settings, questions($run, $table, @$rows));
 		look_at_plan($run, $session, $table) if rand() < 0.4;
 		sweep($run, $session, $table, '') if rand() < 0.03;
 		$session->ask('COMMIT');
@@ -243,16 +246,22 @@ sub read_late
 		my $with_cursor = $locked && rand() < 0.5;
 		my $cursors = '';
 		$session->ask(begin($run) . 'SELECT 1');
-		my @rows = sample($run, $locked ? $session : $other, $table);
-		my @questions = questions($run, $table, @rows);
+		my $rows = sample($run, $locked ? $session : $other, $table);
+		my @questions = $rows ? questions($run, $table, @$rows) : ();
+		if (!@questions)
+		{
+			$session->ask('ROLLBACK');
+			next;
+		}
 		if ($with_cursor)
 		{
 			$cursors = index_on($run, $table) . join '', map { "DECLARE c$_ CURSOR FOR SELECT $answer FROM $table WHERE $questions[$_][0];\n" } 0 .. $#questions;
-			NotOneRow::ask($run, $session, 'open cursors', $cursors);
+			my (undef, $state) = NotOneRow::ask($run, $session, 'open cursors', $cursors);
+			next if $state ne '00000';
 		}
 		sleep(rand() < 0.2 ? rand 3 : rand 0.8);
-		my ($found) = $with_cursor ? NotOneRow::ask($run, $session, 'fetch', join ";\n", map { "FETCH ALL FROM c$_" } 0 .. $#questions) : '';
-		if (!compare($run, $session, $table, 'late', '', @questions))
+		my ($found, $state) = $with_cursor ? NotOneRow::ask($run, $session, 'fetch', join ";\n", map { "FETCH ALL FROM c$_" } 0 .. $#questions) : ('', '00000');
+		if ($state ne '00000' || !compare($run, $session, $table, 'late', '', @questions))
 		{
 			$session->ask('ROLLBACK');
 			next;
@@ -264,7 +273,7 @@ sub read_late
 			NotOneRow::difference($run, "cursors\n$cursors\nwith an index:\n$found\nwithout an index:\n$again")
 				if $state eq '00000' && $table eq 't' && $found ne $again;
 		}
-		sweep($run, $session, $table, '') if rand() < 0.2;
+		next if rand() < 0.2 && !sweep($run, $session, $table, '');
 		exported($run, $session, $other, $table, @questions) if rand() < 0.2;
 		$session->ask('COMMIT');
 	}
