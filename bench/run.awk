@@ -33,7 +33,7 @@ function workers(distinct, name, peer,    given, value, theirs) {
 
 function best(size, operation,    a, b) {
 	a = core[size, "bf", operation]
-	b = core[size, "bf, pending", operation]
+	b = core[size, "bf, many", operation]
 	return a < b ? a : b
 }
 

@@ -8,6 +8,7 @@
  */
 #include "bf_lines.hpp"
 #include "bits.hpp"
+#include "hash_set.hpp"
 #include "header.hpp"
 #include "streambloom.h"
 
@@ -133,28 +134,9 @@ size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
 	return SB_BF_HEADER + line_of(bf, hash);
 }
 
-void sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
-{
-	__builtin_prefetch(static_cast<const unsigned char *>(lines) + line_of(bf, hash), 1);
-}
-
 void sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept
 {
-	constexpr size_t batch = 64;
-	uint64_t hashes[batch];
-	size_t count = 0;
-	uint64_t hash;
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
-	{
-		sb_bf_prefetch(bf, lines, hash);
-		hashes[count++] = hash;
-		if (count == batch)
-		{
-			sb_bf_add_many(bf, lines, hashes, count);
-			count = 0;
-		}
-	}
-	sb_bf_add_many(bf, lines, hashes, count);
+	in_batches(set, [&](const uint64_t *hashes, size_t count) { sb_bf_add_many(bf, lines, hashes, count); });
 }
 
 /* ------------------------------------------------------ union, intersection, folding */

@@ -24,6 +24,7 @@
 #include "bf_lines.hpp"
 #include "simd.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #if SB_HAS_AVX2_CODE
@@ -142,12 +143,6 @@ SB_AVX2 static bool line_contains_avx2(const unsigned char *line, int hashes, ui
 	return line_contains_inline(line, hashes, hash);
 }
 
-SB_AVX2 static void add_avx2(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		line_add_inline(lines + line_of(bf, hashes[i]), bf->hashes, static_cast<uint32_t>(hashes[i]));
-}
-
 #endif
 
 bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexcept
@@ -165,15 +160,79 @@ bool sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
 	return sb_bf_line_contains(static_cast<const unsigned char *>(lines) + line_of(bf, hash), bf->hashes, hash);
 }
 
+/* ----------------------------------------------------------------- many items */
+
+/*
+ * With each item the line of the one that comes `ahead` places later is asked for. ns an item, known items, on the same machine;
+ * the floor is prefetched likewise; "64 at once" is how it was before: 64 calls that ask for a line, then 64 items added.
+ *
+ *   bytes     floor    ahead 0      8     16     32     64    64 at once
+ *   62 MB      12.9       24.2   17.6   14.3   12.5   12.4          43.7
+ *   6.2 MB      3.9       10.7    5.1    3.8    4.3    4.4          13.4
+ *   12 kB       2.2        2.8    3.2    3.4    2.9    3.3           6.9
+ *
+ * To ask takes as long as to add. In batches of 128 it costs 3 % more than in one of 4,096.
+ */
+static constexpr size_t ahead = 32;
+
+static inline size_t line_at(uint64_t lines, uint64_t hash)
+{
+	return static_cast<size_t>(multiply_high(hash, lines)) * SB_BF_LINE;
+}
+
+template <sb_simd variant>
+SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count)
+{
+	/* copies, for `lines` may alias anything */
+	const uint64_t n = bf->lines;
+	const int k = bf->hashes;
+	for (size_t i = 0; i < std::min(count, ahead); i++)
+		__builtin_prefetch(lines + line_at(n, hashes[i]), 1);
+	for (size_t i = 0; i < count; i++)
+	{
+		if (i + ahead < count)
+			__builtin_prefetch(lines + line_at(n, hashes[i + ahead]), 1);
+		unsigned char *line = lines + line_at(n, hashes[i]);
+		if constexpr (variant == SB_SIMD_AVX2)
+			line_add_inline(line, k, static_cast<uint32_t>(hashes[i]));
+		else
+			line_add_portable(line, k, static_cast<uint32_t>(hashes[i]));
+	}
+}
+
+template <sb_simd variant>
+SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found)
+{
+	const uint64_t n = bf->lines;
+	const int k = bf->hashes;
+	for (size_t i = 0; i < std::min(count, ahead); i++)
+		__builtin_prefetch(lines + line_at(n, hashes[i]));
+	for (size_t i = 0; i < count; i++)
+	{
+		if (i + ahead < count)
+			__builtin_prefetch(lines + line_at(n, hashes[i + ahead]));
+		const unsigned char *line = lines + line_at(n, hashes[i]);
+		if constexpr (variant == SB_SIMD_AVX2)
+			found[i] = line_contains_inline(line, k, static_cast<uint32_t>(hashes[i]));
+		else
+			found[i] = line_contains_portable(line, k, static_cast<uint32_t>(hashes[i]));
+	}
+}
+
+static void add_many(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count);
+static void contains_many(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found);
+SB_VARIANTS(void, add_many, (const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count), (bf, lines, hashes, count))
+SB_VARIANTS(void, contains_many, (const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found),
+			(bf, lines, hashes, count, found))
+
 void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) noexcept
 {
-	auto *bytes = static_cast<unsigned char *>(lines);
-#if SB_HAS_AVX2_CODE
-	if (use_avx2())
-		return add_avx2(bf, bytes, hashes, count);
-#endif
-	for (size_t i = 0; i < count; i++)
-		line_add_portable(bytes + line_of(bf, hashes[i]), bf->hashes, static_cast<uint32_t>(hashes[i]));
+	add_many(bf, static_cast<unsigned char *>(lines), hashes, count);
+}
+
+void sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) noexcept
+{
+	contains_many(bf, static_cast<const unsigned char *>(lines), hashes, count, found);
 }
 
 void sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) noexcept

@@ -7,6 +7,8 @@
 #include "simd.hpp"
 #include "streambloom.h"
 
+#include <algorithm>
+
 using namespace streambloom;
 
 size_t sb_hash_set_bytes(uint64_t capacity) noexcept
@@ -49,6 +51,9 @@ uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 	return slot;
 }
 
+/* As in bf_lines.cpp. */
+static constexpr size_t ahead = 32;
+
 template <sb_simd variant>
 SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
@@ -57,8 +62,12 @@ SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, si
 	uint64_t *slots = set->slots;
 	uint64_t added = 0;
 	size_t i = 0;
+	for (size_t j = 0; j < std::min(count, ahead); j++)
+		__builtin_prefetch(&slots[hashes[j] & (capacity - 1)], 1);
 	while (i < count && added < room)
 	{
+		if (i + ahead < count)
+			__builtin_prefetch(&slots[hashes[i + ahead] & (capacity - 1)], 1);
 		uint64_t hash = hashes[i++];
 		uint64_t slot = slot_for<variant>(slots, capacity, hash);
 		added += slots[slot] == 0;
@@ -76,6 +85,11 @@ size_t sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t 
 	return insert_many(set, hashes, count);
 }
 
+void sb_hash_set_insert_set(sb_hash_set *set, const sb_hash_set *other) noexcept
+{
+	in_batches(other, [&](const uint64_t *hashes, size_t count) { (void) insert_many(set, hashes, count); });
+}
+
 uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
 {
 	if (hash == 0)
@@ -86,11 +100,6 @@ uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
 		if (set->slots[slot] == hash)
 			return slot;
 	return UINT64_MAX;
-}
-
-void sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) noexcept
-{
-	__builtin_prefetch(&set->slots[hash & (set->capacity - 1)], 1);
 }
 
 uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) noexcept

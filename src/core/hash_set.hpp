@@ -5,6 +5,7 @@
 #define STREAMBLOOM_HASH_SET_HPP
 
 #include "simd.hpp"
+#include "streambloom.h"
 
 namespace streambloom {
 
@@ -39,6 +40,29 @@ SB_KERNEL uint64_t slot_for(const uint64_t *slots, uint64_t capacity, uint64_t h
 	while (slots[slot] != 0 && slots[slot] != hash)
 		slot = (slot + 1) & mask;
 	return slot;
+}
+
+/* Calls take(hashes, count) with all hashes of a set, by slots and some hundred at a time. */
+template <typename Take>
+inline void in_batches(const sb_hash_set *set, Take take)
+{
+	constexpr size_t batch = 256;
+	uint64_t hashes[batch];
+	size_t count = 0;
+	for (uint64_t slot = 0; slot < set->capacity; slot++)
+	{
+		/* no branch to guess: a third of the slots and more is empty */
+		hashes[count] = set->slots[slot];
+		count += set->slots[slot] != 0;
+		if (count == batch)
+		{
+			take(hashes, count);
+			count = 0;
+		}
+	}
+	if (set->slots[set->capacity] != 0)
+		hashes[count++] = 0;
+	take(hashes, count);
 }
 
 } // namespace streambloom

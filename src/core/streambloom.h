@@ -220,16 +220,19 @@ uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
 /*
- * Adds hashes in their order, until all are in or there is no room; returns how many were. Each is best prefetched some
- * time before. REQUIRES: sb_hash_set_has_room().
+ * Adds hashes in their order, until all are in or there is no room; returns how many were. Prefetches: in batches of a
+ * hundred or more it costs little more in a large set than in a small one. REQUIRES: sb_hash_set_has_room().
  */
 size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 
+/*
+ * Adds all hashes of another set. REQUIRES: there is room for all of them, and the set is at least as large as the other:
+ * in slot order they would pile up in a smaller one.
+ */
+void		sb_hash_set_insert_set(sb_hash_set *set, const sb_hash_set *other) SB_NOEXCEPT;
+
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
-
-/* Asks the processor for the memory that inserting this hash will touch. */
-void		sb_hash_set_prefetch(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
@@ -294,16 +297,19 @@ size_t		sb_bf_line_offset(const sb_bf *bf, uint64_t hash) SB_NOEXCEPT;
 /* Is the item in this line of 64 bytes? */
 bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
 
-/* Asks the processor for the line of a hash, some dozens of hashes before it is used. */
-void		sb_bf_prefetch(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
-
-/* On an array of lines (no header): add, ask. Of many hashes each is best prefetched some time before. */
+/* On an array of lines (no header): add, ask. */
 void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
+bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
+
+/*
+ * The same for many at once, which prefetches: from a hundred hashes on, one takes little more than touching its line does.
+ * found[i] is the answer for hashes[i].
+ */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) SB_NOEXCEPT;
 
 /* Adds all hashes of a set. */
 void		sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) SB_NOEXCEPT;
-bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
 /*
  * May a and b be combined? Then *out has the parameters of the result: the size is the larger one (the smaller

@@ -299,17 +299,28 @@ bf_contained(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
 }
 
+/* Of a stored filter, lines are read one by one as long as that is less to read than all of it. */
+#define WHOLE_FILTER_FROM(size) ((size) / 16384)
+
 /* Stops at the first element that answers `answer`; NULL elements are skipped. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
+	Datum		value = PG_GETARG_DATUM(0);
 	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	BfValue		bf;
 	Datum	   *items;
 	bool	   *nulls;
 	int			count = elements_of(fcinfo, hasher, &items, &nulls);
+	BfValue		bf;
 
-	bf_open(PG_GETARG_DATUM(0), &bf);
+	if (value_has_cheap_slices(value) && count < WHOLE_FILTER_FROM(value_size(value)))
+	{
+		for (int i = 0; i < count; i++)
+			if (!nulls[i] && contains(value, hasher, items[i]) == answer)
+				return true;
+		return false;
+	}
+	bf_open(value, &bf);
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 		{

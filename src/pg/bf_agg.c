@@ -16,20 +16,19 @@
 #include "value.h"
 
 /*
- * Where a filter that sizes itself goes over from a set of hashes to bits: at 5/8 of SELF_SIZED_SET hashes (16 MB);
+ * Where a filter that sizes itself goes over from a set of hashes to bits: at 5/8 of SELF_SIZED_SET hashes (8 MB);
  * the bits begin with SELF_SIZED_LINES lines (32 MB: 27 million items at 1 %) and are folded in the end.
  */
-#define SELF_SIZED_SET (UINT64CONST(1) << 21)
+#define SELF_SIZED_SET (UINT64CONST(1) << 20)
 #define SELF_SIZED_LINES (UINT32_C(1) << 19)
 #define SMALLEST_SET 8
 
 /*
  * A state that is not small keeps the newest hashes pending, and lets them in by the batch: when they arrive makes no
- * difference to a set. Meanwhile, if the state does not fit a processor's cache, the memory they need is on its way.
+ * difference to a set, and the core asks for the memory of one while it adds another.
  */
-#define PENDING 64
+#define PENDING 128
 #define PENDING_FROM_BYTES 4096
-#define PREFETCH_FROM_BYTES (512 * 1024)
 
 typedef struct BfState
 {
@@ -39,7 +38,6 @@ typedef struct BfState
 	unsigned char *lines;
 	uint64_t   *pending;		/* room for PENDING; NULL while the state is small */
 	uint32		pending_count;
-	bool		prefetches;
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
 
 	/*
@@ -64,7 +62,6 @@ make_set(BfState *state, uint64_t capacity)
 	state->set.capacity = capacity;
 	state->set.count = 0;
 	state->set.slots = allocate_cells(state->context, sb_hash_set_bytes(capacity));
-	state->prefetches = sb_hash_set_bytes(capacity) >= PREFETCH_FROM_BYTES;
 }
 
 static BfState *
@@ -84,8 +81,7 @@ make_state(MemoryContext context, bool self_sized, int64 items, double fpr)
 static void
 set_to_lines(BfState *state)
 {
-	state->lines = allocate_cells(state->context, line_bytes(state));
-	state->prefetches = line_bytes(state) >= PREFETCH_FROM_BYTES;
+	state->lines = allocate_lines(state->context, line_bytes(state));
 	sb_bf_add_set(&state->plan, state->lines, &state->set);
 	pfree(state->set.slots);
 	state->set.slots = NULL;
@@ -102,7 +98,6 @@ static void
 grow_set(BfState *state, uint64_t capacity)
 {
 	sb_hash_set old = state->set;
-	uint64_t	hash;
 
 	if (!set_may_grow_to(state, capacity))
 	{
@@ -110,8 +105,7 @@ grow_set(BfState *state, uint64_t capacity)
 		return;
 	}
 	make_set(state, capacity);
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(&old, slot, &hash)) != UINT64_MAX; slot++)
-		sb_hash_set_insert(&state->set, hash);
+	sb_hash_set_insert_set(&state->set, &old);
 	pfree(old.slots);
 }
 
@@ -153,13 +147,6 @@ state_add(BfState *state, uint64_t hash)
 		if (state->lines != NULL || sb_hash_set_bytes(state->set.capacity) >= PENDING_FROM_BYTES)
 			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(uint64_t));
 		return;
-	}
-	if (state->prefetches)
-	{
-		if (state->lines != NULL)
-			sb_bf_prefetch(&state->plan, state->lines, hash);
-		else
-			sb_hash_set_prefetch(&state->set, hash);
 	}
 	state->pending[state->pending_count++] = hash;
 	if (state->pending_count == PENDING)
@@ -290,9 +277,6 @@ add_travelled(BfState *state, const unsigned char *hashes, uint64_t count)
 		size_t		now = Min(count, PENDING);
 
 		sb_hash_set_read(hashes, batch, now);
-		if (state->prefetches && state->lines != NULL)
-			for (size_t i = 0; i < now; i++)
-				sb_bf_prefetch(&state->plan, state->lines, batch[i]);
 		add_now(state, batch, now);
 		hashes += now * sizeof(uint64_t);
 		count -= now;

@@ -56,6 +56,17 @@ value_slice(Datum value, size_t offset, size_t size)
 	return VARDATA_ANY(raw);	/* a macro that looks at its argument twice */
 }
 
+bool
+value_has_cheap_slices(Datum value)
+{
+	struct varatt_external pointer;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(value));
+	return !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
+}
+
 /* --------------------------------------------------------------------- errors */
 
 void
@@ -239,6 +250,12 @@ allocate_cells(MemoryContext context, size_t bytes)
 #endif
 	memset(cells, 0, bytes);
 	return cells;
+}
+
+void *
+allocate_lines(MemoryContext context, size_t bytes)
+{
+	return (void *) TYPEALIGN(64, allocate_cells(context, bytes + 63));
 }
 
 /* --------------------------------------------------------------------- sketch */

@@ -38,6 +38,9 @@ extern bool value_equal(FunctionCallInfo fcinfo);
  */
 extern const void *value_slice(Datum value, size_t offset, size_t size);
 
+/* Does a slice take little reading: is the value in a TOAST table, and not compressed? */
+extern bool value_has_cheap_slices(Datum value);
+
 /* The size of the stored form, without reading it. */
 extern size_t value_size(Datum value);
 
@@ -57,6 +60,12 @@ extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
  * request: its cells are touched at random, and page tables for megabytes of small pages do not fit the processor.
  */
 extern void *allocate_cells(MemoryContext context, size_t bytes);
+
+/*
+ * The same for lines of 64 bytes, each of which is a line of the processor's cache too: an item then touches one. Goes with its
+ * context; it cannot be freed by pfree().
+ */
+extern void *allocate_lines(MemoryContext context, size_t bytes);
 
 /* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
 extern char *sketch_bars(const double *values, int count);

@@ -86,6 +86,13 @@ subtest 'pages that a look-up touches' => sub {
 	cmp_ok(pages("SELECT 1 FROM stored WHERE b \@> 4242 AND name = 'integers'"), '<=', 8, 'in a WHERE clause');
 	cmp_ok(pages("SELECT b \@> i FROM stored, generate_series(1, 10) i WHERE name = 'integers'"), '<=', 1 + 3 + 10 * 4,
 		'ten look-ups read the header once');
+	foreach my $expression ('bf_contains_any(b, ARRAY[-1, -2, -3])', 'bf_contains_all(b, ARRAY[1, 2, 3])')
+	{
+		cmp_ok(pages("SELECT $expression " . of('integers')), '<=', 1 + 4 + 3 * 4, "$expression reads lines, not all");
+	}
+	is($db->sql("SELECT count(*) FROM stored, (SELECT array_agg(i * 7919 % 900000) AS a FROM generate_series(1, 3000) i GROUP BY i % 1000 UNION ALL SELECT array_agg(i) FROM generate_series(1, 900000, 7) i) x, " .
+			'LATERAL (SELECT bool_or(b @> i) AS "any", bool_and(b @> i) AS "all" FROM unnest(a) i) y ' .
+			"WHERE name = 'integers' AND (bf_contains_any(b, a) <> y.any OR bf_contains_all(b, a) <> y.all)"), 0, 'arrays have the answers of their elements');
 	foreach my $expression ('b @> 4242', 'b @> -1', 't @> 4242', "tbf_count(t, 4242, '2024-06-01 UTC') > 0")
 	{
 		my $once = pages("SELECT $expression FROM stored WHERE name = 'integers'");

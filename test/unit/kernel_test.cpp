@@ -111,6 +111,7 @@ TEST_P(KernelOfHashes, Adds)
 			EXPECT_TRUE(same_bytes(one.lines, expected.lines));
 
 			Bf many(lines, static_cast<uint8_t>(GetParam()));
+			sb_bf_add_many(&many.parameters, many.lines.data(), hashes.data(), 0);
 			sb_bf_add_many(&many.parameters, many.lines.data(), hashes.data(), hashes.size() / 2);
 			sb_bf_add_many(&many.parameters, many.lines.data(), hashes.data(), hashes.size());
 			EXPECT_TRUE(same_bytes(many.lines, expected.lines));
@@ -137,6 +138,16 @@ TEST_P(KernelOfHashes, Asks)
 			found += expected;
 		}
 		EXPECT_LT(found, others.size());
+
+		/* any number at once, up to none, and nothing is written beyond their answers */
+		for (size_t count : {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{33}, others.size()})
+		{
+			std::vector<char> answers(count + 1, 2);
+			sb_bf_contains_many(&bf.parameters, bf.lines.data(), others.data(), count, reinterpret_cast<bool *>(answers.data()));
+			for (size_t i = 0; i < count; i++)
+				EXPECT_EQ(answers[i], plain_contains(bf, others[i]) ? 1 : 0);
+			EXPECT_EQ(answers[count], 2);
+		}
 
 		for (uint64_t hash : items)
 			for (unsigned bit : bits_of(bf.parameters, hash))
