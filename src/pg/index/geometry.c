@@ -242,6 +242,13 @@ bf_geometry(Relation index)
 	return index->rd_amcache;
 }
 
+/*
+ * The number of groups is looked at without a lock: every row beyond the last group does so, and the lock would be half of
+ * what that costs. A writer that finds no group for its row may leave it to the summariser only if whoever adds the group
+ * later reads the row in the heap. The barrier sees to that: the row was there before this looked, and who adds a group locks
+ * pages of the heap afterwards. A number that is just being written differs from the old one in some byte, and then the page
+ * is read and checked under its lock.
+ */
 const BfGeometry *
 bf_geometry_current(Relation index)
 {
@@ -252,9 +259,9 @@ bf_geometry_current(Relation index)
 		Buffer		buffer = read_meta_page(index);
 		uint32		groups;
 
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		groups = meta_of(index, BufferGetPage(buffer))->groups;
-		UnlockReleaseBuffer(buffer);
+		pg_memory_barrier();
+		groups = *(volatile uint32 *) &((BfMetaPage *) PageGetContents(BufferGetPage(buffer)))->groups;
+		ReleaseBuffer(buffer);
 		if (groups == geometry->groups)
 			return geometry;
 	}
