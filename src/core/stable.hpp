@@ -107,7 +107,7 @@ inline cell_window window_of(unsigned bits, uint64_t cell)
 inline uint8_t get_cell(const unsigned char *cells, unsigned bits, uint64_t cell)
 {
 	cell_window window = window_of(bits, cell);
-	return static_cast<uint8_t>(load_le<uint16_t>(cells + window.at) >> window.shift & low_mask(bits));
+	return static_cast<uint8_t>(uint64_t{load_le<uint16_t>(cells + window.at)} >> window.shift & low_mask(bits));
 }
 
 inline void put_cell(unsigned char *cells, unsigned bits, uint64_t cell, uint8_t value)

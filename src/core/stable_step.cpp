@@ -2,8 +2,8 @@
  * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, sets the item's cells. See streambloom.h.
  *
  * Steps depend on each other only through the cells. What can be known before is calculated for four steps at once: where
- * their items' cells are and, since the generator does not look at the cells, where they evict. In a filter that is larger
- * than a cache near the processor those of eight steps ahead are asked for. Value-weighted eviction is another matter: what it
+ * their items' cells are and, since the generator does not look at the cells, where they evict. In a filter that the
+ * level-1 cache does not hold those of eight steps ahead are asked for. Value-weighted eviction is another matter: what it
  * draws depends on the cells.
  *
  * ns an item, sbf of 3 bits, K = 6, P = 65, in batches of 256; on a Xeon (Sapphire Rapids) shared with others, so only their
@@ -34,7 +34,7 @@ struct alignas(8) place
 static constexpr size_t lanes = 4;		   /* steps that are prepared together */
 static constexpr size_t groups_known = 4;  /* more than groups_ahead */
 static constexpr size_t groups_ahead = 2;  /* where it has to be asked for */
-static constexpr size_t ahead_from = 1000000; /* bytes of cells: half of a usual level-2 cache */
+static constexpr size_t ahead_from = 131072; /* bytes of cells: beyond a level-1 cache, for the scan of a table uses the next one, too */
 
 /* Of some groups of steps: the item's cells, and the first bit of the run that loses 1. */
 struct known_steps
@@ -219,7 +219,7 @@ template <sb_simd variant, unsigned bits>
 SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates)
 {
 	const size_t groups = (c.count + lanes - 1) / lanes;
-	const size_t ahead = c.size >= ahead_from ? groups_ahead : 0;
+	const size_t ahead = c.size >= ahead_from && c.count > lanes ? groups_ahead : 0;
 	const uint32_t evictions = stable->evictions;
 	const size_t reach = reach_of_run(bits, evictions);
 	const bool by_value = stable->scheme == SB_VALUE_WEIGHTED;
