@@ -4,17 +4,15 @@
  */
 #include "stable.hpp"
 
-#include <cmath>
-
 using namespace streambloom;
 
 /*
- * The one place where a double decides what is stored. Subtraction, division, multiplication and floor are each rounded
- * as IEEE 754 says, and no product is added to anything (which a compiler might contract): all machines agree.
+ * The one place where a double decides what is stored. Subtraction, division, multiplication are each rounded as IEEE 754
+ * says, and no product is added to anything (which a compiler might contract): all machines agree.
  */
 uint8_t sb_stable_value_of(const sb_stable *stable, double importance) noexcept
 {
-	const int max = sb_stable_max(stable);
+	const int max = (1 << stable->bits) - 1;
 	switch (stable->scheme)
 	{
 		case SB_STABLE:
@@ -29,7 +27,7 @@ uint8_t sb_stable_value_of(const sb_stable *stable, double importance) noexcept
 	if (importance >= stable->high)
 		return static_cast<uint8_t>(max);
 	double share = (importance - stable->low) / (stable->high - stable->low);
-	int step = static_cast<int>(std::floor(share * max));
+	int step = static_cast<int>(share * max); /* not negative, so that is its floor */
 	return static_cast<uint8_t>(std::min(max, step + 1));
 }
 

@@ -20,8 +20,8 @@ namespace streambloom {
 
 void evict_run(sb_stable *stable, unsigned char *cells)
 {
-	decrement_run(cells, stable_payload(stable), stable->bits, stable->cells, stable->evictions,
-				  sb_stable_draw(&stable->random));
+	decrement_run(cells, stable_payload(stable), stable->bits, stable->cells,
+				  multiply_high(sb_stable_draw(&stable->random), stable->cells), stable->evictions);
 }
 
 } // namespace streambloom

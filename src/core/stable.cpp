@@ -1,10 +1,10 @@
 /*
- * stable.cpp: what sbf and ibf share: parameters, header, cells, the step, union. See streambloom.h.
+ * stable.cpp: what sbf and ibf share: parameters, header, cells, decay, union; the step is in stable_step.cpp. See
+ * streambloom.h.
  *
  * The cells of an item are independent over the whole filter, not within a block of it: the analysis of both papers
  * needs it, and small blocks were seen to raise the false-positive rate by up to 70 times.
  */
-#include "simd.hpp"
 #include "stable.hpp"
 
 #include <bit>
@@ -239,7 +239,7 @@ bool sb_stable_contains(const sb_stable *stable, const void *cells, uint64_t has
 	return true;
 }
 
-/* --------------------------------------------------------------------- steps */
+/* --------------------------------------------------------------------- decay */
 
 static void evict(sb_stable *stable, unsigned char *cells)
 {
@@ -249,100 +249,6 @@ static void evict(sb_stable *stable, unsigned char *cells)
 		evict_by_value(stable, cells);
 	else
 		evict_run(stable, cells);
-}
-
-/* Counts stop at 2^62, far beyond any stream. */
-static uint64_t added(uint64_t count, uint64_t more)
-{
-	return more >= SB_STABLE_MAX_STEPS - count ? SB_STABLE_MAX_STEPS : count + more;
-}
-
-/* Steps, with a number of bits that the compiler knows. At most `most_at_once`. */
-static constexpr size_t most_at_once = 16;
-
-template <unsigned bits>
-SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
-						bool *duplicates)
-{
-	const int k = stable->hashes;
-	const size_t size = stable_payload(stable);
-	uint32_t places[most_at_once][SB_STABLE_MAX_HASHES];
-
-	/* all that the steps will touch is asked for before the first is made; where they evict is known, too */
-	for (size_t step = 0; step < count; step++)
-		for (int i = 0; i < k; i++)
-		{
-			places[step][i] = sb_stable_cell(stable, hashes[step], i);
-			__builtin_prefetch(cells + static_cast<uint64_t>(places[step][i]) * bits / 8, 1);
-		}
-	if (stable->scheme != SB_VALUE_WEIGHTED && count > 1)
-		for (size_t step = 0; step < count; step++)
-			__builtin_prefetch(cells + multiply_high(mix(stable->random + (step + 1) * random_step), stable->cells) * bits / 8, 1);
-
-	for (size_t step = 0; step < count; step++)
-	{
-		bool duplicate = true;
-		for (int i = 0; i < k; i++)
-			duplicate &= get_cell(cells, bits, places[step][i]) != 0;
-		if (stable->scheme == SB_VALUE_WEIGHTED)
-			evict_by_value(stable, cells);
-		else if (stable->evictions != 0)
-		{
-			stable->random += random_step;
-			decrement_run(cells, size, bits, stable->cells, stable->evictions, mix(stable->random));
-		}
-		for (int i = 0; i < k; i++)
-			raise_cell(cells, bits, places[step][i], values[step]);
-		if (duplicates != nullptr)
-			duplicates[step] = duplicate;
-	}
-	stable->items = added(stable->items, count);
-	stable->steps = added(stable->steps, count);
-}
-
-template <sb_simd>
-SB_KERNEL void steps_at_once_kernel(sb_stable *stable, unsigned char *cells, const uint64_t *hashes, const uint8_t *values,
-							size_t count, bool *duplicates)
-{
-	switch (stable->bits)
-	{
-		case 1:
-			return steps_of<1>(stable, cells, hashes, values, count, duplicates);
-		case 2:
-			return steps_of<2>(stable, cells, hashes, values, count, duplicates);
-		case 3:
-			return steps_of<3>(stable, cells, hashes, values, count, duplicates);
-		case 4:
-			return steps_of<4>(stable, cells, hashes, values, count, duplicates);
-		case 5:
-			return steps_of<5>(stable, cells, hashes, values, count, duplicates);
-		case 6:
-			return steps_of<6>(stable, cells, hashes, values, count, duplicates);
-		case 7:
-			return steps_of<7>(stable, cells, hashes, values, count, duplicates);
-		default:
-			return steps_of<8>(stable, cells, hashes, values, count, duplicates);
-	}
-}
-
-static void steps_at_once(sb_stable *stable, unsigned char *cells, const uint64_t *hashes, const uint8_t *values,
-						  size_t count, bool *duplicates);
-SB_VARIANTS(void, steps_at_once, (sb_stable *stable, unsigned char *cells, const uint64_t *hashes, const uint8_t *values,
-								  size_t count, bool *duplicates), (stable, cells, hashes, values, count, duplicates))
-
-void sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
-					 bool *duplicates) noexcept
-{
-	for (size_t done = 0; done < count; done += most_at_once)
-		steps_at_once(stable, static_cast<unsigned char *>(cells), hashes + done, values + done,
-					  std::min(count - done, most_at_once), duplicates == nullptr ? nullptr : duplicates + done);
-}
-
-bool sb_stable_step(sb_stable *stable, void *cells, uint64_t hash, uint8_t value) noexcept
-{
-	bool duplicate;
-	sb_stable_steps(stable, cells, &hash, &value, 1, &duplicate);
-	return duplicate;
 }
 
 static bool all_zero(const sb_stable *stable, const unsigned char *cells)
@@ -357,7 +263,7 @@ static bool all_zero(const sb_stable *stable, const unsigned char *cells)
 bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 {
 	auto *bytes = static_cast<unsigned char *>(cells);
-	stable->steps = added(stable->steps, steps);
+	stable->steps = counted(stable->steps, steps);
 	if (stable->evictions == 0)
 		return true;
 
@@ -406,8 +312,8 @@ sb_status sb_stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out,
 	out->fpr = std::max(a->fpr, b->fpr);
 	out->seed = std::max(a->seed, b->seed);
 	out->random = std::max(a->random, b->random);
-	out->items = added(a->items, b->items);
-	out->steps = added(a->steps, b->steps);
+	out->items = counted(a->items, b->items);
+	out->steps = counted(a->steps, b->steps);
 	return SB_OK;
 }
 

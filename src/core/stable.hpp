@@ -1,6 +1,6 @@
 /*
- * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters: stable.cpp has what sbf and ibf
- * share, sbf.cpp and ibf.cpp what each does alone.
+ * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters: stable.cpp and stable_step.cpp have what
+ * sbf and ibf share, sbf.cpp and ibf.cpp what each does alone, stable_run.hpp how a run of cells loses 1.
  *
  * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b is bit b % 8 of byte b / 8. What follows the last cell in
  * its byte is zero. Whole groups of cells are worked on in a 64-bit word.
@@ -107,7 +107,7 @@ inline cell_window window_of(unsigned bits, uint64_t cell)
 inline uint8_t get_cell(const unsigned char *cells, unsigned bits, uint64_t cell)
 {
 	cell_window window = window_of(bits, cell);
-	return static_cast<uint8_t>(load_le<uint16_t>(cells + window.at) >> window.shift & low_mask(bits));
+	return static_cast<uint8_t>(uint64_t{load_le<uint16_t>(cells + window.at)} >> window.shift & low_mask(bits));
 }
 
 inline void put_cell(unsigned char *cells, unsigned bits, uint64_t cell, uint8_t value)
@@ -118,22 +118,14 @@ inline void put_cell(unsigned char *cells, unsigned bits, uint64_t cell, uint8_t
 	store_le(cells + window.at, static_cast<uint16_t>((word & ~mask) | static_cast<unsigned>(value) << window.shift));
 }
 
-/* A cell that becomes at least `value`. */
-inline void raise_cell(unsigned char *cells, unsigned bits, uint64_t cell, unsigned value)
+/* Counts stop at 2^62, far beyond any stream. */
+inline uint64_t counted(uint64_t count, uint64_t more)
 {
-	cell_window window = window_of(bits, cell);
-	auto mask = static_cast<unsigned>(low_mask(bits));
-	unsigned word = load_le<uint16_t>(cells + window.at);
-	unsigned old = word >> window.shift & mask;
-	store_le(cells + window.at, static_cast<uint16_t>(word ^ (old ^ std::max(old, value)) << window.shift));
+	return more >= SB_STABLE_MAX_STEPS - count ? SB_STABLE_MAX_STEPS : count + more;
 }
 
-/*
- * Cells first .. first + count - 1 lose 1, those that are zero stay so. size: of the payload. REQUIRES: they are there.
- * Inlined, because with a number of bits that the compiler knows it is half as long.
- */
-[[gnu::always_inline]] inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, uint64_t first,
-												   uint64_t count)
+/* Cells first .. first + count - 1 lose 1, those that are zero stay so. size: of the payload. REQUIRES: they are there. */
+inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, uint64_t first, uint64_t count)
 {
 	const unsigned group = cells_of_group(bits);
 	const uint64_t lowest = lowest_bits.of[bits];
@@ -154,16 +146,13 @@ inline void raise_cell(unsigned char *cells, unsigned bits, uint64_t cell, unsig
 	}
 }
 
-/* `count` cells from a random one on lose 1, at the end from the first one on. random: the generator's next number. */
-[[gnu::always_inline]] inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells,
-												 uint64_t count, uint64_t random)
+/* `count` cells from `first` on lose 1, at the end from the first one on. */
+inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells, uint64_t first, uint64_t count)
 {
-	uint64_t first = multiply_high(random, all_cells);
 	uint64_t before_end = std::min<uint64_t>(count, all_cells - first);
 
 	decrement_cells(cells, size, bits, first, before_end);
-	if (count > before_end)
-		decrement_cells(cells, size, bits, 0, count - before_end);
+	decrement_cells(cells, size, bits, 0, count - before_end);
 }
 
 /* One eviction of each kind: sbf.cpp and ibf.cpp. */

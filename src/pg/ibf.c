@@ -125,6 +125,7 @@ add_elements(FunctionCallInfo fcinfo, StableState *state, Datum *flags)
 	Datum	   *importances;
 	bool	   *nulls;
 	bool	   *unknown;
+	uint8_t    *values;
 	int			count = stable_elements(fcinfo, hasher, &items, &nulls);
 	int			importance_count;
 
@@ -137,13 +138,10 @@ add_elements(FunctionCallInfo fcinfo, StableState *state, Datum *flags)
 				 errhint("Give one importance for each item, in the same order.")));
 	stable_open(PG_GETARG_DATUM(0), &ibf);
 	stable_state_copy(state, CurrentMemoryContext, &ibf);
+	values = palloc(Max(count, 1));
 	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-		{
-			uint8_t		value = stable_importance(&state->header, unknown[i], unknown[i] ? 0 : DatumGetFloat8(importances[i]));
-
-			items[i] = BoolGetDatum(stable_step(state, hasher, items[i], value));
-		}
+		values[i] = nulls[i] ? 0 : stable_importance(&state->header, unknown[i], unknown[i] ? 0 : DatumGetFloat8(importances[i]));
+	stable_step_all(state, hasher, items, nulls, values, count);
 	if (flags != NULL)
 		*flags = stable_flags(items, nulls, count);
 }

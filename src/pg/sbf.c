@@ -68,7 +68,7 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 
 	stable_open(PG_GETARG_DATUM(0), &sbf);
 	stable_state_copy(&state, CurrentMemoryContext, &sbf);
-	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), sb_stable_max(&state.header));
+	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), stable_max(&state.header));
 	return stable_store(&state.header, state.cells);
 }
 
@@ -100,9 +100,7 @@ add_elements(FunctionCallInfo fcinfo, StableState *state, Datum *flags)
 
 	stable_open(PG_GETARG_DATUM(0), &sbf);
 	stable_state_copy(state, CurrentMemoryContext, &sbf);
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-			items[i] = BoolGetDatum(stable_step(state, hasher, items[i], sb_stable_max(&state->header)));
+	stable_step_all(state, hasher, items, nulls, NULL, count);
 	if (flags != NULL)
 		*flags = stable_flags(items, nulls, count);
 }

@@ -4,8 +4,6 @@
  */
 #include "stable.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -79,16 +77,50 @@ stable_store(const sb_stable *header, const unsigned char *cells)
 	return PointerGetDatum(value);
 }
 
-bool
-stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
+uint64_t
+stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item)
 {
 	uint64_t	hash = item_hash_for(hasher, item, &state->header.kind);
 
-	/* a step of value-weighted eviction may take milliseconds, and an array has many elements */
-	CHECK_FOR_INTERRUPTS();
 	if (state->header.kind.code == SB_KIND_NONE)
 		state->header.kind = *item_kind(hasher);
-	return sb_stable_step(&state->header, state->cells, hash, value);
+	/* records may be of another kind in each row, and an untyped literal is hashed as the filter's kind wants it */
+	if (state->header.kind.code != SB_KIND_NAMED && sb_kind_equal(&state->header.kind, item_kind(hasher)))
+		state->hasher = hasher;
+	return hash;
+}
+
+bool
+stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
+{
+	/* a step of value-weighted eviction may take milliseconds */
+	CHECK_FOR_INTERRUPTS();
+	return sb_stable_step(&state->header, state->cells, stable_hash(state, hasher, item), value);
+}
+
+void
+stable_step_all(StableState *state, ItemHasher *hasher, Datum *items, const bool *nulls, const uint8_t *values, int count)
+{
+	const int	most = state->header.scheme == SB_VALUE_WEIGHTED ? 1 : STABLE_WAITING;
+	bool		duplicates[STABLE_WAITING];
+	int			which[STABLE_WAITING];
+
+	for (int i = 0; i < count;)
+	{
+		int			taken = 0;
+
+		for (; i < count && taken < most; i++)
+			if (!nulls[i])
+			{
+				state->hashes[taken] = stable_hash(state, hasher, items[i]);
+				state->values[taken] = values != NULL ? values[i] : stable_max(&state->header);
+				which[taken++] = i;
+			}
+		CHECK_FOR_INTERRUPTS();
+		sb_stable_steps(&state->header, state->cells, state->hashes, state->values, taken, duplicates);
+		for (int j = 0; j < taken; j++)
+			items[which[j]] = BoolGetDatum(duplicates[j]);
+	}
 }
 
 void
@@ -102,31 +134,7 @@ stable_settle(StableState *state)
 }
 
 void
-stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
-{
-	if (state->hasher == hasher)
-		state->hashes[state->waiting] = item_hash(hasher, item);
-	else
-	{
-		/* value-weighted eviction may take milliseconds a step: that has to be interruptible */
-		if (state->header.scheme == SB_VALUE_WEIGHTED)
-		{
-			(void) stable_step(state, hasher, item, value);
-			return;
-		}
-		state->hashes[state->waiting] = item_hash_for(hasher, item, &state->header.kind);
-		if (state->header.kind.code == SB_KIND_NONE)
-			state->header.kind = *item_kind(hasher);
-		if (state->header.kind.code != SB_KIND_NAMED)	/* records may be of another kind in each row */
-			state->hasher = hasher;
-	}
-	state->values[state->waiting++] = value;
-	if (state->waiting == STABLE_WAITING)
-		stable_settle(state);
-}
-
-uint8_t
-stable_importance(const sb_stable *header, bool is_null, double importance)
+stable_refuse_importance(bool is_null)
 {
 	if (is_null)
 		ereport(ERROR,
@@ -134,13 +142,12 @@ stable_importance(const sb_stable *header, bool is_null, double importance)
 				 errmsg("the importance of an item must not be null"),
 				 errdetail("The filter would not know how long to remember the item."),
 				 errhint("Leave such items out, or give them an importance with coalesce().")));
-	if (isnan(importance))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("importance NaN is out of range"),
-				 errdetail("Any other number will do: what lies outside the filter's range counts as its nearer end."),
-				 errhint("Leave such items out, or give them an importance with nullif() and coalesce().")));
-	return sb_stable_value_of(header, importance);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("importance NaN is out of range"),
+			 errdetail("Any other number will do: what lies outside the filter's range counts as its nearer end."),
+			 errhint("Leave such items out, or give them an importance with nullif() and coalesce().")));
+	pg_unreachable();
 }
 
 int

@@ -7,6 +7,8 @@
 
 #include "compat.h"
 
+#include <math.h>
+
 #include "item.h"
 
 #define STABLE_DEFAULT_BYTES 262144
@@ -19,7 +21,7 @@ typedef struct StableValue
 	const unsigned char *cells;
 } StableValue;
 
-#define STABLE_WAITING 32
+#define STABLE_WAITING 256
 
 /* A filter that may be changed: by functions inside a new value, by aggregates and window functions in their memory. */
 typedef struct StableState
@@ -27,8 +29,9 @@ typedef struct StableState
 	sb_stable	header;
 	unsigned char *cells;
 
+	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind, all of them */
+
 	/* steps that are still to be made, in their order: stable_step_later() */
-	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
 	uint32		waiting;
 	uint8_t		values[STABLE_WAITING];
 	uint64_t	hashes[STABLE_WAITING];
@@ -77,18 +80,58 @@ extern void stable_state_copy(StableState *state, MemoryContext context, const S
 /* A new value: this filter. */
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
-/* One step with this item: its kind must be the filter's. Returns whether it is a duplicate. value: of the cells. */
+/* What cells can be at most. */
+static inline uint8_t
+stable_max(const sb_stable *header)
+{
+	return (uint8_t) ((1 << header->bits) - 1);
+}
+
+/* The hash of an item that is to be added: its kind must be the filter's, which has it from then on. */
+extern uint64_t stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item);
+
+static inline uint64_t
+stable_hash(StableState *state, ItemHasher *hasher, Datum item)
+{
+	return likely(state->hasher == hasher) ? item_hash(hasher, item) : stable_hash_slowly(state, hasher, item);
+}
+
+/* One step with this item. Returns whether it is a duplicate. value: of the cells. */
 extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
 
 /*
- * The same for who does not ask whether it is a duplicate: steps are made by the batch, in their order, while the memory they
- * need is on its way. stable_settle() makes those that are left.
+ * The same for many, by the batch: each item that is not null gives way to the flag, is it a duplicate? values: one for each;
+ * NULL for Max.
  */
-extern void stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
+extern void stable_step_all(StableState *state, ItemHasher *hasher, Datum *items, const bool *nulls, const uint8_t *values,
+							int count);
+
+/*
+ * The same for who does not ask whether it is a duplicate and has one item a call. stable_settle() makes the steps that are
+ * left.
+ */
 extern void stable_settle(StableState *state);
 
+static inline void
+stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
+{
+	state->hashes[state->waiting] = stable_hash(state, hasher, item);
+	state->values[state->waiting] = value;
+	/* value-weighted eviction may take milliseconds a step: that has to be interruptible */
+	if (++state->waiting == STABLE_WAITING || unlikely(state->header.scheme == SB_VALUE_WEIGHTED))
+		stable_settle(state);
+}
+
 /* What an item sets its cells to. Raises the errors for an importance that is null or NaN. */
-extern uint8_t stable_importance(const sb_stable *header, bool is_null, double importance);
+extern SB_NORETURN void stable_refuse_importance(bool is_null);
+
+static inline uint8_t
+stable_importance(const sb_stable *header, bool is_null, double importance)
+{
+	if (unlikely(is_null || isnan(importance)))
+		stable_refuse_importance(is_null);
+	return sb_stable_value_of(header, importance);
+}
 
 /* The parameters of a and b united, or an error that says what differs. */
 extern void stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out);

@@ -41,15 +41,20 @@ given(FunctionCallInfo fcinfo, int argno)
 	return argno < PG_NARGS() && !PG_ARGISNULL(argno);
 }
 
-/* The parameters are those of a group's first row; they are checked even if its item is NULL. */
-static Datum
+/*
+ * The parameters are those of a group's first row; they are checked even if its item is NULL. Inlined, because it runs for each
+ * row and each of the four knows how it is called.
+ */
+static pg_attribute_always_inline Datum
 add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stable *out), bool importance)
 {
 	StableState *state = PG_ARGISNULL(0) ? NULL : (StableState *) PG_GETARG_POINTER(0);
-	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	ItemHasher *hasher = fcinfo->flinfo->fn_extra;
 	uint8_t		value;
 
-	if (state == NULL)
+	if (unlikely(hasher == NULL))
+		hasher = item_hasher_for_argument(fcinfo, 1);
+	if (unlikely(state == NULL))
 	{
 		MemoryContext context = aggregate_context(fcinfo);
 		sb_stable	header;
@@ -64,7 +69,7 @@ add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stabl
 
 	value = importance ?
 		stable_importance(&state->header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2)) :
-		sb_stable_max(&state->header);
+		stable_max(&state->header);
 	stable_step_later(state, hasher, PG_GETARG_DATUM(1), value);
 	PG_RETURN_POINTER(state);
 }
