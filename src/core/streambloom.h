@@ -718,13 +718,14 @@ uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). Two calls, so that the
- * caller can allocate: the plan says the parameters (and so the size) of the result, which is the same filter if
- * there is nothing to do (*out equals *tbf); write fills the cells of the result.
- * SB_BAD_CELLS if a stored block cannot be read, SB_TOO_LARGE as sb_sums_plan().
+ * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). In one pass: fills *out and
+ * the cells, sb_tbf_counters_size(out) bytes in the end; on the way it may need all of the room. Where there is nothing to do
+ * (sb_tbf_decays() is false) the result is the same filter. SB_BAD_CELLS if a stored block cannot be read, SB_TOO_LARGE as
+ * sb_sums_plan().
  */
-SB_NODISCARD sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
-void		sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *decayed, void *out) SB_NOEXCEPT;
+bool		sb_tbf_decays(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
+size_t		sb_tbf_decay_room(const sb_tbf *tbf) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out, void *to) SB_NOEXCEPT;
 
 /*
  * Takes a hit out again that was added at this moment with this value (as sb_tbf_hit() gives it). Two calls, as for decay.

@@ -301,3 +301,115 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 		EXPECT_EQ(words[slot], SB_TBF_MAX_CELL - 1);
 	});
 }
+
+/* ---------------------------------------------------------------------- decay */
+
+/* A flat filter with counters of up to so many bits: small ones, full ones, those about 2^(j-1), and zeros. */
+static Tbf filter_of_width(uint64_t seed, int bits)
+{
+	Random random(seed);
+	Tbf filter;
+	filter.parameters.kind = kind_of(SB_KIND_INTEGER);
+	filter.parameters.blocks = 2;
+	filter.parameters.block_cells = SB_TBF_BLOCK;
+	filter.parameters.hashes = 4;
+	filter.parameters.layout = SB_TBF_FLAT;
+	filter.parameters.cell_bits = static_cast<uint8_t>(bits > 32 ? 64 : bits > 16 ? 32 : bits > 8 ? 16 : 8);
+	filter.parameters.unit_bits = SB_TBF_UNIT_BITS;
+	filter.parameters.half_life = filter.parameters.epoch = 3600;
+	filter.parameters.flags = SB_TBF_HAS_HITS;
+	filter.parameters.fpr = 0.01;
+	filter.cells = Bytes(filter.cell_bytes());
+	const size_t bytes = filter.parameters.cell_bits / 8;
+	for (size_t i = 0; i < size_t{2} * SB_TBF_BLOCK; i++)
+	{
+		const uint64_t full = (UINT64_C(1) << bits) - 1;
+		uint64_t counter = random() & full;
+		if (i % 5 == 0)
+			counter >>= random() % 64;
+		else if (i % 5 == 1)
+			counter = std::min(full, (UINT64_C(1) << random() % static_cast<uint64_t>(bits)) + random() % 3 - 1);
+		else if (i % 5 == 2)
+			counter = 0;
+		if (i == 7)
+			counter = full;
+		for (size_t byte = 0; byte < bytes; byte++)
+			filter.cells[i * bytes + byte] = static_cast<unsigned char>(counter >> (8 * byte));
+	}
+	return filter;
+}
+
+static std::vector<uint64_t> counters_of(const Tbf &filter)
+{
+	std::vector<uint64_t> all;
+	std::vector<uint64_t> counters(SB_TBF_BLOCK);
+	for (uint32_t block = 0; block < filter.parameters.blocks; block++)
+	{
+		EXPECT_EQ(sb_tbf_unpack_block(&filter.parameters, filter.cells.data(), block, counters.data()), SB_OK);
+		all.insert(all.end(), counters.begin(), counters.end());
+	}
+	return all;
+}
+
+TEST(Kernel, DecaysCountersOfAllWidths)
+{
+	for (int bits : {1, 5, 8, 9, 14, 16, 17, 32, 33, 62})
+	{
+		const Tbf flat = filter_of_width(static_cast<uint64_t>(bits), bits);
+		const Tbf extensible = flat.relaid();
+		const std::vector<uint64_t> before = counters_of(flat);
+		EXPECT_EQ(counters_of(extensible), before);
+		for (int64_t j : {0, 1, 2, 4, 7, 8, 9, 13, 15, 16, 17, 24, 31, 32, 33, 61, 62, 63, 64, 65, 1000})
+		{
+			SCOPED_TRACE(::testing::Message() << bits << " bits, " << j << " half-lives");
+			std::vector<uint64_t> expected = before;
+			bool forgotten = false;
+			for (uint64_t &q : expected)
+				if (j > 0)
+				{
+					uint64_t after = j > 62 || q <= UINT64_C(1) << (j - 1) ? 0 : ((q - 1) >> j) + 1;
+					forgotten |= q != 0 && after == 0;
+					q = after;
+				}
+			with_each_variant([&] {
+				for (const Tbf *filter : {&flat, &extensible})
+				{
+					Tbf later = filter->decayed(j * 3600);
+					EXPECT_EQ(counters_of(later), expected);
+					EXPECT_EQ((later.parameters.flags & SB_TBF_FORGOTTEN) != 0, forgotten);
+					EXPECT_EQ(sb_tbf_check_cells(&later.parameters, later.cells.data()), SB_OK); /* so there is one form only */
+				}
+				EXPECT_TRUE(same_bytes(flat.relaid().value(), extensible.value()));
+			});
+		}
+	}
+}
+
+TEST(Kernel, TakesBlocksApartWhateverTheirLevels)
+{
+	/* codes of all widths up to 32, ends of bit strings at all distances from the end of the value */
+	for (int bits = 1; bits <= 40; bits++)
+		for (uint32_t nonzero : {1u, 2u, 3u, 5u, 63u, 64u, 65u, 4095u, 4096u})
+		{
+			Random random(static_cast<uint64_t>(bits) * 5000 + nonzero);
+			Tbf filter = filter_of_width(1, 62);
+			filter.parameters.blocks = 1;
+			filter.cells = Bytes(filter.cell_bytes());
+			for (uint32_t i = 0; i < nonzero; i++)
+			{
+				uint64_t counter = 1 + (random() & ((UINT64_C(1) << bits) - 1));
+				if (i == 0)
+					counter = UINT64_C(1) << 40;
+				for (size_t byte = 0; byte < 8; byte++)
+					filter.cells[i * 8 + byte] = static_cast<unsigned char>(counter >> (8 * byte));
+			}
+			const std::vector<uint64_t> before = counters_of(filter);
+			Bytes first;
+			with_each_variant([&] {
+				Tbf packed = filter.relaid();
+				EXPECT_EQ(counters_of(packed), before);
+				EXPECT_TRUE(first.size() == 0 || first == packed.cells);
+				first = packed.cells;
+			});
+		}
+}
