@@ -792,6 +792,13 @@ SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int in
 										int64_t half_lives, uint64_t value) SB_NOEXCEPT;
 
 /*
+ * Many items, in any order, whose hits are all of one half-life. The cells of those to come are asked for while others
+ * are added to. SB_OVERFLOW: then some of them are in, and the sums are of no use. REQUIRES: index >= 0.
+ */
+SB_NODISCARD sb_status sb_sums_add_items(sb_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
+										 const uint64_t *values, size_t count) SB_NOEXCEPT;
+
+/*
  * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others are
  * only raised to that where they are below it. The result depends on the order of hits. For filters with
  * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
@@ -813,9 +820,6 @@ void		sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, con
  */
 SB_NODISCARD sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 												 uint64_t *minimum) SB_NOEXCEPT;
-
-/* Asks the processor for the words of a plane over cells that adding an item's hit will touch. */
-void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) SB_NOEXCEPT;
 
 /* Notes a hit in the totals (once a hit, beside the cells). */
 void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) SB_NOEXCEPT;
