@@ -307,9 +307,8 @@ void whole(uint64_t keys, int rounds)
 	auto decay = [&decayed](const sb_tbf &header, const std::vector<unsigned char> &cells)
 	{
 		sb_tbf out;
-		check(sb_tbf_decay_plan(&header, cells.data(), 8 * 24 * hour, &out));
-		decayed.resize(sb_tbf_counters_size(&out));
-		sb_tbf_decay_write(&header, cells.data(), &out, decayed.data());
+		decayed.resize(sb_tbf_decay_room(&header));
+		check(sb_tbf_decay(&header, cells.data(), 8 * 24 * hour, &out, decayed.data()));
 	};
 	auto copy = [&decayed](const std::vector<unsigned char> &cells)
 	{

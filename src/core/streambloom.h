@@ -724,13 +724,14 @@ uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). Two calls, so that the
- * caller can allocate: the plan says the parameters (and so the size) of the result, which is the same filter if
- * there is nothing to do (*out equals *tbf); write fills the cells of the result.
- * SB_BAD_CELLS if a stored block cannot be read, SB_TOO_LARGE as sb_sums_plan().
+ * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). In one pass: fills *out and
+ * the cells, sb_tbf_counters_size(out) bytes in the end; on the way it may need all of the room. Where there is nothing to do
+ * (sb_tbf_decays() is false) the result is the same filter. SB_BAD_CELLS if a stored block cannot be read, SB_TOO_LARGE as
+ * sb_sums_plan().
  */
-SB_NODISCARD sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) SB_NOEXCEPT;
-void		sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *decayed, void *out) SB_NOEXCEPT;
+bool		sb_tbf_decays(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
+size_t		sb_tbf_decay_room(const sb_tbf *tbf) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out, void *to) SB_NOEXCEPT;
 
 /*
  * Takes a hit out again that was added at this moment with this value (as sb_tbf_hit() gives it). Two calls, as for decay.
@@ -797,6 +798,13 @@ SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int in
 										int64_t half_lives, uint64_t value) SB_NOEXCEPT;
 
 /*
+ * Many items, in any order, whose hits are all of one half-life. The cells of those to come are asked for while others
+ * are added to. SB_OVERFLOW: then some of them are in, and the sums are of no use. REQUIRES: index >= 0.
+ */
+SB_NODISCARD sb_status sb_sums_add_items(sb_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
+										 const uint64_t *values, size_t count) SB_NOEXCEPT;
+
+/*
  * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others are
  * only raised to that where they are below it. The result depends on the order of hits. For filters with
  * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
@@ -818,9 +826,6 @@ void		sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, con
  */
 SB_NODISCARD sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
 												 uint64_t *minimum) SB_NOEXCEPT;
-
-/* Asks the processor for the words of a plane over cells that adding an item's hit will touch. */
-void		sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) SB_NOEXCEPT;
 
 /* Notes a hit in the totals (once a hit, beside the cells). */
 void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) SB_NOEXCEPT;

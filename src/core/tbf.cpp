@@ -1,6 +1,6 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header, an item's place, decay. (Its counters are
- * in tbf_cells.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header, an item's place. (Its counters are
+ * in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
  *
  * Cells lie in blocks of 4,096, and an item has all its cells in one block, so that a look-up in a stored filter
  * reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
@@ -10,7 +10,6 @@
 #include "bits.hpp"
 #include "header.hpp"
 #include "streambloom.h"
-#include "tbf_cells.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -361,64 +360,4 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 	out->fpr = std::fmax(a->fpr, b->fpr);
 	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));
 	return SB_OK;
-}
-
-/* --------------------------------------------------------------------- decay */
-
-/* j half-lives: at most half a unit is forgotten, everything else is rounded up. Composes exactly. */
-static uint64_t decayed(uint64_t units, uint64_t half_lives)
-{
-	if (half_lives == 0)
-		return units;
-	if (half_lives > 63 || units <= UINT64_C(1) << (half_lives - 1))
-		return 0;
-	return shift_right_up(units, half_lives);
-}
-
-static uint64_t steps(const sb_tbf *from, const sb_tbf *to)
-{
-	return static_cast<uint64_t>(to->base - from->base);
-}
-
-sb_status sb_tbf_decay_plan(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out) noexcept
-{
-	*out = *tbf;
-	if (tbf->half_life == 0 || (tbf->flags & SB_TBF_HAS_HITS) == 0)
-		return SB_OK;
-	sb_moment moment;
-	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
-	if (moment.half_lives <= tbf->base)
-		return SB_OK;
-
-	/*
-	 * Counters that go to zero now lose at most half a unit, and what was forgotten of them before has decayed too; the
-	 * flag stands for half a unit at whatever base, which only gets more generous. So the pair (slack, flag) composes
-	 * exactly as the counters do.
-	 */
-	out->base = moment.half_lives;
-	uint64_t j = steps(tbf, out);
-	out->slack = shift_right_up(tbf->slack, j);
-	out->total = shift_right_up(tbf->total, j);
-	return measure_cells(out, [&](uint32_t block, uint64_t *counters) {
-		sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
-		for (uint32_t i = 0; i < tbf->block_cells && status == SB_OK; i++)
-		{
-			uint64_t after = decayed(counters[i], j);
-			if (counters[i] != 0 && after == 0)
-				out->flags |= SB_TBF_FORGOTTEN;
-			counters[i] = after;
-		}
-		return status;
-	});
-}
-
-void sb_tbf_decay_write(const sb_tbf *tbf, const void *cells, const sb_tbf *to, void *out) noexcept
-{
-	uint64_t j = steps(tbf, to);
-	write_cells(*to, out, [&](uint32_t block, uint64_t *counters) {
-		sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
-		for (uint32_t i = 0; i < tbf->block_cells && status == SB_OK; i++)
-			counters[i] = decayed(counters[i], j);
-		return status;
-	});
 }

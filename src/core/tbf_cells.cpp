@@ -26,19 +26,12 @@
  * smallest (see choose_levels), so equal counters give equal bytes.
  */
 #include "tbf_cells.hpp"
+#include "tbf_packed.hpp"
 
 #include <algorithm>
 
 using namespace streambloom;
 
-static constexpr uint32_t sample_every = 512;
-static constexpr int widest_code = 32;
-static constexpr int most_levels = 62; /* as many as a counter has bits */
-
-static uint64_t bytes_for(uint64_t bits)
-{
-	return (bits + 7) / 8;
-}
 
 uint8_t streambloom::narrowest_cell(uint64_t largest)
 {
@@ -53,287 +46,6 @@ static size_t flat_block_size(const sb_tbf *tbf)
 static size_t directory_size(const sb_tbf *tbf)
 {
 	return tbf->payload == 0 ? 0 : size_t{4} * tbf->blocks;
-}
-
-/* ---------------------------------------------------------------- bit strings */
-
-/* Eight bytes from here, or as many as there are before the end. */
-static uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
-{
-	if (end - from >= 8)
-		return load_le<uint64_t>(from);
-	uint64_t value = 0;
-	for (int i = 0; from + i < end; i++)
-		value |= static_cast<uint64_t>(from[i]) << (8 * i);
-	return value;
-}
-
-static bool bit_at(const unsigned char *bits, uint64_t index)
-{
-	return bits[index / 8] >> (index % 8) & 1;
-}
-
-/* width <= 32; bits: a bit string before `end`. */
-static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uint64_t index, int width)
-{
-	uint64_t first = index * static_cast<uint64_t>(width);
-	uint64_t word = load_up_to(bits + first / 8, end) >> (first % 8);
-	return word & ((UINT64_C(1) << width) - 1);
-}
-
-/* How many bits are set in each byte. */
-static uint64_t ones_in_bytes(uint64_t word)
-{
-	word -= word >> 1 & UINT64_C(0x5555555555555555);
-	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-}
-
-/*
- * How many of the bits from .. to - 1 are set; from is a multiple of 8. The sums of a byte are added up over 16 words
- * before the bytes are: without an instruction for it, which not every x86-64 has, std::popcount is a call.
- */
-static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t to)
-{
-	constexpr uint64_t even_bytes = UINT64_C(0x00ff00ff00ff00ff);
-	constexpr uint64_t most_words = 16; /* 8 * 17 fits a byte, 16 * 8 * 17 the sum of all */
-	uint64_t ones = 0;
-	while (to > from)
-	{
-		uint64_t sums = 0;
-		for (uint64_t words = std::min((to - from) / 64, most_words); words > 0; words--, from += 64)
-			sums += ones_in_bytes(load_le<uint64_t>(bits + from / 8));
-		if (to - from < 64)
-		{
-			uint64_t rest = load_up_to(bits + from / 8, bits + bytes_for(to));
-			sums += ones_in_bytes(rest & ((UINT64_C(1) << (to - from)) - 1));
-			from = to;
-		}
-		sums = (sums & even_bytes) + (sums >> 8 & even_bytes);
-		ones += sums * UINT64_C(0x0001000100010001) >> 48;
-	}
-	return ones;
-}
-
-/* Writes bit strings one after the other. */
-class bit_writer
-{
-  public:
-	explicit bit_writer(unsigned char *to) : to_(to) {}
-
-	/* width <= 32 */
-	void add(uint64_t value, int width)
-	{
-		held_ |= value << count_;
-		count_ += width;
-		if (count_ >= 32)
-		{
-			store_le(to_, static_cast<uint32_t>(held_));
-			to_ += 4;
-			held_ >>= 32;
-			count_ -= 32;
-		}
-	}
-
-	/* Fills up the byte; the next bit string begins at the result. */
-	unsigned char *finish()
-	{
-		for (; count_ > 0; count_ -= 8, held_ >>= 8)
-			*to_++ = static_cast<unsigned char>(held_);
-		count_ = 0;
-		return to_;
-	}
-
-  private:
-	unsigned char *to_;
-	uint64_t held_ = 0;
-	int count_ = 0;
-};
-
-/* ------------------------------------------------------------------- levels */
-
-/* How a block is cut into levels. */
-struct levels
-{
-	int count = 0;
-	int width[most_levels];
-	uint32_t codes[most_levels];
-	uint32_t nonzero = 0;
-};
-
-static uint64_t head_size(uint32_t cells, int levels)
-{
-	uint64_t samples = cells / sample_every > 1 ? cells / sample_every - 1 : 0;
-	return 3 + static_cast<uint64_t>(levels) + 2 * static_cast<uint64_t>(std::max(levels - 1, 0)) + 2 * samples;
-}
-
-static uint64_t level_size(const levels &l, int i)
-{
-	return bytes_for(uint64_t{l.codes[i]} * static_cast<uint64_t>(l.width[i])) +
-		   (i + 1 < l.count ? bytes_for(l.codes[i]) : 0);
-}
-
-static uint64_t packed_size(uint32_t cells, const levels &l)
-{
-	if (l.nonzero == 0)
-		return 0;
-	uint64_t size = head_size(cells, l.count) + cells / 8;
-	for (int i = 0; i < l.count; i++)
-		size += level_size(l, i);
-	return size;
-}
-
-/* The counters of a block that are not zero. */
-struct gathered
-{
-	uint32_t count = 0;
-	uint64_t codes[SB_TBF_BLOCK]; /* each one less by 1 */
-	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* which they are */
-	uint16_t before[SB_TBF_BLOCK / 64]; /* how many there are before each word of the bitmap */
-};
-
-/* No branches: which counters are zero is as good as random, and building must not cost much more than it does flat. */
-static void gather(const uint64_t *counters, uint32_t cells, gathered *out)
-{
-	uint32_t count = 0;
-	for (uint32_t first = 0; first < cells; first += 64)
-	{
-		out->before[first / 64] = static_cast<uint16_t>(count);
-		uint64_t word = 0;
-		for (uint32_t i = 0; i < 64; i++)
-		{
-			uint64_t counter = counters[first + i];
-			word |= static_cast<uint64_t>(counter != 0) << i;
-			out->codes[count] = counter - 1;
-			count += counter != 0;
-		}
-		out->bitmap[first / 64] = word;
-	}
-	out->count = count;
-}
-
-/*
- * How many codes have 0, 1, ... 62 bits. Given are numbers that are larger by `above` (counters: 1, codes: 0); zero
- * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that equal
- * neighbours do not wait for each other.
- */
-static void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
-{
-	uint32_t part[4][64] = {};
-	uint32_t i = 0;
-	for (; i + 4 <= count; i += 4)
-		for (uint32_t j = 0; j < 4; j++)
-			part[j][63 - std::countl_zero((numbers[i + j] - above) * 2 + 1)]++;
-	for (; i < count; i++)
-		part[0][63 - std::countl_zero((numbers[i] - above) * 2 + 1)]++;
-	for (int width = 0; width < 64; width++)
-		of_width[width] = part[0][width] + part[1][width] + part[2][width] + part[3][width];
-}
-
-/*
- * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
- * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.
- * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is taken.
- */
-static levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
-{
-	levels chosen;
-	chosen.nonzero = nonzero;
-
-	int bits = most_levels;
-	while (bits > 0 && of_width[bits] == 0)
-		bits--;
-	uint32_t n[most_levels + 1];
-	n[bits] = 0;
-	for (int j = bits; j-- > 0;)
-		n[j] = n[j + 1] + of_width[j + 1];
-
-	uint64_t cost[most_levels + 1];
-	int width[most_levels + 1];
-	cost[bits] = 0;
-	for (int j = bits; j-- > 0;)
-	{
-		uint64_t codes = j == 0 ? chosen.nonzero : n[j];
-		cost[j] = UINT64_MAX;
-		width[j] = 0;
-		for (int b = 1; b <= std::min(widest_code, bits - j); b++)
-		{
-			uint64_t further = j + b < bits ? codes + 32 + cost[j + b] : 0;
-			uint64_t all = codes * static_cast<uint64_t>(b) + further;
-			if (all < cost[j])
-			{
-				cost[j] = all;
-				width[j] = b;
-			}
-		}
-	}
-	for (int j = 0; j < bits; j += width[j])
-	{
-		chosen.width[chosen.count] = width[j];
-		chosen.codes[chosen.count++] = j == 0 ? chosen.nonzero : n[j];
-	}
-	return chosen;
-}
-
-/* ------------------------------------------------------------------ packing */
-
-static levels levels_of(const gathered &block)
-{
-	uint32_t of_width[64];
-	count_widths(block.codes, block.count, 0, of_width);
-	return choose_levels(of_width, block.count);
-}
-
-/* The same of counters that are only measured. */
-static levels levels_of(const uint64_t *counters, uint32_t cells)
-{
-	uint32_t of_width[64];
-	count_widths(counters, cells, 1, of_width);
-	return choose_levels(of_width, cells - of_width[63]);
-}
-
-/* REQUIRES: room for packed_size(cells, l) bytes. Uses up the codes. */
-static void pack(gathered *block, uint32_t cells, const levels &l, unsigned char *out)
-{
-	if (l.nonzero == 0)
-		return;
-	uint64_t *codes = block->codes;
-	uint32_t count = block->count;
-
-	*out++ = static_cast<unsigned char>(l.count);
-	store_le(out, static_cast<uint16_t>(l.nonzero));
-	out += 2;
-	for (int i = 0; i < l.count; i++)
-		*out++ = static_cast<unsigned char>(l.width[i]);
-	for (int i = 1; i < l.count; i++, out += 2)
-		store_le(out, static_cast<uint16_t>(l.codes[i]));
-	for (uint32_t first = sample_every; first < cells; first += sample_every, out += 2)
-		store_le(out, block->before[first / 64]);
-	for (uint32_t word = 0; word < cells / 64; word++, out += 8)
-		store_le(out, block->bitmap[word]);
-
-	for (int i = 0; i < l.count; i++)
-	{
-		int width = l.width[i];
-		bool last = i + 1 == l.count;
-		bit_writer low(out);
-		for (uint32_t j = 0; j < count; j++)
-			low.add(codes[j] & ((UINT64_C(1) << width) - 1), width);
-		out = low.finish();
-		if (last)
-			break;
-		bit_writer more(out);
-		uint32_t going_on = 0;
-		for (uint32_t j = 0; j < count; j++)
-		{
-			uint64_t rest = codes[j] >> width;
-			more.add(rest != 0, 1);
-			codes[going_on] = rest;
-			going_on += rest != 0;
-		}
-		out = more.finish();
-		count = going_on;
-	}
 }
 
 void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
@@ -362,24 +74,29 @@ sb_status cell_meter::finish(sb_tbf *out) const
 
 void cell_packer::add(const uint64_t *counters)
 {
-	uint32_t cells = shape_.block_cells;
-	uint32_t block = block_++;
 	uint64_t largest = 0;
-	for (uint32_t i = 0; i < cells; i++)
+	for (uint32_t i = 0; i < shape_.block_cells; i++)
 		largest = std::max(largest, counters[i]);
+	gathered nonzero;
+	if (largest != 0 && largest < SB_TBF_MAX_CELL)
+		gather(counters, shape_.block_cells, &nonzero);
+	add(&nonzero, largest);
+}
+
+void cell_packer::add(gathered *block, uint64_t largest)
+{
 	largest_ = std::max(largest_, largest);
 	if (largest != 0 && largest < SB_TBF_MAX_CELL)
 	{
-		gathered nonzero;
-		gather(counters, cells, &nonzero);
-		levels l = levels_of(nonzero);
-		uint64_t size = packed_size(cells, l);
+		levels l = levels_of(block);
+		uint64_t size = packed_size(shape_.block_cells, l);
 		if (directory_ + packed_ + size <= room_)
-			pack(&nonzero, cells, l, cells_ + directory_ + packed_);
+			pack(block, shape_.block_cells, &l, cells_ + directory_ + packed_);
 		packed_ += size;
 	}
 	if (directory_ <= room_)
-		store_le(cells_ + size_t{4} * block, static_cast<uint32_t>(packed_));
+		store_le(cells_ + size_t{4} * block_, static_cast<uint32_t>(packed_));
+	block_++;
 }
 
 sb_status cell_packer::finish(sb_tbf *out) const
@@ -406,8 +123,8 @@ void cell_writer::add(const uint64_t *counters)
 		size_t directory = directory_size(&planned_);
 		gathered nonzero;
 		gather(counters, cells, &nonzero);
-		levels l = levels_of(nonzero);
-		pack(&nonzero, cells, l, cells_ + directory + packed_);
+		levels l = levels_of(&nonzero);
+		pack(&nonzero, cells, &l, cells_ + directory + packed_);
 		packed_ += packed_size(cells, l);
 		store_le(cells_ + size_t{4} * block, static_cast<uint32_t>(packed_));
 		return;
@@ -427,92 +144,6 @@ void cell_writer::add(const uint64_t *counters)
 }
 
 /* ---------------------------------------------------------------- unpacking */
-
-/* A packed block, its head read and found to agree with its size. */
-struct packed_block
-{
-	uint32_t cells;
-	levels l;
-	const unsigned char *samples;
-	const unsigned char *bitmap;
-	const unsigned char *level; /* where level 1 begins */
-	const unsigned char *end;
-
-	const unsigned char *more(const unsigned char *codes, int i) const
-	{
-		return codes + bytes_for(uint64_t{l.codes[i]} * static_cast<uint64_t>(l.width[i]));
-	}
-};
-
-/* What the head says is checked against the size, so that nobody reads beyond the block; the bits are not looked at. */
-static bool open_block(const void *data, size_t size, uint32_t cells, packed_block *out)
-{
-	const auto *bytes = static_cast<const unsigned char *>(data);
-	if (size < 3)
-		return false;
-	out->cells = cells;
-	out->l.count = bytes[0];
-	out->l.nonzero = load_le<uint16_t>(bytes + 1);
-	if (out->l.count > most_levels || out->l.nonzero == 0 || out->l.nonzero > cells ||
-		size < head_size(cells, out->l.count))
-		return false;
-
-	const unsigned char *counts = bytes + 3 + out->l.count;
-	int bits = 0;
-	for (int i = 0; i < out->l.count; i++)
-	{
-		out->l.width[i] = bytes[3 + i];
-		out->l.codes[i] = i == 0 ? out->l.nonzero : load_le<uint16_t>(counts + 2 * (i - 1));
-		bits += out->l.width[i];
-		if (out->l.width[i] == 0 || out->l.width[i] > widest_code || bits > most_levels || out->l.codes[i] == 0 ||
-			(i > 0 && out->l.codes[i] > out->l.codes[i - 1]))
-			return false;
-	}
-	out->samples = counts + 2 * std::max(out->l.count - 1, 0);
-	out->bitmap = bytes + head_size(cells, out->l.count);
-	out->level = out->bitmap + cells / 8;
-	out->end = bytes + size;
-	return packed_size(cells, out->l) == size;
-}
-
-static bool unpack(const packed_block &block, uint64_t *counters)
-{
-	uint16_t place[SB_TBF_BLOCK]; /* of each code of a level, its counter */
-	uint32_t count = 0;
-
-	std::memset(counters, 0, block.cells * sizeof *counters);
-	for (uint32_t first = 0; first < block.cells; first += 64)
-		for (uint64_t word = load_le<uint64_t>(block.bitmap + first / 8); word != 0; word &= word - 1)
-		{
-			auto i = static_cast<uint16_t>(first + static_cast<uint32_t>(std::countr_zero(word)));
-			counters[i] = 1;
-			place[count++] = i;
-		}
-	if (count != block.l.nonzero)
-		return false;
-
-	const unsigned char *codes = block.level;
-	int shift = 0;
-	for (int i = 0; i < block.l.count; i++)
-	{
-		int width = block.l.width[i];
-		const unsigned char *more = block.more(codes, i);
-		for (uint32_t j = 0; j < count; j++)
-			counters[place[j]] += code_at(codes, block.end, j, width) << shift;
-		shift += width;
-		if (i + 1 == block.l.count)
-			break;
-		uint32_t going_on = 0;
-		for (uint32_t j = 0; j < count; j++)
-			if (bit_at(more, j))
-				place[going_on++] = place[j];
-		if (going_on != block.l.codes[i + 1])
-			return false;
-		count = going_on;
-		codes = more + bytes_for(block.l.codes[i]);
-	}
-	return true;
-}
 
 template <typename Cell>
 static void read_flat(const unsigned char *from, uint32_t cells, uint64_t *counters)
@@ -553,11 +184,26 @@ sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t blo
 		std::memset(counters, 0, tbf->block_cells * sizeof *counters);
 	else
 	{
-		packed_block packed;
-		if (!open_block(bytes + offset, size, tbf->block_cells, &packed) || !unpack(packed, counters))
+		gathered nonzero;
+		if (!take_apart(bytes + offset, size, tbf->block_cells, &nonzero))
 			return SB_BAD_CELLS;
+		scatter(&nonzero, tbf->block_cells, counters);
 	}
 	return SB_OK;
+}
+
+sb_status streambloom::gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out)
+{
+	size_t offset;
+	size_t size;
+	size_t at;
+
+	sb_tbf_directory_range(tbf, block, &at, &size);
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	if (sb_status status = sb_tbf_block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+		return status;
+	out->count = 0;
+	return size == 0 || take_apart(bytes + (offset - SB_TBF_HEADER), size, tbf->block_cells, out) ? SB_OK : SB_BAD_CELLS;
 }
 
 /* ------------------------------------------------------------------ look-ups */
@@ -610,32 +256,6 @@ static uint64_t flat_cell(const unsigned char *cells, int bits, uint64_t index)
 	}
 }
 
-/* A counter that the bitmap says is not zero. */
-static bool packed_counter(const packed_block &block, uint32_t index, uint64_t *out)
-{
-	uint32_t sample = index / sample_every;
-	uint64_t rank = sample == 0 ? 0 : load_le<uint16_t>(block.samples + size_t{2} * (sample - 1));
-	rank += ones_between(block.bitmap, uint64_t{sample} * sample_every, index);
-
-	const unsigned char *codes = block.level;
-	uint64_t value = 1;
-	int shift = 0;
-	for (int i = 0; i < block.l.count; i++)
-	{
-		if (rank >= block.l.codes[i])
-			return false;
-		const unsigned char *more = block.more(codes, i);
-		value += code_at(codes, block.end, rank, block.l.width[i]) << shift;
-		if (i + 1 == block.l.count || !bit_at(more, rank))
-			break;
-		shift += block.l.width[i];
-		rank = ones_between(more, 0, rank);
-		codes = more + bytes_for(block.l.codes[i]);
-	}
-	*out = value;
-	return true;
-}
-
 sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out) noexcept
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
@@ -657,7 +277,7 @@ sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, ui
 	if (!open_block(block, size, tbf->block_cells, &packed))
 		return SB_BAD_CELLS;
 	for (int i = 0; i < tbf->hashes; i++)
-		if (!bit_at(packed.bitmap, positions[i]))
+		if (!packed_bit(packed.bitmap, positions[i]))
 			return SB_OK;
 	for (int i = 0; i < tbf->hashes; i++)
 	{
@@ -703,13 +323,13 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, see below */
 	gathered nonzero;
 	gather(counters, cells, &nonzero);
-	levels l = levels_of(nonzero);
+	levels l = levels_of(&nonzero);
 
 	/* one level of 32 bits and one of 30 would do for any counters: 62 bits, a go-on bit and a bitmap bit each, and a head */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
 		return false;
-	pack(&nonzero, cells, l, again);
+	pack(&nonzero, cells, &l, again);
 	return std::memcmp(again, bytes, size) == 0;
 }
 

@@ -10,6 +10,8 @@
 
 namespace streambloom {
 
+struct gathered;
+
 /* The counters of one block, unpacked. */
 using block_counters = uint64_t[SB_TBF_BLOCK];
 
@@ -61,6 +63,9 @@ class cell_packer
 	{
 	}
 	void add(const uint64_t *counters);
+
+	/* The next block from its counters that are not zero, which are used up. largest: or any number of as many digits. */
+	void add(gathered *block, uint64_t largest);
 
 	/* Sets cell_bits and payload, as cell_meter. SB_TOO_LARGE also if there was not room enough. */
 	sb_status finish(sb_tbf *out) const;
@@ -117,6 +122,9 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 	}
 	return packer.finish(planned);
 }
+
+/* A block's counters that are not zero. REQUIRES: the extensible layout. Of an empty block only the count is set. */
+sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
 
 /* The width of flat cells that hold counters up to this. */
 uint8_t narrowest_cell(uint64_t largest);

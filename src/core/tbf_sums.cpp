@@ -248,18 +248,34 @@ sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half
 	return add(&sums->plane[index][word], amount);
 }
 
+/* How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a cache. */
+constexpr size_t ahead = 16;
+constexpr uint64_t prefetch_from_words = 32768;
+
 template <sb_simd variant>
 SB_KERNEL size_t add_hits_kernel(uint64_t *words, sb_hash_set *set, int place, const uint64_t *hashes, const uint64_t *values,
 								 size_t count, sb_status *status)
 {
 	const uint64_t room = largest_count(set->capacity) - set->count;
+	const uint64_t mask = set->capacity - 1;
+	const size_t ask = set->capacity >= prefetch_from_words ? ahead : count;
 	uint64_t *slots = set->slots;
 	uint64_t added = 0;
 	size_t i = 0;
 	*status = SB_OK;
+	for (size_t j = 0; ask < count && j < ask; j++)
+	{
+		__builtin_prefetch(&slots[hashes[j] & mask], 1);
+		__builtin_prefetch(&words[hashes[j] & mask], 1);
+	}
 	while (i < count && added < room && *status == SB_OK)
 	{
 		uint64_t hash = hashes[i];
+		if (i + ask < count)
+		{
+			__builtin_prefetch(&slots[hashes[i + ask] & mask], 1);
+			__builtin_prefetch(&words[hashes[i + ask] & mask], 1);
+		}
 		uint64_t amount;
 		uint64_t slot = slot_for<variant>(slots, set->capacity, hash);
 		added += slots[slot] == 0;
@@ -308,14 +324,47 @@ sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t
 	return SB_OK;
 }
 
-void sb_sums_prefetch_item(const sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash) noexcept
+template <sb_simd variant>
+SB_KERNEL sb_status add_items_kernel(uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
+									 size_t count)
 {
+	uint64_t *cells[ahead][SB_TBF_MAX_HASHES];
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	const uint64_t *block = sums->plane[index] + static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	const int k = tbf->hashes;
+	for (size_t i = 0; i < count + ahead; i++)
+	{
+		uint64_t **slot = cells[i % ahead];
+		if (i >= ahead)
+		{
+			uint64_t amount;
+			if (sb_status status = shifted(values[i - ahead], place, &amount); status != SB_OK)
+				return status;
+			for (int j = 0; j < k; j++)
+				if (sb_status status = add(slot[j], amount); status != SB_OK)
+					return status;
+		}
+		if (i < count)
+		{
+			uint64_t *block = words + static_cast<uint64_t>(sb_tbf_block(tbf, hashes[i])) * tbf->block_cells;
+			sb_tbf_positions(tbf, hashes[i], positions);
+			for (int j = 0; j < k; j++)
+			{
+				slot[j] = block + positions[j];
+				__builtin_prefetch(slot[j], 1);
+			}
+		}
+	}
+	return SB_OK;
+}
 
-	sb_tbf_positions(tbf, hash, positions);
-	for (int i = 0; i < tbf->hashes; i++)
-		__builtin_prefetch(&block[positions[i]], 1);
+static sb_status add_items(uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values, size_t count);
+SB_VARIANTS(sb_status, add_items, (uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
+								   size_t count), (words, tbf, place, hashes, values, count))
+
+sb_status sb_sums_add_items(sb_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
+							const uint64_t *values, size_t count) noexcept
+{
+	return add_items(sums->plane[index], tbf, place_in_plane(half_lives), hashes, values, count);
 }
 
 void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) noexcept
@@ -327,6 +376,38 @@ void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_
 	if ((value & ((UINT64_C(1) << SB_TBF_HIT_BITS) - 1)) != 0)
 		sums->fractions = true;
 }
+
+using four = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63 unless it is an overflow */
+
+/*
+ * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that was
+ * added. REQUIRES: count is a multiple of 4.
+ */
+template <sb_simd variant>
+SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest)
+{
+	constexpr int digits = std::countr_zero(SB_TBF_MAX_CELL);
+	four over = {};
+	four most = {};
+	for (uint32_t i = 0; i < count; i += 4)
+	{
+		four counter;
+		four word;
+		std::memcpy(&counter, counters + i, sizeof counter);
+		std::memcpy(&word, words + i, sizeof word);
+		four part = counter << shift;
+		word += part;
+		over |= counter >> (digits - shift) | word >> digits;
+		most = part > most ? part : most;
+		std::memcpy(words + i, &word, sizeof word);
+	}
+	for (int i = 0; i < 4; i++)
+		*largest = std::max(*largest, static_cast<uint64_t>(most[i]));
+	return (over[0] | over[1] | over[2] | over[3]) == 0;
+}
+static bool add_shifted(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest);
+SB_VARIANTS(bool, add_shifted, (uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest),
+			(words, counters, count, shift, largest))
 
 sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
 							 const void *cells) noexcept
@@ -359,8 +440,8 @@ sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, cons
 
 	/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
 	bool plain = last == 0 && low_is_kept && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
-	uint64_t most = plain ? (SB_TBF_MAX_CELL - 1) >> place.counters : 0;
 	block_counters counters;
+	block_counters widened;
 	uint32_t unpacked = UINT32_MAX;
 	for (uint32_t block = 0; block < tbf->blocks; block++)
 	{
@@ -371,19 +452,20 @@ sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, cons
 			unpacked = from;
 		}
 		uint64_t first = static_cast<uint64_t>(block) * tbf->block_cells;
+		if (plain)
+		{
+			for (uint32_t i = 0; small.cell_halvings != 0 && i < tbf->block_cells; i++)
+				widened[i] = counters[i >> small.cell_halvings];
+			if (!add_shifted(sums->plane[index] + first, small.cell_halvings != 0 ? widened : counters, tbf->block_cells,
+							 static_cast<int>(place.counters), &largest[0]))
+				return SB_OVERFLOW;
+			continue;
+		}
 		for (uint32_t i = 0; i < tbf->block_cells; i++)
 		{
 			uint64_t counter = counters[i >> small.cell_halvings];
 			if (counter == 0)
 				continue;
-			if (plain && counter <= most)
-			{
-				uint64_t part = counter << place.counters;
-				largest[0] = std::max(largest[0], part);
-				if (sb_status status = add(&sums->plane[index][first + i], part); status != SB_OK)
-					return status;
-				continue;
-			}
 			u128 amount = moved(u128{counter} * weight->factor, place.counters);
 			for (int j = 0; amount != 0; j++)
 			{
@@ -461,17 +543,28 @@ void sb_sums_mark_touched(sb_sums *sums, const uint64_t *words) noexcept
 				mark(sums, i);
 }
 
-uint64_t sb_sums_touched(const sb_sums *sums) noexcept
+/* REQUIRES: width is a multiple of 64, as that of cells is. */
+template <sb_simd variant>
+SB_KERNEL uint64_t count_touched_kernel(const sb_sums *sums)
 {
 	uint64_t count = 0;
-	for (uint64_t i = 0; i < sums->width; i++)
+	for (uint64_t first = 0; first < sums->width; first += 64)
 	{
-		bool touched = sums->touched != nullptr && (sums->touched[i / 64] >> (i % 64) & 1);
+		uint64_t bits = sums->touched != nullptr ? sums->touched[first / 64] : 0;
 		for (const uint64_t *plane : sums->plane)
-			touched |= plane != nullptr && plane[i] != 0;
-		count += touched;
+			if (plane != nullptr)
+				for (uint64_t i = 0; i < 64; i++)
+					bits |= static_cast<uint64_t>(plane[first + i] != 0) << i;
+		count += static_cast<uint64_t>(std::popcount(bits));
 	}
 	return count;
+}
+static uint64_t count_touched(const sb_sums *sums);
+SB_VARIANTS(uint64_t, count_touched, (const sb_sums *sums), (sums))
+
+uint64_t sb_sums_touched(const sb_sums *sums) noexcept
+{
+	return count_touched(sums);
 }
 
 /* ------------------------------------------------------------- other sizes */
@@ -537,15 +630,44 @@ static int only_plane(const sb_sums *sums)
 	return found;
 }
 
+/* REQUIRES: count is a multiple of 4; words less than 2^63. */
+template <sb_simd variant>
+SB_KERNEL uint64_t largest_of_kernel(const uint64_t *words, uint64_t count)
+{
+	four most = {};
+	for (uint64_t i = 0; i < count; i += 4)
+	{
+		four word;
+		std::memcpy(&word, words + i, sizeof word);
+		most = word > most ? word : most;
+	}
+	return static_cast<uint64_t>(std::max(std::max(most[0], most[1]), std::max(most[2], most[3])));
+}
+static uint64_t largest_of(const uint64_t *words, uint64_t count);
+SB_VARIANTS(uint64_t, largest_of, (const uint64_t *words, uint64_t count), (words, count))
+
+/* ceil(words / 2^shift), 0 <= shift < 63. REQUIRES as above, and words less than 2^62. */
+template <sb_simd variant>
+SB_KERNEL void shift_words_up_kernel(const uint64_t *words, uint32_t count, int shift, uint64_t *out)
+{
+	const int64_t below = (INT64_C(1) << shift) - 1;
+	for (uint32_t i = 0; i < count; i += 4)
+	{
+		four word;
+		std::memcpy(&word, words + i, sizeof word);
+		four up = (word >> shift) - reinterpret_cast<four>((word & below) != 0);
+		std::memcpy(out + i, &up, sizeof up);
+	}
+}
+static void shift_words_up(const uint64_t *words, uint32_t count, int shift, uint64_t *out);
+SB_VARIANTS(void, shift_words_up, (const uint64_t *words, uint32_t count, int shift, uint64_t *out), (words, count, shift, out))
+
 static u128 largest_word(const sb_sums *sums)
 {
 	u128 largest = 0;
 	if (int only = only_plane(sums); only >= 0)
 	{
-		const uint64_t *words = sums->plane[only];
-		uint64_t most = 0;
-		for (uint64_t i = 0; i < sums->width; i++)
-			most = std::max(most, words[i]);
+		uint64_t most = largest_of(sums->plane[only], sums->width);
 		return static_cast<u128>(most) << (SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only));
 	}
 	for (uint64_t i = 0; i < sums->width; i++)
@@ -561,16 +683,11 @@ static auto stored_counters(const sb_sums *sums, const sb_tbf *planned)
 							   : 0;
 	int only = only_plane(sums);
 	int64_t only_shift = static_cast<int64_t>(shift) - SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only);
-	bool one_word = only >= 0 && only_shift >= 0 && only_shift < 64;
+	bool one_word = only >= 0 && only_shift >= 0 && only_shift < 63;
 	return [=](uint32_t block, uint64_t *counters) {
 		uint64_t first = static_cast<uint64_t>(block) * planned->block_cells;
 		if (one_word)
-		{
-			const uint64_t *words = sums->plane[only] + first;
-			uint64_t below = (UINT64_C(1) << only_shift) - 1;
-			for (uint32_t i = 0; i < planned->block_cells; i++)
-				counters[i] = (words[i] >> only_shift) + ((words[i] & below) != 0);
-		}
+			shift_words_up(sums->plane[only] + first, planned->block_cells, static_cast<int>(only_shift), counters);
 		else
 			for (uint32_t i = 0; i < planned->block_cells; i++)
 				counters[i] = static_cast<uint64_t>(shift_right_up(aligned(sums, first + i), shift));

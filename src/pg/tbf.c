@@ -51,6 +51,18 @@ tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters)
 		value_refuse("tbf", status);
 }
 
+static SB_NORETURN void
+tbf_refuse_size(const sb_tbf *header)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("a tbf of " UINT64_FORMAT " counters in %zu bytes would be too large",
+					sb_tbf_cells(header), sb_tbf_size(header)),
+			 errdetail("A filter has at most %u bytes.", SB_MAX_BYTES),
+			 errhint("Expect fewer items, allow a higher rate, or build one filter for each part of the data.")));
+	pg_unreachable();
+}
+
 Datum
 tbf_make(const sb_tbf *header, unsigned char **cells)
 {
@@ -58,12 +70,7 @@ tbf_make(const sb_tbf *header, unsigned char **cells)
 	struct varlena *value;
 
 	if (sb_tbf_size(header) > SB_MAX_BYTES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a tbf of " UINT64_FORMAT " counters in %zu bytes would be too large",
-						sb_tbf_cells(header), sb_tbf_size(header)),
-				 errdetail("A filter has at most %u bytes.", SB_MAX_BYTES),
-				 errhint("Expect fewer items, allow a higher rate, or build one filter for each part of the data.")));
+		tbf_refuse_size(header);
 	value = value_make(sb_tbf_size(header), &data);
 	sb_tbf_encode_header(header, data);
 	*cells = (unsigned char *) data + SB_TBF_HEADER;
@@ -801,29 +808,44 @@ tbf_decay(PG_FUNCTION_ARGS)
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
 	TbfValue	tbf;
 	sb_tbf		decayed;
-	TbfTop	   *top = NULL;
+	char	   *value;
 	unsigned char *cells;
 	sb_status	status;
-	Datum		result;
+	TbfTop	   *top = NULL;
+	Size		size;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	if (tbf.header.half_life != 0)
 		tbf_check_time(at);
-	status = sb_tbf_decay_plan(&tbf.header, tbf.cells, at, &decayed);
-	if (status == SB_BAD_CELLS)
-		value_refuse("tbf", status);
-	if (decayed.base == tbf.header.base)
+	if (!sb_tbf_decays(&tbf.header, at))
 		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
+
+	/* not zeroed, as that would take as long as the decay: all of what is left in the end is written */
+	value = palloc(VARHDRSZ + SB_TBF_HEADER + sb_tbf_decay_room(&tbf.header));
+	cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
+	status = sb_tbf_decay(&tbf.header, tbf.cells, at, &decayed, cells);
+	if (status == SB_TOO_LARGE)
+		tbf_refuse_size(&decayed);
+	if (status != SB_OK)
+		value_refuse("tbf", status);
 	if (tbf.header.top != 0)
 	{
 		top = tbf_top_decayed(&tbf, decayed.base);
 		tbf_top_plan(top, &decayed);
+		if (sb_tbf_size(&decayed) > SB_MAX_BYTES)
+			tbf_refuse_size(&decayed);
 	}
-	result = tbf_make(&decayed, &cells);
-	sb_tbf_decay_write(&tbf.header, tbf.cells, &decayed, cells);
+	size = VARHDRSZ + sb_tbf_size(&decayed);
+	value = repalloc(value, size);
+	cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
+	SET_VARSIZE(value, size);
+	sb_tbf_encode_header(&decayed, value + VARHDRSZ);
 	if (top != NULL)
+	{
+		memset(cells + sb_tbf_counters_size(&decayed), 0, decayed.extra);
 		tbf_top_store(top, &decayed, cells);
-	return result;
+	}
+	return PointerGetDatum(value);
 }
 
 SB_FUNCTION(tbf_merge);

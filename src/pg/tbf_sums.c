@@ -26,12 +26,11 @@
 
 /*
  * A state that is not small keeps the newest hits pending, as long as they are of one half-life, and lets them in by the batch:
- * sums do not depend on when a hit arrives, and the hits arrive in the order in which they came. Meanwhile, if the state does
- * not fit a processor's cache, the memory they need is on its way.
+ * sums do not depend on when a hit arrives, and the hits arrive in the order in which they came. While some of a batch are added
+ * the memory that the next need is on its way.
  */
-#define PENDING 64
-#define PENDING_FROM_WORDS 512
-#define PREFETCH_FROM_WORDS 32768
+#define PENDING 256
+#define PENDING_FROM_WORDS 2048
 
 typedef struct TbfPendingHits
 {
@@ -189,20 +188,24 @@ spread_items(const sb_hash_set *set, const sb_sums *from, sb_sums *to, const sb_
 	}
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
-		uint64_t	ahead = 0;
-		uint64_t	next;
-		uint64_t	count = 0;
+		uint64_t	hashes[PENDING];
+		uint64_t	values[PENDING];
+		uint32		count = 0;
 
 		if (from->plane[i] == NULL)
 			continue;
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++, count--)
+		for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
 		{
-			/* memory is slow: the cells of the items to come are on their way */
-			for (; count < PENDING && ahead != UINT64_MAX && (ahead = sb_hash_set_next(set, ahead, &next)) != UINT64_MAX; ahead++, count++)
-				sb_sums_prefetch_item(to, cells, i, next);
-			if (from->plane[i][slot] != 0)
-				must_fit(sb_sums_add_item(to, cells, i, hash, start_of_plane(to, i), from->plane[i][slot]));
+			if (from->plane[i][slot] == 0)
+				continue;
+			hashes[count] = hash;
+			values[count++] = from->plane[i][slot];
+			if (count < PENDING)
+				continue;
+			must_fit(sb_sums_add_items(to, cells, i, start_of_plane(to, i), hashes, values, count));
+			count = 0;
 		}
+		must_fit(sb_sums_add_items(to, cells, i, start_of_plane(to, i), hashes, values, count));
 	}
 }
 
@@ -318,22 +321,6 @@ index_of_plane(const TbfSums *state, int64_t plane)
 	return index < SB_TBF_PLANES ? (int) index : -1;
 }
 
-/* Asks the processor for the memory that this hit will need. */
-static void
-prefetch(const TbfSums *state, int index, uint64_t hash)
-{
-	if (over_items(state))
-	{
-		uint64_t	slot = hash & (state->set.capacity - 1);
-
-		__builtin_prefetch(&state->set.slots[slot], 1);
-		if (index >= 0)
-			__builtin_prefetch(&state->sums.plane[index][slot], 1);
-	}
-	else if (index >= 0)
-		sb_sums_prefetch_item(&state->sums, &state->plan, index, hash);
-}
-
 static void
 let_in(TbfSums *state)
 {
@@ -357,8 +344,12 @@ let_in(TbfSums *state)
 		if (!sb_hash_set_has_room(&state->set))
 			grow_set(state, state->set.capacity * 2);
 	}
-	for (; done < count; done++)
-		add_item(state, index, pending->hashes[done], pending->half_lives, pending->values[done]);
+	if (done < count && index >= 0 && !raises(state) && state->moved == NULL)
+		must_fit(sb_sums_add_items(&state->sums, &state->plan, index, pending->half_lives, pending->hashes + done,
+								   pending->values + done, count - done));
+	else
+		for (; done < count; done++)
+			add_item(state, index, pending->hashes[done], pending->half_lives, pending->values[done]);
 }
 
 /*
@@ -429,8 +420,6 @@ tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_
 	}
 	if (pending->count == PENDING || (pending->count > 0 && pending->half_lives != moment->half_lives))
 		let_in(state);
-	if (state->sums.width >= PREFETCH_FROM_WORDS)
-		prefetch(state, index_of_plane(state, run->plane), hash);
 	pending->half_lives = moment->half_lives;
 	pending->plane = run->plane;
 	pending->hashes[pending->count] = hash;
@@ -658,13 +647,14 @@ plan_extra(TbfSums *state, sb_tbf *header)
 }
 
 /*
- * Header and counters as a value that has room for the rest. Extensible counters hardly ever need five bits a cell: so they
- * are packed into that many at once, and only if that was wrong it is found out first how many they need.
+ * Header and counters as a value that has room for the rest. Extensible counters hardly ever need a byte a cell, even where far
+ * more items came than were expected: so they are packed into that many at once (what is not needed is never touched), and only if
+ * that was wrong it is found out first how many they need.
  */
 static Datum
 store_sums(TbfSums *state, const sb_sums *sums, const sb_tbf *plan, sb_tbf *header, unsigned char **cells)
 {
-	size_t		room = (size_t) plan->blocks * 4 + sb_tbf_cells(plan) * 5 / 8 + 256;
+	size_t		room = (size_t) plan->blocks * 4 + sb_tbf_cells(plan) + 256;
 	sb_status	status = SB_TOO_LARGE;
 	Datum		result;
 

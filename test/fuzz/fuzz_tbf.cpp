@@ -143,9 +143,9 @@ static void check_readable(const Filter &filter)
 static Filter decayed(const Filter &filter, int64_t at)
 {
 	sb_tbf tbf;
-	FUZZ_CHECK(sb_tbf_decay_plan(&filter.tbf, filter.cells.data(), at, &tbf) == SB_OK);
-	Filter result{tbf, Copy(sb_tbf_size(&tbf) - SB_TBF_HEADER)};
-	sb_tbf_decay_write(&filter.tbf, filter.cells.data(), &result.tbf, result.cells.data());
+	Copy room(sb_tbf_decay_room(&filter.tbf));
+	FUZZ_CHECK(sb_tbf_decay(&filter.tbf, filter.cells.data(), at, &tbf, room.data()) == SB_OK);
+	Filter result{tbf, Copy(room.data(), sb_tbf_counters_size(&tbf))};
 	check_readable(result);
 	return result;
 }

@@ -239,9 +239,10 @@ struct Tbf
 	Tbf decayed(int64_t at) const
 	{
 		Tbf result;
-		EXPECT_EQ(sb_tbf_decay_plan(&parameters, cells.data(), at, &result.parameters), SB_OK);
-		result.cells = Bytes(result.cell_bytes());
-		sb_tbf_decay_write(&parameters, cells.data(), &result.parameters, result.cells.data());
+		Bytes room(sb_tbf_decay_room(&parameters));
+		EXPECT_EQ(sb_tbf_decay(&parameters, cells.data(), at, &result.parameters, room.data()), SB_OK);
+		EXPECT_LE(result.cell_bytes(), room.size());
+		result.cells = Bytes(room.data(), result.cell_bytes());
 		return result;
 	}
 

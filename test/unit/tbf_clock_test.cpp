@@ -471,10 +471,10 @@ TEST(TbfCount, SurvivesTheExtremesOfTheScale)
 					{
 						EXPECT_GE(sb_tbf_count(&read, 1, at), 0);
 						sb_tbf later;
-						EXPECT_EQ(sb_tbf_decay_plan(&read, cells.data(), at, &later), SB_OK);
+						Bytes faded(sb_tbf_decay_room(&read));
+						EXPECT_EQ(sb_tbf_decay(&read, cells.data(), at, &later, faded.data()), SB_OK);
 						EXPECT_GE(later.base, read.base);
-						Bytes faded(sb_tbf_size(&later) - SB_TBF_HEADER);
-						sb_tbf_decay_write(&read, cells.data(), &later, faded.data());
+						EXPECT_EQ(later.base > read.base, sb_tbf_decays(&read, at));
 					}
 				}
 	EXPECT_GT(read_at_all, 0);
