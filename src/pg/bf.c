@@ -238,6 +238,8 @@ elements_of(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bo
 	return count;
 }
 
+#define ADDED_AT_ONCE 256
+
 SB_FUNCTION(bf_add_all);
 Datum
 bf_add_all(PG_FUNCTION_ARGS)
@@ -248,6 +250,8 @@ bf_add_all(PG_FUNCTION_ARGS)
 	Datum	   *items;
 	bool	   *nulls;
 	int			count = elements_of(fcinfo, hasher, &items, &nulls);
+	uint64_t	hashes[ADDED_AT_ONCE];
+	int			hashed = 0;
 	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
@@ -255,12 +259,16 @@ bf_add_all(PG_FUNCTION_ARGS)
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 		{
-			uint64_t	hash = item_hash_for(hasher, items[i], &bf.header.kind);
-
+			hashes[hashed++] = item_hash_for(hasher, items[i], &bf.header.kind);
 			if (bf.header.kind.code == SB_KIND_NONE)
 				set_kind(lines, &bf.header, item_kind(hasher));
-			sb_bf_add(&bf.header, lines, hash);
+			if (hashed == ADDED_AT_ONCE)
+			{
+				sb_bf_add_many(&bf.header, lines, hashes, hashed);
+				hashed = 0;
+			}
 		}
+	sb_bf_add_many(&bf.header, lines, hashes, hashed);
 	return result;
 }
 
