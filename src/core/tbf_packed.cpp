@@ -448,7 +448,7 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 	const unsigned char *codes = block->level;
 	int shift = block->l.width[0];
 	uint64_t *values = out->codes;
-	read_codes(codes, block->end, count, shift, [values](uint32_t j, uint64_t code) [[gnu::always_inline]] { values[j] = code; });
+	read_codes(codes, block->end, count, shift, [values](uint32_t j, uint64_t code) __attribute__((always_inline)) { values[j] = code; });
 	for (int i = 1; i < block->l.count; i++)
 	{
 		const unsigned char *more = more_of(*block, codes, i - 1);
@@ -469,7 +469,7 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 			return false;
 		count = going_on;
 		const uint16_t *to = place;
-		read_codes(codes, block->end, count, block->l.width[i], [values, to, shift](uint32_t j, uint64_t code) [[gnu::always_inline]] {
+		read_codes(codes, block->end, count, block->l.width[i], [values, to, shift](uint32_t j, uint64_t code) __attribute__((always_inline)) {
 			values[to[j]] += code << shift;
 		});
 		shift += block->l.width[i];
