@@ -44,7 +44,14 @@ CREATE INDEX CONCURRENTLY fails_bf ON fails USING bf ((1 / v));
 SELECT bf_summarize_new_values('fails_bf');
 SELECT error_of('SELECT bf_index_check(''fails_bf'')');
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT * FROM fails WHERE 1 / v = 1;
+DO $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM fails WHERE 1 / v = 1' INTO plan;
+	RAISE NOTICE 'read by a %', plan->0->'Plan'->>'Node Type';
+END
+$$;
 RESET enable_seqscan;
 
 -- an expression that summarises from within
