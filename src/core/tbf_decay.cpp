@@ -44,8 +44,11 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 	using pairs = vector_of<uint16_t, at_once>::type;
 	constexpr int bits = 8 * sizeof(Cell);
 	const cells zero = {};
-	const cells half = zero + static_cast<Cell>(Cell{1} << (half_lives - 1));
-	const cells below = zero + static_cast<Cell>((static_cast<Cell>(~Cell{0}) >> 1) >> (half_lives - 1));
+	/* in variables of their own: with sanitizers the compiler takes the expressions for ints */
+	const auto half_of_one = static_cast<Cell>(Cell{1} << (half_lives - 1));
+	const auto bits_left = static_cast<Cell>((static_cast<Cell>(~Cell{0}) >> 1) >> (half_lives - 1));
+	const cells half = zero + half_of_one;
+	const cells below = zero + bits_left;
 	cells left = zero;
 	cells dropped = zero;
 

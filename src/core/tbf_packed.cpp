@@ -574,7 +574,7 @@ SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives,
 			uint64_t code = codes[first + j] >> half_lives;
 			most[0] |= code + 1;
 			codes[left] = code;
-			left += bits >> j & 1;
+			left += static_cast<uint32_t>(bits >> j & 1);
 		}
 	}
 	*largest = left == 0 ? 0 : most[0] | most[1] | most[2] | most[3];
