@@ -131,7 +131,7 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 
 size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
 {
-	return SB_BF_HEADER + line_of(bf, hash);
+	return SB_BF_HEADER + line_of(bf->lines, hash);
 }
 
 void sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept

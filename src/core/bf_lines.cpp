@@ -27,10 +27,6 @@
 #include <algorithm>
 #include <bit>
 
-#if SB_HAS_AVX2_CODE
-#include <immintrin.h>
-#endif
-
 using namespace streambloom;
 
 static constexpr uint32_t golden = 0x9e3779b9u;
@@ -73,11 +69,6 @@ static constexpr probe_constants constants = []
 		c.ones[i] = 1;
 	return c;
 }();
-
-SB_AVX2 static inline __m256i load(const void *from)
-{
-	return _mm256_loadu_si256(static_cast<const __m256i *>(from));
-}
 
 /* At most eight of an item's probes: the words of the line, and a bit in each; no bit for those beyond `count`. */
 struct probes
@@ -157,7 +148,7 @@ bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexce
 
 bool sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
 {
-	return sb_bf_line_contains(static_cast<const unsigned char *>(lines) + line_of(bf, hash), bf->hashes, hash);
+	return sb_bf_line_contains(static_cast<const unsigned char *>(lines) + line_of(bf->lines, hash), bf->hashes, hash);
 }
 
 /* ----------------------------------------------------------------- many items */
@@ -175,11 +166,6 @@ bool sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
  */
 static constexpr size_t ahead = 32;
 
-static inline size_t line_at(uint64_t lines, uint64_t hash)
-{
-	return static_cast<size_t>(multiply_high(hash, lines)) * SB_BF_LINE;
-}
-
 template <sb_simd variant>
 SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count)
 {
@@ -187,12 +173,12 @@ SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint
 	const uint64_t n = bf->lines;
 	const int k = bf->hashes;
 	for (size_t i = 0; i < std::min(count, ahead); i++)
-		__builtin_prefetch(lines + line_at(n, hashes[i]), 1);
+		__builtin_prefetch(lines + line_of(n, hashes[i]), 1);
 	for (size_t i = 0; i < count; i++)
 	{
 		if (i + ahead < count)
-			__builtin_prefetch(lines + line_at(n, hashes[i + ahead]), 1);
-		unsigned char *line = lines + line_at(n, hashes[i]);
+			__builtin_prefetch(lines + line_of(n, hashes[i + ahead]), 1);
+		unsigned char *line = lines + line_of(n, hashes[i]);
 		if constexpr (variant == SB_SIMD_AVX2)
 			line_add_inline(line, k, static_cast<uint32_t>(hashes[i]));
 		else
@@ -206,12 +192,12 @@ SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines,
 	const uint64_t n = bf->lines;
 	const int k = bf->hashes;
 	for (size_t i = 0; i < std::min(count, ahead); i++)
-		__builtin_prefetch(lines + line_at(n, hashes[i]));
+		__builtin_prefetch(lines + line_of(n, hashes[i]));
 	for (size_t i = 0; i < count; i++)
 	{
 		if (i + ahead < count)
-			__builtin_prefetch(lines + line_at(n, hashes[i + ahead]));
-		const unsigned char *line = lines + line_at(n, hashes[i]);
+			__builtin_prefetch(lines + line_of(n, hashes[i + ahead]));
+		const unsigned char *line = lines + line_of(n, hashes[i]);
 		if constexpr (variant == SB_SIMD_AVX2)
 			found[i] = line_contains_inline(line, k, static_cast<uint32_t>(hashes[i]));
 		else
@@ -260,8 +246,20 @@ SB_KERNEL void store_line(unsigned char *to, const line_bits &line)
 	std::memcpy(to, &line, SB_BF_LINE);
 }
 
-template <sb_simd variant>
-SB_KERNEL void or_lines_kernel(unsigned char *dst, const unsigned char *src, size_t lines, int halvings)
+SB_KERNEL void or_line(line_bits &a, const line_bits &b)
+{
+	a.low |= b.low;
+	a.high |= b.high;
+}
+
+SB_KERNEL void and_line(line_bits &a, const line_bits &b)
+{
+	a.low &= b.low;
+	a.high &= b.high;
+}
+
+template <void (*combine)(line_bits &, const line_bits &)>
+SB_KERNEL void combine_lines(unsigned char *dst, const unsigned char *src, size_t lines, int halvings)
 {
 	line_bits a;
 	line_bits b;
@@ -269,25 +267,21 @@ SB_KERNEL void or_lines_kernel(unsigned char *dst, const unsigned char *src, siz
 	{
 		load_line(dst + i * SB_BF_LINE, a);
 		load_line(src + (i >> halvings) * SB_BF_LINE, b);
-		a.low |= b.low;
-		a.high |= b.high;
+		combine(a, b);
 		store_line(dst + i * SB_BF_LINE, a);
 	}
 }
 
 template <sb_simd variant>
+SB_KERNEL void or_lines_kernel(unsigned char *dst, const unsigned char *src, size_t lines, int halvings)
+{
+	combine_lines<or_line>(dst, src, lines, halvings);
+}
+
+template <sb_simd variant>
 SB_KERNEL void and_lines_kernel(unsigned char *dst, const unsigned char *src, size_t lines, int halvings)
 {
-	line_bits a;
-	line_bits b;
-	for (size_t i = 0; i < lines; i++)
-	{
-		load_line(dst + i * SB_BF_LINE, a);
-		load_line(src + (i >> halvings) * SB_BF_LINE, b);
-		a.low &= b.low;
-		a.high &= b.high;
-		store_line(dst + i * SB_BF_LINE, a);
-	}
+	combine_lines<and_line>(dst, src, lines, halvings);
 }
 
 SB_KERNEL void unite(const unsigned char *src, size_t parts, line_bits &line)
@@ -297,8 +291,7 @@ SB_KERNEL void unite(const unsigned char *src, size_t parts, line_bits &line)
 	for (size_t part = 1; part < parts; part++)
 	{
 		load_line(src + part * SB_BF_LINE, other);
-		line.low |= other.low;
-		line.high |= other.high;
+		or_line(line, other);
 	}
 }
 
@@ -313,14 +306,13 @@ SB_KERNEL void fold_lines_kernel(unsigned char *dst, const unsigned char *src, s
 	}
 }
 
-/* Without an instruction for it, which not every x86-64 has, std::popcount is a call: there eight words are added up at once. */
+/* Where popcount is a call eight words are added up at once. */
 template <sb_simd variant>
 SB_KERNEL unsigned bits_of_line(const line_bits &line)
 {
-	constexpr bool counts = variant == SB_SIMD_AVX2 || !SB_HAS_AVX2_CODE;
 	uint64_t word[SB_BF_LINE / 8];
 	std::memcpy(word, &line, sizeof word);
-	if constexpr (counts)
+	if constexpr (counts_bits<variant>)
 	{
 		unsigned bits = 0;
 		for (uint64_t w : word)
@@ -329,11 +321,7 @@ SB_KERNEL unsigned bits_of_line(const line_bits &line)
 	}
 	uint64_t sums = 0;
 	for (uint64_t w : word)
-	{
-		w -= w >> 1 & UINT64_C(0x5555555555555555);
-		w = (w & UINT64_C(0x3333333333333333)) + (w >> 2 & UINT64_C(0x3333333333333333));
-		sums += (w + (w >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f); /* at most 64 a byte */
-	}
+		sums += ones_in_bytes(w); /* at most 64 a byte */
 	constexpr uint64_t even_bytes = UINT64_C(0x00ff00ff00ff00ff);
 	sums = (sums & even_bytes) + (sums >> 8 & even_bytes);
 	return static_cast<unsigned>(sums * UINT64_C(0x0001000100010001) >> 48);

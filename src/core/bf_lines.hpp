@@ -9,10 +9,10 @@
 
 namespace streambloom {
 
-/* Where in an array of lines the line of a hash begins. */
-inline size_t line_of(const sb_bf *bf, uint64_t hash)
+/* Where in an array of so many lines the line of a hash begins. */
+inline size_t line_of(uint64_t lines, uint64_t hash)
 {
-	return static_cast<size_t>(multiply_high(hash, bf->lines)) * SB_BF_LINE;
+	return static_cast<size_t>(multiply_high(hash, lines)) * SB_BF_LINE;
 }
 
 /* dst |= src and dst &= src, where line i of dst goes with line i >> halvings of src. */

@@ -13,6 +13,7 @@
 #include "streambloom.h"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
 #define SB_HAS_AVX2_CODE 1
 #define SB_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
 #else
@@ -38,6 +39,34 @@ inline bool use_avx2()
 #else
 	return false;
 #endif
+}
+
+#if SB_HAS_AVX2_CODE
+SB_AVX2 inline __m256i load(const void *from)
+{
+	return _mm256_loadu_si256(static_cast<const __m256i *>(from));
+}
+#endif
+
+/* How many bits are set in each byte. */
+SB_KERNEL uint64_t ones_in_bytes(uint64_t word)
+{
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+/* Is std::popcount an instruction in this variant? Without one, which not every x86-64 has, it is a call. */
+template <sb_simd variant>
+constexpr bool counts_bits = variant == SB_SIMD_AVX2 || !SB_HAS_AVX2_CODE;
+
+template <sb_simd variant>
+SB_KERNEL uint32_t ones_of(uint64_t word)
+{
+	if constexpr (counts_bits<variant>)
+		return static_cast<uint32_t>(std::popcount(word));
+	else
+		return static_cast<uint32_t>(ones_in_bytes(word) * UINT64_C(0x0101010101010101) >> 56);
 }
 
 } // namespace streambloom

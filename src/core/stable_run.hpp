@@ -14,10 +14,6 @@
 #include "simd.hpp"
 #include "stable.hpp"
 
-#if SB_HAS_AVX2_CODE
-#include <immintrin.h>
-#endif
-
 namespace streambloom {
 
 /* A 1 at bits s, s + d, s + 2 d, ... of 256, for each d and s. */
@@ -74,11 +70,6 @@ SB_KERNEL void decrement_words(unsigned char *cells, uint64_t bit, uint64_t coun
 }
 
 #if SB_HAS_AVX2_CODE
-
-SB_AVX2 static inline __m256i load(const void *from)
-{
-	return _mm256_loadu_si256(static_cast<const __m256i *>(from));
-}
 
 /* The same, four words at once. */
 template <unsigned bits>

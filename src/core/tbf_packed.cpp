@@ -6,10 +6,6 @@
 
 #include <algorithm>
 
-#if SB_HAS_AVX2_CODE
-#include <immintrin.h>
-#endif
-
 namespace streambloom {
 
 static uint64_t bytes_for(uint64_t bits)
@@ -38,14 +34,6 @@ static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uin
 	return word & ((UINT64_C(1) << width) - 1);
 }
 
-/* How many bits are set in each byte. */
-SB_KERNEL uint64_t ones_in_bytes(uint64_t word)
-{
-	word -= word >> 1 & UINT64_C(0x5555555555555555);
-	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-}
-
 /*
  * How many of the bits from .. to - 1 are set; from is a multiple of 8. The sums of a byte are added up over 16 words
  * before the bytes are: without an instruction for it, which not every x86-64 has, std::popcount is a call.
@@ -70,15 +58,6 @@ static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t 
 		ones += sums * UINT64_C(0x0001000100010001) >> 48;
 	}
 	return ones;
-}
-
-template <sb_simd variant>
-SB_KERNEL uint32_t ones_of(uint64_t word)
-{
-	if constexpr (variant == SB_SIMD_AVX2)
-		return static_cast<uint32_t>(std::popcount(word));
-	else
-		return static_cast<uint32_t>(ones_in_bytes(word) * UINT64_C(0x0101010101010101) >> 56);
 }
 
 /* Writes bit strings one after the other. */
@@ -284,7 +263,7 @@ SB_AVX2 static inline uint64_t which_fours_reach(const uint64_t *codes, uint32_t
 	uint64_t bits = 0;
 	for (uint32_t j = 0; j + 4 <= count; j += 4)
 	{
-		__m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(codes + j));
+		__m256i four = load(codes + j);
 		auto mask = static_cast<uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(four, below))));
 		bits |= mask << j;
 	}

@@ -555,7 +555,7 @@ SB_KERNEL uint64_t count_touched_kernel(const sb_sums *sums)
 			if (plane != nullptr)
 				for (uint64_t i = 0; i < 64; i++)
 					bits |= static_cast<uint64_t>(plane[first + i] != 0) << i;
-		count += static_cast<uint64_t>(std::popcount(bits));
+		count += ones_of<variant>(bits);
 	}
 	return count;
 }

@@ -77,6 +77,20 @@ tbf_make(const sb_tbf *header, unsigned char **cells)
 	return PointerGetDatum(value);
 }
 
+Datum
+tbf_fit(char *value, const sb_tbf *header, unsigned char **cells)
+{
+	Size		size = VARHDRSZ + sb_tbf_size(header);
+
+	if (sb_tbf_size(header) > SB_MAX_BYTES)
+		tbf_refuse_size(header);
+	value = repalloc(value, size);
+	SET_VARSIZE(value, size);
+	sb_tbf_encode_header(header, value + VARHDRSZ);
+	*cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
+	return PointerGetDatum(value);
+}
+
 void
 tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
 {
@@ -812,7 +826,7 @@ tbf_decay(PG_FUNCTION_ARGS)
 	unsigned char *cells;
 	sb_status	status;
 	TbfTop	   *top = NULL;
-	Size		size;
+	Datum		result;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	if (tbf.header.half_life != 0)
@@ -832,20 +846,14 @@ tbf_decay(PG_FUNCTION_ARGS)
 	{
 		top = tbf_top_decayed(&tbf, decayed.base);
 		tbf_top_plan(top, &decayed);
-		if (sb_tbf_size(&decayed) > SB_MAX_BYTES)
-			tbf_refuse_size(&decayed);
 	}
-	size = VARHDRSZ + sb_tbf_size(&decayed);
-	value = repalloc(value, size);
-	cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
-	SET_VARSIZE(value, size);
-	sb_tbf_encode_header(&decayed, value + VARHDRSZ);
+	result = tbf_fit(value, &decayed, &cells);
 	if (top != NULL)
 	{
 		memset(cells + sb_tbf_counters_size(&decayed), 0, decayed.extra);
 		tbf_top_store(top, &decayed, cells);
 	}
-	return PointerGetDatum(value);
+	return result;
 }
 
 SB_FUNCTION(tbf_merge);

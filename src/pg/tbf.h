@@ -28,6 +28,12 @@ extern void tbf_open(Datum value, TbfValue *tbf);
 /* A new tbf of these parameters, all counters zero; *cells is where to set them. Errors if it would be too large. */
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 
+/*
+ * The same of palloc'd memory whose cells, after VARHDRSZ + SB_TBF_HEADER bytes, are there already and may have more room
+ * than they need. What follows the counters is not zeroed.
+ */
+extern Datum tbf_fit(char *value, const sb_tbf *header, unsigned char **cells);
+
 /* The header alone, of a stored value without reading the rest. */
 extern void tbf_open_header(Datum value, sb_tbf *header);
 

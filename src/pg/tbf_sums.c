@@ -666,14 +666,7 @@ store_sums(TbfSums *state, const sb_sums *sums, const sb_tbf *plan, sb_tbf *head
 		if (status == SB_OK)
 		{
 			plan_extra(state, header);
-			if (sb_tbf_size(header) <= SB_MAX_BYTES)
-			{
-				value = repalloc(value, VARHDRSZ + sb_tbf_size(header));
-				SET_VARSIZE(value, VARHDRSZ + sb_tbf_size(header));
-				sb_tbf_encode_header(header, value + VARHDRSZ);
-				*cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
-				return PointerGetDatum(value);
-			}
+			return tbf_fit(value, header, cells);
 		}
 		pfree(value);
 		if (status != SB_TOO_LARGE)

@@ -247,12 +247,12 @@ sub read_late
 		my $cursors = '';
 		$session->ask(begin($run) . 'SELECT 1');
 		my $rows = sample($run, $locked ? $session : $other, $table);
-		my @questions = $rows ? questions($run, $table, @$rows) : ();
-		if (!@questions)
+		if (!$rows)
 		{
 			$session->ask('ROLLBACK');
 			next;
 		}
+		my @questions = questions($run, $table, @$rows);
 		if ($with_cursor)
 		{
 			$cursors = index_on($run, $table) . join '', map { "DECLARE c$_ CURSOR FOR SELECT $answer FROM $table WHERE $questions[$_][0];\n" } 0 .. $#questions;
