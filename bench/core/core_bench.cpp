@@ -270,10 +270,10 @@ class Decaying
 	size_t store()
 	{
 		sb_tbf planned;
-		if (sb_sums_plan(&sums_, &tbf_, &planned) != SB_OK)
+		if (sb_sums_plan(&sums_, nullptr, &tbf_, &planned) != SB_OK)
 			std::abort();
 		stored_.resize(sb_tbf_size(&planned) - SB_TBF_HEADER);
-		sb_sums_write(&sums_, &planned, stored_.data());
+		sb_sums_write(&sums_, nullptr, &planned, stored_.data());
 		stored_header_ = planned;
 		return stored_.size();
 	}

@@ -274,9 +274,9 @@ void decaying(uint64_t keys, uint8_t layout, sb_tbf *header, std::vector<unsigne
 		check(sb_sums_add_item(&sums, &tbf, index, key(i), moment.half_lives, value));
 		sb_sums_note_hit(&sums, index, &moment, value);
 	}
-	check(sb_sums_plan(&sums, &tbf, header));
+	check(sb_sums_plan(&sums, nullptr, &tbf, header));
 	cells->resize(sb_tbf_counters_size(header));
-	sb_sums_write(&sums, header, cells->data());
+	sb_sums_write(&sums, nullptr, header, cells->data());
 }
 
 struct Pass

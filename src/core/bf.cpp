@@ -136,7 +136,7 @@ size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
 
 void sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept
 {
-	in_batches(set, [&](const uint64_t *hashes, size_t count) { sb_bf_add_many(bf, lines, hashes, count); });
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) { sb_bf_add_many(bf, lines, hashes, count); });
 }
 
 /* ------------------------------------------------------ union, intersection, folding */

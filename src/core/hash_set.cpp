@@ -1,6 +1,8 @@
 /*
  * hash_set.cpp: a set of 64-bit hashes in an array of the caller's. Hashes are well mixed already, so a hash's own
- * low bits choose its slot. An empty slot is 0; the hash 0 itself is kept in the extra word at the end.
+ * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks that the
+ * hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is a walk through
+ * both. An empty slot is 0; the hash 0 itself is kept in the extra word at the end.
  */
 #include "bits.hpp"
 #include "hash_set.hpp"
@@ -11,9 +13,10 @@
 
 using namespace streambloom;
 
-size_t sb_hash_set_bytes(uint64_t capacity) noexcept
+size_t sb_hash_set_bytes(uint64_t capacity, uint32_t beside) noexcept
 {
-	return static_cast<size_t>((capacity + 1) * sizeof(uint64_t));
+	/* of the extra four only the first is used */
+	return (static_cast<size_t>(capacity) * (beside + 1) + 4 * beside + 1) * sizeof(uint64_t);
 }
 
 bool sb_hash_set_has_room(const sb_hash_set *set) noexcept
@@ -31,31 +34,26 @@ uint64_t sb_hash_set_capacity_for(uint64_t count) noexcept
 
 uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 {
-	if (hash == 0)
-	{
-		set->count += set->slots[set->capacity] == 0;
-		set->slots[set->capacity] = 1;
-		return set->capacity;
-	}
-
-	uint64_t mask = set->capacity - 1;
-	uint64_t slot = hash & mask;
-	while (set->slots[slot] != 0)
-	{
-		if (set->slots[slot] == hash)
-			return slot;
-		slot = (slot + 1) & mask;
-	}
-	set->slots[slot] = hash;
-	set->count++;
+	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, set->capacity, set->beside, hash);
+	uint64_t *word = &set->slots[place_of_slot(slot, set->beside)];
+	set->count += *word == 0;
+	*word = hash != 0 ? hash : 1;
 	return slot;
 }
+
+uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
+{
+	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, set->capacity, set->beside, hash);
+	return set->slots[place_of_slot(slot, set->beside)] != 0 ? slot : UINT64_MAX;
+}
+
+/* ------------------------------------------------------------ many at once */
 
 /* As in bf_lines.cpp. */
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>
-SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count)
+SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *hashes, size_t count)
 {
 	const uint64_t capacity = set->capacity;
 	const uint64_t room = largest_count(capacity) - set->count;
@@ -63,20 +61,25 @@ SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, si
 	uint64_t added = 0;
 	size_t i = 0;
 	for (size_t j = 0; j < std::min(count, ahead); j++)
-		__builtin_prefetch(&slots[hashes[j] & (capacity - 1)], 1);
+		__builtin_prefetch(&slots[place_of_slot(own_slot(capacity, hashes[j]), beside)], 1);
 	while (i < count && added < room)
 	{
 		if (i + ahead < count)
-			__builtin_prefetch(&slots[hashes[i + ahead] & (capacity - 1)], 1);
+			__builtin_prefetch(&slots[place_of_slot(own_slot(capacity, hashes[i + ahead]), beside)], 1);
 		uint64_t hash = hashes[i++];
-		uint64_t slot = slot_for<variant>(slots, capacity, hash);
-		added += slots[slot] == 0;
-		slots[slot] = hash != 0 ? hash : 1;
+		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, capacity, beside, hash), beside)];
+		added += *word == 0;
+		*word = hash != 0 ? hash : 1;
 	}
 	set->count += added;
 	return i;
 }
 
+template <sb_simd variant>
+SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count)
+{
+	return set->beside == 0 ? insert_loop<variant>(set, 0, hashes, count) : insert_loop<variant>(set, set->beside, hashes, count);
+}
 static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
 SB_VARIANTS(size_t, insert_many, (sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
 
@@ -87,47 +90,83 @@ size_t sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t 
 
 void sb_hash_set_insert_set(sb_hash_set *set, const sb_hash_set *other) noexcept
 {
-	in_batches(other, [&](const uint64_t *hashes, size_t count) { (void) insert_many(set, hashes, count); });
+	in_batches(other, [&](const uint64_t *hashes, const uint64_t *, size_t count) { (void) insert_many(set, hashes, count); });
 }
 
-uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
+template <sb_simd variant>
+SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
-	if (hash == 0)
-		return set->slots[set->capacity] != 0 ? set->capacity : UINT64_MAX;
-
-	uint64_t mask = set->capacity - 1;
-	for (uint64_t slot = hash & mask; set->slots[slot] != 0; slot = (slot + 1) & mask)
-		if (set->slots[slot] == hash)
-			return slot;
-	return UINT64_MAX;
+	uint64_t missing = 0;
+	for (size_t i = 0; i < count; i++)
+		missing += set->slots[place_of_slot(slot_for<variant>(set->slots, set->capacity, set->beside, hashes[i]), set->beside)] == 0;
+	return missing;
 }
+static uint64_t missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
+SB_VARIANTS(uint64_t, missing, (const sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
+
+uint64_t sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) noexcept
+{
+	return missing(set, hashes, count);
+}
+
+/* The first empty slot for a hash that is not in the set; not 0. The first four often have just been written, one word at a time. */
+static uint64_t *empty_slot_for(sb_hash_set *set, uint64_t hash)
+{
+	for (uint64_t slot = own_slot(set->capacity, hash);; slot = (slot + 4) & (set->capacity - 1))
+	{
+		uint64_t *four = &set->slots[place_of_slot(slot, set->beside)];
+		int taken = (four[0] != 0) + (four[1] != 0) + (four[2] != 0) + (four[3] != 0);
+		if (taken < 4)
+			return four + taken;
+	}
+}
+
+void sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
+{
+	const uint64_t words = std::min(to->beside, from->beside);
+	in_batches(from, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+		for (size_t i = 0; i < count; i++)
+		{
+			const uint64_t *old = &from->slots[place_of_slot(slots[i], from->beside)];
+			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, hashes[i]) : &to->slots[place_of_slot(to->capacity, to->beside)];
+			*now = *old;
+			for (uint64_t word = 1; word <= words; word++)
+				now[4 * word] = old[4 * word];
+		}
+	});
+	to->count = from->count;
+}
+
+/* -------------------------------------------------------------- walking, travel */
 
 uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) noexcept
 {
-	for (; slot < set->capacity; slot++)
-		if (set->slots[slot] != 0)
+	for (; slot <= set->capacity; slot++)
+		if (uint64_t word = set->slots[place_of_slot(slot, set->beside)]; word != 0)
 		{
-			*hash = set->slots[slot];
+			*hash = slot < set->capacity ? word : 0;
 			return slot;
 		}
-	if (slot == set->capacity && set->slots[slot] != 0)
-	{
-		*hash = 0;
-		return slot;
-	}
 	return UINT64_MAX;
 }
 
 void sb_hash_set_write(const sb_hash_set *set, void *out) noexcept
 {
 	auto *to = static_cast<unsigned char *>(out);
-	uint64_t hash;
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++, to += sizeof hash)
-		store_le(to, hash);
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		sb_hash_set_write_words(hashes, count, to);
+		to += count * sizeof(uint64_t);
+	});
 }
 
-void sb_hash_set_read(const void *words, uint64_t *hashes, size_t count) noexcept
+void sb_hash_set_write_words(const uint64_t *words, size_t count, void *out) noexcept
 {
 	for (size_t i = 0; i < count; i++)
-		hashes[i] = load_le<uint64_t>(static_cast<const unsigned char *>(words) + i * sizeof(uint64_t));
+		store_le(static_cast<unsigned char *>(out) + i * sizeof(uint64_t), words[i]);
+}
+
+void sb_hash_set_read_words(const void *from, uint64_t *words, size_t count) noexcept
+{
+	for (size_t i = 0; i < count; i++)
+		words[i] = load_le<uint64_t>(static_cast<const unsigned char *>(from) + i * sizeof(uint64_t));
 }

@@ -197,18 +197,31 @@ double		sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weigh
 
 /*
  * Open addressing with linear probing over an array the caller owns. It serves as the small state of aggregates:
- * it knows the number of distinct hashes exactly. `slots` holds capacity + 1 words, zeroed at first: the last one
- * says (0 or 1) whether the hash 0 is in the set. REQUIRES: capacity is a power of two, at least 8.
+ * it knows the number of distinct hashes exactly. The search for a hash begins at a slot that its high bits say: slots are in the
+ * order of hashes but for neighbours.
+ *
+ * Each hash can have `beside` words of the caller's with it, so that one line of the cache brings both: `slots` holds the hashes
+ * of slots 0 .. 3, the first words of these, the second words of these and so on, then slots 4 .. 7; in the end slot `capacity`,
+ * which says (0 or 1) whether the hash 0 is in the set. sb_hash_set_bytes() in all, zeroed at first; lines are met best if
+ * it begins at a multiple of 64. REQUIRES: capacity is a power of two, at least 8.
  */
 typedef struct sb_hash_set
 {
 	uint64_t   *slots;
 	uint64_t	capacity;
 	uint64_t	count;
+	uint32_t	beside;
 } sb_hash_set;
 
-/* The bytes of the array for a capacity. */
-size_t		sb_hash_set_bytes(uint64_t capacity) SB_NOEXCEPT;
+/* Where in `slots` the hash of a slot is; its words are 4, 8, ... after it. */
+static inline size_t
+sb_hash_set_place(uint64_t slot, uint32_t beside)
+{
+	return (size_t) (slot / 4 * 4 * (1 + (uint64_t) beside) + slot % 4);
+}
+
+/* The bytes of the array. */
+size_t		sb_hash_set_bytes(uint64_t capacity, uint32_t beside) SB_NOEXCEPT;
 
 /* Is there room for one more without passing a load of 5/8? */
 bool		sb_hash_set_has_room(const sb_hash_set *set) SB_NOEXCEPT;
@@ -231,15 +244,24 @@ size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t
  */
 void		sb_hash_set_insert_set(sb_hash_set *set, const sb_hash_set *other) SB_NOEXCEPT;
 
+/* How many of these hashes, no two of them the same, are not in the set. */
+uint64_t	sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
+/* All hashes of a set with their words into an empty one, which is larger or has more words beside. */
+void		sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) SB_NOEXCEPT;
+
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
 
-/* Its hashes as little-endian words, by slots, to `count` times 8 bytes; and such words back. */
+/* Its hashes as little-endian words, in the order of slots: `count` times 8 bytes. */
 void		sb_hash_set_write(const sb_hash_set *set, void *out) SB_NOEXCEPT;
-void		sb_hash_set_read(const void *words, uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
+/* Hashes, and what is kept beside them, to little-endian words and back; these need not be aligned. */
+void		sb_hash_set_write_words(const uint64_t *words, size_t count, void *out) SB_NOEXCEPT;
+void		sb_hash_set_read_words(const void *from, uint64_t *words, size_t count) SB_NOEXCEPT;
 
 /* -------------------------------------------------------------------- bf */
 
@@ -756,7 +778,7 @@ typedef struct sb_sums
 {
 	uint64_t   *plane[SB_TBF_PLANES];	/* [i] is plane number newest_plane - i */
 	uint64_t	width;			/* words in each plane */
-	uint64_t   *touched;		/* NULL, or `width` bits: words whose only hits are dropped (see sb_sums_touched) */
+	uint32_t	beside;			/* word i lies at sb_hash_set_place(i, beside): 0 for cells, of a set's slots as many as the set says */
 	sb_u128		total[SB_TBF_PLANES];
 	sb_u128		slack[SB_TBF_PLANES];
 	sb_u128		loss[SB_TBF_PLANES];	/* what one item loses at most if the plane falls out */
@@ -784,14 +806,14 @@ SB_NODISCARD sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word,
 
 /*
  * Hits of one half-life on items of a set, of whose slots the words are the sums: adds the items to the set and the values to
- * their words, in order, until there is no room in the set; returns how many. REQUIRES: sb_hash_set_has_room(); sums->width =
- * set->capacity + 1; index >= 0.
+ * their words, in order, until there is no room in the set; returns how many. REQUIRES: sb_hash_set_has_room(); index >= 0; the
+ * plane is one of those beside the hashes.
  */
 size_t		sb_sums_add_hits(sb_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
 							 const uint64_t *values, size_t count, sb_status *status) SB_NOEXCEPT;
 
 /*
- * The same for all cells of an item; index -1 only marks them as touched, if that is wanted.
+ * The same for all cells of an item; index -1: of no cell.
  * REQUIRES: sums->width = sb_tbf_cells(tbf).
  */
 SB_NODISCARD sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
@@ -878,33 +900,33 @@ int			sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) S
 /* plane[index] += words, all `width` of them. */
 SB_NODISCARD sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) SB_NOEXCEPT;
 
-/* Marks as touched what another state's plane held that has fallen out here; nothing if `touched` is NULL. */
-void		sb_sums_mark_touched(sb_sums *sums, const uint64_t *words) SB_NOEXCEPT;
-
-/* The number of words that were ever touched: non-zero in some plane, or marked. */
-uint64_t	sb_sums_touched(const sb_sums *sums) SB_NOEXCEPT;
-
 /* Copies a plane of `from` cells into one of `to` cells, each old cell standing for 2^j new ones. */
 void		sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) SB_NOEXCEPT;
-
-/* The inverse in size: adds up the 2^j cells of `from` that one cell of `to` stands for. out is zeroed at first. */
-SB_NODISCARD sb_status sb_tbf_fold_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to,
-										 uint64_t *out) SB_NOEXCEPT;
 
 /*
  * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
  * copy of tbf); write fills the cells. SB_OVERFLOW if a counter or the total does not fit, SB_TOO_LARGE if the value would
  * have more than SB_MAX_BYTES (out is filled then too).
+ *
+ * The words are those of the cells of tbf (set is NULL), or of the slots of a set of items: those become cells here, to the
+ * same bytes as if they had been added to cells. REQUIRES of a set: the planes are beside its hashes, and no filter was merged.
  */
-SB_NODISCARD sb_status sb_sums_plan(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out) SB_NOEXCEPT;
-void		sb_sums_write(const sb_sums *sums, const sb_tbf *planned, void *cells) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_sums_plan(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out) SB_NOEXCEPT;
+void		sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) SB_NOEXCEPT;
 
 /*
  * Both in one, with one pass less over the sums, for who has room to spare: fills *out and the cells, to the same bytes.
  * SB_TOO_LARGE if they need more than `room` bytes, which sb_sums_plan() would tell: then what was written is of no use.
  */
-SB_NODISCARD sb_status sb_sums_store(const sb_sums *sums, const sb_tbf *tbf, sb_tbf *out, void *cells,
+SB_NODISCARD sb_status sb_sums_store(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
 									 size_t room) SB_NOEXCEPT;
+
+/*
+ * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: sb_tbf_unpack_block() with *out gives them
+ * back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
+ */
+SB_NODISCARD sb_status sb_sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells,
+										  size_t room) SB_NOEXCEPT;
 
 /* --------------------------------------------------------- hot items of a tbf */
 

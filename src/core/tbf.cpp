@@ -10,6 +10,7 @@
 #include "bits.hpp"
 #include "header.hpp"
 #include "streambloom.h"
+#include "tbf_place.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -292,27 +293,12 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 
 uint32_t sb_tbf_block(const sb_tbf *tbf, uint64_t hash) noexcept
 {
-	return static_cast<uint32_t>(multiply_high(hash, tbf->blocks));
-}
-
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of the hash reaches every position. */
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
+	return block_of(tbf->blocks, hash);
 }
 
 void sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TBF_MAX_HASHES]) noexcept
 {
-	uint64_t pieces = 0;
-	for (int i = 0; i < tbf->hashes; i++)
-	{
-		if (i % 4 == 0)
-			pieces = mix(hash + static_cast<uint64_t>(i / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15));
-		positions[i] = static_cast<uint16_t>((pieces & 0xffff) * tbf->block_cells >> 16);
-		pieces >>= 16;
-	}
+	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
 }
 
 /* ------------------------------------------------------------------- joining */

@@ -50,9 +50,11 @@ static size_t directory_size(const sb_tbf *tbf)
 
 void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
 {
+	uint64_t largest = 0;
 	for (uint32_t i = 0; i < shape.block_cells; i++)
-		largest_ = std::max(largest_, counters[i]);
-	if (shape.layout == SB_TBF_EXTENSIBLE)
+		largest = std::max(largest, counters[i]);
+	largest_ = std::max(largest_, largest);
+	if (shape.layout == SB_TBF_EXTENSIBLE && largest < SB_TBF_MAX_CELL)
 		packed_ += packed_size(shape.block_cells, levels_of(counters, shape.block_cells));
 }
 
@@ -63,7 +65,7 @@ static sb_status finish_counters(uint64_t largest, uint64_t packed, sb_tbf *out)
 	uint64_t payload = packed == 0 ? 0 : packed + uint64_t{4} * out->blocks;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
 	if (largest >= SB_TBF_MAX_CELL)
-		return SB_BAD_CELLS; /* only out of damaged bytes; choose_levels() and pack() must not meet it */
+		return SB_BAD_CELLS; /* damaged bytes, or sums of hits that are too large; choose_levels() and pack() do not meet it */
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
@@ -74,13 +76,8 @@ sb_status cell_meter::finish(sb_tbf *out) const
 
 void cell_packer::add(const uint64_t *counters)
 {
-	uint64_t largest = 0;
-	for (uint32_t i = 0; i < shape_.block_cells; i++)
-		largest = std::max(largest, counters[i]);
 	gathered nonzero;
-	if (largest != 0 && largest < SB_TBF_MAX_CELL)
-		gather(counters, shape_.block_cells, &nonzero);
-	add(&nonzero, largest);
+	add(&nonzero, gather(counters, shape_.block_cells, &nonzero));
 }
 
 void cell_packer::add(gathered *block, uint64_t largest)
@@ -122,7 +119,7 @@ void cell_writer::add(const uint64_t *counters)
 			return;
 		size_t directory = directory_size(&planned_);
 		gathered nonzero;
-		gather(counters, cells, &nonzero);
+		(void) gather(counters, cells, &nonzero);
 		levels l = levels_of(&nonzero);
 		pack(&nonzero, cells, &l, cells_ + directory + packed_);
 		packed_ += packed_size(cells, l);

@@ -119,10 +119,67 @@ uint64_t packed_size(uint32_t cells, const levels &l)
 	return size;
 }
 
-/* No branches: which counters are zero is as good as random, and building must not cost much more than it does flat. */
-template <sb_simd variant>
-SB_KERNEL void gather_kernel(const uint64_t *counters, uint32_t cells, gathered *out)
+#if SB_HAS_AVX2_CODE
+/* For each set of four words that are wanted: the halves of those, the first ones first. */
+struct compressing_table
 {
+	alignas(32) int32_t halves[16][8] = {};
+	constexpr compressing_table()
+	{
+		for (int wanted = 0; wanted < 16; wanted++)
+			for (int word = 0, count = 0; word < 4; word++)
+				if ((wanted >> word & 1) != 0)
+				{
+					halves[wanted][2 * count] = 2 * word;
+					halves[wanted][2 * count++ + 1] = 2 * word + 1;
+				}
+	}
+};
+constexpr compressing_table compressing;
+
+/* A word of the bitmap; codes: room for 64 from here on, wherever fewer are left. */
+SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)
+{
+	uint64_t bits = 0;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < 64; i += 4)
+	{
+		__m256i four = load(counters + i);
+		auto zero = static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, _mm256_setzero_si256()))));
+		uint32_t wanted = zero ^ 15;
+		*any = _mm256_or_si256(*any, four);
+		four = _mm256_add_epi64(four, _mm256_set1_epi64x(-1));
+		four = _mm256_permutevar8x32_epi32(four, load(compressing.halves[wanted]));
+		_mm256_storeu_si256(reinterpret_cast<__m256i *>(codes + count), four);
+		count += ones_of<SB_SIMD_AVX2>(wanted);
+		bits |= uint64_t{wanted} << i;
+	}
+	return bits;
+}
+
+SB_AVX2 static uint64_t gather_avx2(const uint64_t *counters, uint32_t cells, gathered *out)
+{
+	__m256i any = _mm256_setzero_si256();
+	uint32_t count = 0;
+	for (uint32_t first = 0; first < cells; first += 64)
+	{
+		/* of each four as many are written as were read, so nothing is written beyond the codes of all cells */
+		uint64_t bits = gather_64(counters + first, out->codes + count, &any);
+		out->before[first / 64] = static_cast<uint16_t>(count);
+		out->bitmap[first / 64] = bits;
+		count += ones_of<SB_SIMD_AVX2>(bits);
+	}
+	out->count = count;
+	alignas(32) uint64_t words[4];
+	_mm256_store_si256(reinterpret_cast<__m256i *>(words), any);
+	return words[0] | words[1] | words[2] | words[3];
+}
+#endif
+
+/* No branches: which counters are zero is as good as random, and building must not cost much more than it does flat. */
+static uint64_t gather_portable(const uint64_t *counters, uint32_t cells, gathered *out)
+{
+	uint64_t any = 0;
 	uint32_t count = 0;
 	for (uint32_t first = 0; first < cells; first += 64)
 	{
@@ -131,6 +188,7 @@ SB_KERNEL void gather_kernel(const uint64_t *counters, uint32_t cells, gathered 
 		for (uint32_t i = 0; i < 64; i++)
 		{
 			uint64_t counter = counters[first + i];
+			any |= counter;
 			word |= static_cast<uint64_t>(counter != 0) << i;
 			out->codes[count] = counter - 1;
 			count += counter != 0;
@@ -138,8 +196,17 @@ SB_KERNEL void gather_kernel(const uint64_t *counters, uint32_t cells, gathered 
 		out->bitmap[first / 64] = word;
 	}
 	out->count = count;
+	return any;
 }
-SB_VARIANTS(void, gather, (const uint64_t *counters, uint32_t cells, gathered *out), (counters, cells, out))
+
+uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
+{
+#if SB_HAS_AVX2_CODE
+	if (use_avx2())
+		return gather_avx2(counters, cells, out);
+#endif
+	return gather_portable(counters, cells, out);
+}
 
 /*
  * How many codes have 0, 1, ... 62 bits. Given are numbers that are larger by `above` (counters: 1, codes: 0); zero

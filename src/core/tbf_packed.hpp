@@ -44,8 +44,11 @@ uint64_t packed_size(uint32_t cells, const levels &l);
  */
 constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
 
-/* REQUIRES: all counters less than SB_TBF_MAX_CELL, as also for the functions on gathered ones. */
-void gather(const uint64_t *counters, uint32_t cells, gathered *out);
+/*
+ * Result: a number of as many digits as the largest counter. Where that is SB_TBF_MAX_CELL or more nothing may be done with what
+ * was gathered: all other functions REQUIRE smaller counters.
+ */
+uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out);
 void scatter(const gathered *block, uint32_t cells, uint64_t *counters);
 
 /* Levels of the fewest bytes. */

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "item.h"
+#include "memory.h"
 #include "value.h"
 
 /*
@@ -60,8 +61,7 @@ static void
 make_set(BfState *state, uint64_t capacity)
 {
 	state->set.capacity = capacity;
-	state->set.count = 0;
-	state->set.slots = allocate_cells(state->context, sb_hash_set_bytes(capacity));
+	allocate_set(state->context, &state->set);
 }
 
 static BfState *
@@ -83,15 +83,14 @@ set_to_lines(BfState *state)
 {
 	state->lines = allocate_lines(state->context, line_bytes(state));
 	sb_bf_add_set(&state->plan, state->lines, &state->set);
-	pfree(state->set.slots);
-	state->set.slots = NULL;
+	free_set(&state->set);
 }
 
 /* A set as large as the filter has no more use. */
 static bool
 set_may_grow_to(const BfState *state, uint64_t capacity)
 {
-	return state->self_sized ? capacity <= SELF_SIZED_SET : sb_hash_set_bytes(capacity) <= line_bytes(state);
+	return state->self_sized ? capacity <= SELF_SIZED_SET : sb_hash_set_bytes(capacity, 0) <= line_bytes(state);
 }
 
 static void
@@ -105,8 +104,8 @@ grow_set(BfState *state, uint64_t capacity)
 		return;
 	}
 	make_set(state, capacity);
-	sb_hash_set_insert_set(&state->set, &old);
-	pfree(old.slots);
+	sb_hash_set_move(&state->set, &old);
+	free_set(&old);
 }
 
 /*
@@ -144,7 +143,7 @@ state_add(BfState *state, uint64_t hash)
 	if (state->pending == NULL)
 	{
 		add_now(state, &hash, 1);
-		if (state->lines != NULL || sb_hash_set_bytes(state->set.capacity) >= PENDING_FROM_BYTES)
+		if (state->lines != NULL || sb_hash_set_bytes(state->set.capacity, 0) >= PENDING_FROM_BYTES)
 			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(uint64_t));
 		return;
 	}
@@ -266,27 +265,61 @@ bf_agg_final(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------ parallel workers */
 
-/* Hashes that have no place yet. They come by slots, so neighbours go to neighbouring memory. */
-static void
-add_travelled(BfState *state, const unsigned char *hashes, uint64_t count)
+/* Hashes of a state that has none of them in lines, some at a time: where the next ones are. */
+typedef struct HashReader
 {
-	uint64_t	batch[PENDING];
+	const BfState *of;
+	uint64_t	at;				/* a slot, or how many of those that came from a worker were read */
+} HashReader;
 
-	while (count > 0)
+/* Up to PENDING hashes; 0: there are no more. In the order of slots, so neighbours go to neighbouring memory. */
+static size_t
+read_hashes(HashReader *reader, uint64_t *hashes)
+{
+	const BfState *of = reader->of;
+	size_t		count = 0;
+
+	if (of->travelled != NULL)
 	{
-		size_t		now = Min(count, PENDING);
-
-		sb_hash_set_read(hashes, batch, now);
-		add_now(state, batch, now);
-		hashes += now * sizeof(uint64_t);
-		count -= now;
+		count = Min(of->set.count - reader->at, PENDING);
+		sb_hash_set_read_words(of->travelled + reader->at * sizeof(uint64_t), hashes, count);
+		reader->at += count;
+		return count;
 	}
+	while (count < PENDING && (reader->at = sb_hash_set_next(&of->set, reader->at, &hashes[count])) != UINT64_MAX)
+	{
+		reader->at++;
+		count++;
+	}
+	return count;
+}
+
+/*
+ * Room first: in the order of slots they would pile up in a set that grows as it goes. And only for those that are new,
+ * so that the form depends on the number of distinct hashes alone.
+ */
+static void
+make_room_for(BfState *state, const BfState *other)
+{
+	HashReader	reader = {.of = other};
+	uint64_t	hashes[PENDING];
+	uint64_t	capacity;
+	uint64_t	wanted = state->set.count + 1;
+	size_t		count;
+
+	while ((count = read_hashes(&reader, hashes)) > 0)
+		wanted += sb_hash_set_missing(&state->set, hashes, count);
+	capacity = sb_hash_set_capacity_for(wanted);
+	if (capacity > state->set.capacity)
+		grow_set(state, capacity);
 }
 
 static void
 state_unite(BfState *state, BfState *other)
 {
-	uint64_t	hash;
+	HashReader	reader = {.of = other};
+	uint64_t	hashes[PENDING];
+	size_t		count;
 
 	settle(state);
 	settle(other);
@@ -296,20 +329,10 @@ state_unite(BfState *state, BfState *other)
 		state->plan.kind = other->plan.kind;
 	if (other->lines == NULL)
 	{
-		/* room first: to insert one set into another in slot order would pile up in a set that grows as it goes */
-		uint64_t	capacity = sb_hash_set_capacity_for(state->set.count + other->set.count + 1);
-
-		while (!set_may_grow_to(state, capacity))
-			capacity /= 2;
-		if (state->lines == NULL && capacity > state->set.capacity)
-			grow_set(state, capacity);
-		if (other->travelled != NULL)
-			add_travelled(state, other->travelled, other->set.count);
-		else if (state->lines != NULL)
-			sb_bf_add_set(&state->plan, state->lines, &other->set);
-		else
-			for (uint64_t slot = 0; (slot = sb_hash_set_next(&other->set, slot, &hash)) != UINT64_MAX; slot++)
-				add_now(state, &hash, 1);
+		if (state->lines == NULL)
+			make_room_for(state, other);
+		while ((count = read_hashes(&reader, hashes)) > 0)
+			add_now(state, hashes, count);
 		return;
 	}
 	if (state->lines == NULL)

@@ -10,6 +10,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "memory.h"
 #include "slices.h"
 #include "value.h"
 

@@ -94,20 +94,26 @@ tbf_fit(char *value, const sb_tbf *header, unsigned char **cells)
 void
 tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
 {
+	if (items < 1)
+		refuse_expected_items(items);
+	check_fpr(fpr);
+	if (!tbf_try_plan(items, fpr, half_life, epoch, power, out))
+		refuse_size("tbf", items, fpr);
+}
+
+bool
+tbf_try_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
+{
 	static double known_fpr = 0;	/* the rate that was asked last in this session */
 	static double known_load;
 	static uint8_t known_hashes;
 
-	if (items < 1)
-		refuse_expected_items(items);
-	check_fpr(fpr);
 	if (fpr != known_fpr)
 	{
 		known_load = sb_tbf_best_load(fpr, &known_hashes);
 		known_fpr = fpr;
 	}
-	if (sb_tbf_plan_for_load(items, fpr, known_hashes, known_load, half_life, epoch, power, out) != SB_OK)
-		refuse_size("tbf", items, fpr);
+	return sb_tbf_plan_for_load(items, fpr, known_hashes, known_load, half_life, epoch, power, out) == SB_OK;
 }
 
 static int64

@@ -55,6 +55,9 @@ extern void tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *coun
 /* Parameters, as bf_plan(). half_life and epoch come from tbf_half_life() and tbf_epoch(). */
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out);
 
+/* The same of parameters that were checked; false if there is no filter for so many items. */
+extern bool tbf_try_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out);
+
 /* An interval as microseconds, checked. NULL: no half-life, the default epoch. */
 extern int64 tbf_half_life(const Interval *interval);
 extern int64 tbf_epoch(const Interval *interval, int64 half_life);
@@ -123,13 +126,20 @@ typedef struct TbfRun
 	uint64_t	digits;			/* all their binary digits */
 } TbfRun;
 
-/* Sums over the cells of a filter; or (self-sized, small) over the items of a set of hashes. */
+/* Sums over the items of a set of hashes; or over the cells of a filter, where those take less. */
 typedef struct TbfSums
 {
 	sb_tbf		plan;			/* the filter that is built */
 	bool		self_sized;
-	sb_hash_set set;			/* while slots is not NULL: sums has a word for each slot */
+	bool		over_items;
+	sb_hash_set set;			/* over items: the words of sums are beside the hashes */
 	sb_sums		sums;
+
+	/*
+	 * A state over items that has just come from a worker and is only read, once: set.count hashes, then as many words for each plane that
+	 * is there, lie where they came, not aligned. plane[i] is then such words; set.slots is NULL.
+	 */
+	const unsigned char *travelled;
 	struct TbfMoved *moved;		/* of recurring minimum: the items counted apart; else NULL */
 	TbfRun		run;
 	struct TbfPendingHits *pending;	/* hits on their way into a state that is not small, see tbf_sums.c */

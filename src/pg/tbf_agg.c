@@ -294,7 +294,7 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 
 	/* stored filters of other sizes and kinds are tbf_sums_unite()'s business; hits are collected for one filter */
 	if (state->sums->self_sized != other->self_sized ||
-		((other->set.slots != NULL || state->sums->set.slots != NULL || other->self_sized) &&
+		((other->over_items || state->sums->over_items || other->self_sized) &&
 		 (state->sums->plan.hashes != other->plan.hashes || state->sums->plan.half_life != other->plan.half_life ||
 		  state->sums->plan.epoch != other->plan.epoch ||
 		  sb_tbf_cells(&state->sums->plan) != sb_tbf_cells(&other->plan))))

@@ -13,12 +13,12 @@
  */
 #include "tbf.h"
 
+#include "memory.h"
 #include "value.h"
 
 struct TbfMoved
 {
-	sb_hash_set set;
-	uint64_t   *hits;			/* 2^-12 hits, one of each slot */
+	sb_hash_set set;			/* beside each hash its 2^-12 hits */
 	MemoryContext context;
 };
 
@@ -26,9 +26,14 @@ static void
 make_slots(TbfMoved *moved, uint64_t capacity)
 {
 	moved->set.capacity = capacity;
-	moved->set.count = 0;
-	moved->set.slots = MemoryContextAllocExtended(moved->context, sb_hash_set_bytes(capacity), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	moved->hits = MemoryContextAllocExtended(moved->context, (capacity + 1) * sizeof(uint64_t), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	moved->set.beside = 1;
+	allocate_set(moved->context, &moved->set);
+}
+
+static uint64_t *
+hits_of_slot(const TbfMoved *moved, uint64_t slot)
+{
+	return &moved->set.slots[sb_hash_set_place(slot, 1) + 4];
 }
 
 TbfMoved *
@@ -45,12 +50,14 @@ bool
 tbf_moved_add(TbfMoved *moved, uint64_t hash, uint64_t value)
 {
 	uint64_t	slot = sb_hash_set_find(&moved->set, hash);
+	uint64_t   *hits;
 
 	if (slot == UINT64_MAX)
 		return false;
-	if (value >= SB_TBF_MAX_CELL - moved->hits[slot])
+	hits = hits_of_slot(moved, slot);
+	if (value >= SB_TBF_MAX_CELL - *hits)
 		tbf_refuse_overflow();
-	moved->hits[slot] += value;
+	*hits += value;
 	return true;
 }
 
@@ -59,16 +66,13 @@ tbf_moved_insert(TbfMoved *moved, uint64_t hash, uint64_t hits)
 {
 	if (!sb_hash_set_has_room(&moved->set))
 	{
-		TbfMoved	old = *moved;
-		uint64_t	item;
+		sb_hash_set old = moved->set;
 
-		make_slots(moved, old.set.capacity * 2);
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&old.set, slot, &item)) != UINT64_MAX; slot++)
-			moved->hits[sb_hash_set_insert(&moved->set, item)] = old.hits[slot];
-		pfree(old.set.slots);
-		pfree(old.hits);
+		make_slots(moved, old.capacity * 2);
+		sb_hash_set_move(&moved->set, &old);
+		free_set(&old);
 	}
-	moved->hits[sb_hash_set_insert(&moved->set, hash)] = hits;
+	*hits_of_slot(moved, sb_hash_set_insert(&moved->set, hash)) = hits;
 }
 
 /* ------------------------------------------------------------------- stored */
@@ -111,7 +115,7 @@ tbf_moved_write(const TbfMoved *moved, void *table)
 	uint64_t	count = 0;
 
 	for (uint64_t slot = 0; (slot = sb_hash_set_next(&moved->set, slot, &entries[count].hash)) != UINT64_MAX; slot++)
-		entries[count++].hits = moved->hits[slot];
+		entries[count++].hits = *hits_of_slot(moved, slot);
 	qsort(entries, count, sizeof *entries, compare_hashes);
 	for (uint64_t i = 0; i < count; i++)
 		sb_tbf_write_entry(table, i, &entries[i]);

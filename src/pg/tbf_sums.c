@@ -3,25 +3,24 @@
  * which tbf_add and + come to their results.
  *
  * As in bf_agg.c a state begins small, with a sum for each item (of a set of hashes), and goes over to a sum for each
- * cell when the set would be larger than the cells; a filter that sizes itself is sized in the end. Everything is
+ * cell when the set would be larger than the cells. A filter that sizes itself is sized in the end. Everything is
  * a sum of integers: the result does not depend on the order of rows or the number of workers. (With minimum increase
  * only the sums of items are: once the state is over cells, the order of hits matters.)
  */
-#include "tbf.h"
+#include "tbf_sums.h"
 
-#include "lib/stringinfo.h"
-#include "libpq/pqformat.h"
 #include "utils/memutils.h"
 
 #include "item.h"
+#include "memory.h"
 #include "value.h"
 
 /*
- * Where a filter that sizes itself goes over from items to cells: at 5/8 of SELF_SIZED_SET items (16 MB a plane); there
- * are SELF_SIZED_CELLS cells then (128 MB a plane: 1.6 million items at 1 %).
+ * Where a filter that sizes itself goes over from items to the cells of the largest filter there is: at 5/8 of SELF_SIZED_SET items
+ * (512 MB), which are more than that holds at 1 %. (1 GB for each plane.)
  */
-#define SELF_SIZED_SET (UINT64CONST(1) << 20)
-#define SELF_SIZED_CELLS (UINT64CONST(1) << 24)
+#define SELF_SIZED_SET (UINT64CONST(1) << 25)
+
 #define SMALLEST_SET 8
 
 /*
@@ -29,7 +28,6 @@
  * sums do not depend on when a hit arrives, and the hits arrive in the order in which they came. While some of a batch are added
  * the memory that the next need is on its way.
  */
-#define PENDING 256
 #define PENDING_FROM_WORDS 2048
 
 typedef struct TbfPendingHits
@@ -37,21 +35,9 @@ typedef struct TbfPendingHits
 	uint32		count;
 	int64_t		half_lives;
 	int64_t		plane;			/* floor(half_lives / 16) */
-	uint64_t	hashes[PENDING];
-	uint64_t	values[PENDING];
+	uint64_t	hashes[TBF_BATCH];
+	uint64_t	values[TBF_BATCH];
 } TbfPendingHits;
-
-static void *
-allocate_zeroed(const TbfSums *state, size_t bytes)
-{
-	return allocate_cells(state->context, bytes);
-}
-
-static bool
-over_items(const TbfSums *state)
-{
-	return state->set.slots != NULL;
-}
 
 /* Minimum increase: hits raise cells instead of adding to them, and the order of hits matters once there are cells. */
 static bool
@@ -61,16 +47,53 @@ raises(const TbfSums *state)
 }
 
 static uint64_t *
-make_plane(const TbfSums *state)
+make_cells(const TbfSums *state, uint64_t cells)
 {
-	return allocate_zeroed(state, state->sums.width * sizeof(uint64_t));
+	return allocate_cells(state->context, cells * sizeof(uint64_t));
 }
 
+/* An empty set of items. */
 static void
-allocate_plane(TbfSums *state, int index)
+make_set(TbfSums *state, uint64_t capacity, uint32_t beside)
 {
-	if (index >= 0 && index < SB_TBF_PLANES && state->sums.plane[index] == NULL)
-		state->sums.plane[index] = make_plane(state);
+	state->set.capacity = capacity;
+	state->set.beside = beside;
+	allocate_set(state->context, &state->set);
+	state->sums.width = capacity + 1;
+	state->sums.beside = beside;
+}
+
+/* The same items in a set of another size, or with room for words of more planes. */
+static void
+remake_set(TbfSums *state, uint64_t capacity, uint32_t beside)
+{
+	sb_hash_set old = state->set;
+
+	make_set(state, capacity, beside);
+	sb_hash_set_move(&state->set, &old);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (state->sums.plane[i] != NULL)
+			state->sums.plane[i] = state->set.slots + (state->sums.plane[i] - old.slots);
+	free_set(&old);
+}
+
+void
+tbf_sums_allocate_plane(TbfSums *state, int index)
+{
+	uint32		planes = 0;
+
+	if (index < 0 || index >= SB_TBF_PLANES || state->sums.plane[index] != NULL)
+		return;
+	if (!state->over_items)
+	{
+		state->sums.plane[index] = make_cells(state, state->sums.width);
+		return;
+	}
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		planes += state->sums.plane[i] != NULL;
+	if (planes == state->set.beside)
+		remake_set(state, state->set.capacity, planes + 1);
+	state->sums.plane[index] = state->set.slots + 4 * (1 + planes);
 }
 
 /* The index of the plane for this half-life, allocated, or -1. */
@@ -79,12 +102,12 @@ turn(TbfSums *state, int64_t half_lives)
 {
 	int			index = sb_sums_turn(&state->sums, half_lives);
 
-	allocate_plane(state, index);
+	tbf_sums_allocate_plane(state, index);
 	return index;
 }
 
-static void
-must_fit(sb_status status)
+void
+tbf_sums_must_fit(sb_status status)
 {
 	if (status == SB_BAD_CELLS)
 		value_refuse("tbf", status);
@@ -110,15 +133,6 @@ tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan)
 	return state;
 }
 
-static void
-make_set(TbfSums *state, uint64_t capacity)
-{
-	state->set.capacity = capacity;
-	state->set.count = 0;
-	state->set.slots = allocate_zeroed(state, sb_hash_set_bytes(capacity));
-	state->sums.width = capacity + 1;
-}
-
 TbfSums *
 tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 {
@@ -131,12 +145,13 @@ tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 	state->context = context;
 	state->plan = *plan;
 	state->self_sized = self_sized;
+	state->over_items = true;
 	if (self_sized)
 	{
-		state->plan.blocks = SELF_SIZED_CELLS / SB_TBF_BLOCK;
+		state->plan.blocks = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
 		state->plan.block_cells = SB_TBF_BLOCK;
 	}
-	make_set(state, SMALLEST_SET);
+	make_set(state, SMALLEST_SET, 1);
 	if (plan->top != 0)
 		state->top = tbf_top_make(context, plan->top);
 	return state;
@@ -147,12 +162,10 @@ tbf_sums_like(MemoryContext context, const TbfSums *other)
 {
 	TbfSums    *state;
 
-	if (over_items(other))
+	if (other->over_items)
 		return tbf_sums_over_items(context, &other->plan, other->self_sized);
 	state = tbf_sums_over_cells(context, &other->plan);
 	state->self_sized = other->self_sized;
-	if (other->sums.touched != NULL)
-		state->sums.touched = allocate_zeroed(state, state->sums.width / 8);
 	return state;
 }
 
@@ -165,47 +178,52 @@ start_of_plane(const sb_sums *sums, int index)
 	return (sums->newest_plane - index) * SB_TBF_PLANE;
 }
 
+size_t
+tbf_sums_read_items(TbfItemReader *reader, uint64_t *hashes, uint64_t (*words)[TBF_BATCH])
+{
+	const TbfSums *of = reader->of;
+	size_t		count = 0;
+
+	if (of->travelled != NULL)
+	{
+		const unsigned char *column = of->travelled;
+
+		count = Min(of->set.count - reader->at, TBF_BATCH);
+		sb_hash_set_read_words(column + reader->at * sizeof(uint64_t), hashes, count);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			if (of->sums.plane[i] != NULL)
+			{
+				column += of->set.count * sizeof(uint64_t);
+				sb_hash_set_read_words(column + reader->at * sizeof(uint64_t), words[i], count);
+			}
+		reader->at += count;
+		return count;
+	}
+	while (count < TBF_BATCH && (reader->at = sb_hash_set_next(&of->set, reader->at, &hashes[count])) != UINT64_MAX)
+	{
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			if (of->sums.plane[i] != NULL)
+				words[i][count] = of->sums.plane[i][sb_hash_set_place(reader->at, of->set.beside)];
+		reader->at++;
+		count++;
+	}
+	return count;
+}
+
 /*
- * Adds the sums of all items of `from` to cells: `to` has planes where from has them. With minimum increase each cell
- * becomes the largest of its items' sums instead: no item has more than any of its cells, whatever the order of slots.
+ * With minimum increase each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever
+ * the order of slots.
  */
 static void
-spread_items(const sb_hash_set *set, const sb_sums *from, sb_sums *to, const sb_tbf *cells)
+raise_cells(TbfSums *state, const uint64_t *hashes, uint64_t (*words)[TBF_BATCH], size_t count)
 {
-	uint64_t	hash;
-
-	if ((cells->flags & SB_TBF_MINIMUM_INCREASE) != 0)
+	for (size_t j = 0; j < count; j++)
 	{
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
-		{
-			uint64_t	words[SB_TBF_PLANES];
+		uint64_t	of_item[SB_TBF_PLANES];
 
-			for (int i = 0; i < SB_TBF_PLANES; i++)
-				words[i] = from->plane[i] != NULL ? from->plane[i][slot] : 0;
-			sb_sums_raise_item_to(to, cells, hash, words);
-		}
-		return;
-	}
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		uint64_t	hashes[PENDING];
-		uint64_t	values[PENDING];
-		uint32		count = 0;
-
-		if (from->plane[i] == NULL)
-			continue;
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
-		{
-			if (from->plane[i][slot] == 0)
-				continue;
-			hashes[count] = hash;
-			values[count++] = from->plane[i][slot];
-			if (count < PENDING)
-				continue;
-			must_fit(sb_sums_add_items(to, cells, i, start_of_plane(to, i), hashes, values, count));
-			count = 0;
-		}
-		must_fit(sb_sums_add_items(to, cells, i, start_of_plane(to, i), hashes, values, count));
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			of_item[i] = state->sums.plane[i] != NULL ? words[i][j] : 0;
+		sb_sums_raise_item_to(&state->sums, &state->plan, hashes[j], of_item);
 	}
 }
 
@@ -213,63 +231,42 @@ spread_items(const sb_hash_set *set, const sb_sums *from, sb_sums *to, const sb_
 static void
 items_to_cells(TbfSums *state)
 {
-	sb_hash_set set = state->set;
-	sb_sums		old = state->sums;
-	uint64_t	hash;
+	TbfSums		old = *state;
+	TbfItemReader reader = {.of = &old};
+	uint64_t	hashes[TBF_BATCH];
+	uint64_t	words[SB_TBF_PLANES][TBF_BATCH];
+	size_t		count;
 
+	state->over_items = false;
 	state->set.slots = NULL;
 	state->sums.width = sb_tbf_cells(&state->plan);
+	state->sums.beside = 0;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (old.plane[i] != NULL)
-			state->sums.plane[i] = make_plane(state);
-	if (state->self_sized)
+		if (old.sums.plane[i] != NULL)
+			state->sums.plane[i] = make_cells(state, state->sums.width);
+	while ((count = tbf_sums_read_items(&reader, hashes, words)) > 0)
 	{
-		/* all items count for the size, those with dropped hits alone too */
-		state->sums.touched = allocate_zeroed(state, state->sums.width / 8);
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&set, slot, &hash)) != UINT64_MAX; slot++)
-			must_fit(sb_sums_add_item(&state->sums, &state->plan, -1, hash, 0, 0));
+		if (raises(state))
+		{
+			raise_cells(state, hashes, words, count);
+			continue;
+		}
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			if (state->sums.plane[i] != NULL)
+				tbf_sums_must_fit(sb_sums_add_items(&state->sums, &state->plan, i, start_of_plane(&state->sums, i), hashes, words[i],
+													count));
 	}
-	spread_items(&set, &old, &state->sums, &state->plan);
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (old.plane[i] != NULL)
-			pfree(old.plane[i]);
-	pfree(set.slots);
+	free_set(&old.set);
 }
 
-static bool
-set_may_grow_to(const TbfSums *state, uint64_t capacity)
-{
-	return state->self_sized ? capacity <= SELF_SIZED_SET : capacity * 2 <= sb_tbf_cells(&state->plan);
-}
-
+/* Makes room in the set, or goes over to cells. */
 static void
 grow_set(TbfSums *state, uint64_t capacity)
 {
-	sb_hash_set old_set = state->set;
-	sb_sums		old = state->sums;
-	uint64_t	hash;
-
-	if (!set_may_grow_to(state, capacity))
-	{
+	if (state->self_sized ? capacity <= SELF_SIZED_SET : capacity * 2 <= sb_tbf_cells(&state->plan))
+		remake_set(state, capacity, state->set.beside);
+	else
 		items_to_cells(state);
-		return;
-	}
-	make_set(state, capacity);
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (old.plane[i] != NULL)
-			state->sums.plane[i] = make_plane(state);
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(&old_set, slot, &hash)) != UINT64_MAX; slot++)
-	{
-		uint64_t	moved = sb_hash_set_insert(&state->set, hash);
-
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (old.plane[i] != NULL)
-				state->sums.plane[i][moved] = old.plane[i][slot];
-	}
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (old.plane[i] != NULL)
-			pfree(old.plane[i]);
-	pfree(old_set.slots);
 }
 
 /* ------------------------------------------------------------------- adding */
@@ -281,10 +278,10 @@ add_recurring(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint
 	bool		recurs;
 	uint64_t	minimum;
 
-	must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
+	tbf_sums_must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
 	if (tbf_moved_add(state->moved, hash, value))
 		return;
-	must_fit(sb_sums_recurring_minimum(&state->sums, &state->plan, hash, &recurs, &minimum));
+	tbf_sums_must_fit(sb_sums_recurring_minimum(&state->sums, &state->plan, hash, &recurs, &minimum));
 	if (!recurs)
 		tbf_moved_insert(state->moved, hash, minimum);
 }
@@ -293,12 +290,12 @@ add_recurring(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint
 static void
 add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t value)
 {
-	if (over_items(state))
+	if (state->over_items)
 	{
 		uint64_t	slot = sb_hash_set_insert(&state->set, hash);
 
 		if (index >= 0)
-			must_fit(sb_sums_add_word(&state->sums, index, slot, half_lives, value));
+			tbf_sums_must_fit(sb_sums_add_word(&state->sums, index, slot, half_lives, value));
 
 		/* at once, so that the form depends on the number of distinct items alone */
 		if (!sb_hash_set_has_room(&state->set))
@@ -307,9 +304,9 @@ add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t 
 	else if (state->moved != NULL)
 		add_recurring(state, index, hash, half_lives, value);
 	else if (raises(state))
-		must_fit(sb_sums_raise_item(&state->sums, &state->plan, index, hash, half_lives, value));
+		tbf_sums_must_fit(sb_sums_raise_item(&state->sums, &state->plan, index, hash, half_lives, value));
 	else
-		must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
+		tbf_sums_must_fit(sb_sums_add_item(&state->sums, &state->plan, index, hash, half_lives, value));
 }
 
 /* The index of a plane that was turned to once, or -1 if it has fallen out since. */
@@ -332,20 +329,20 @@ let_in(TbfSums *state)
 	int			index = index_of_plane(state, pending->plane);
 
 	pending->count = 0;
-	while (done < count && over_items(state) && index >= 0)
+	while (done < count && state->over_items && index >= 0)
 	{
 		sb_status	status;
 
 		done += sb_sums_add_hits(&state->sums, &state->set, index, pending->half_lives, pending->hashes + done,
 								 pending->values + done, count - done, &status);
-		must_fit(status);
+		tbf_sums_must_fit(status);
 
 		/* at once, so that the form depends on the number of distinct items alone */
 		if (!sb_hash_set_has_room(&state->set))
 			grow_set(state, state->set.capacity * 2);
 	}
 	if (done < count && index >= 0 && !raises(state) && state->moved == NULL)
-		must_fit(sb_sums_add_items(&state->sums, &state->plan, index, pending->half_lives, pending->hashes + done,
+		tbf_sums_must_fit(sb_sums_add_items(&state->sums, &state->plan, index, pending->half_lives, pending->hashes + done,
 								   pending->values + done, count - done));
 	else
 		for (; done < count; done++)
@@ -418,7 +415,7 @@ tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_
 			state->pending = MemoryContextAllocZero(state->context, sizeof(TbfPendingHits));
 		return;
 	}
-	if (pending->count == PENDING || (pending->count > 0 && pending->half_lives != moment->half_lives))
+	if (pending->count == TBF_BATCH || (pending->count > 0 && pending->half_lives != moment->half_lives))
 		let_in(state);
 	pending->half_lives = moment->half_lives;
 	pending->plane = run->plane;
@@ -433,7 +430,7 @@ widen(TbfSums *state, const sb_tbf *larger)
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		if (state->sums.plane[i] != NULL)
 		{
-			uint64_t   *wide = allocate_zeroed(state, sb_tbf_cells(larger) * sizeof(uint64_t));
+			uint64_t   *wide = make_cells(state, sb_tbf_cells(larger));
 
 			sb_tbf_widen_plane(&state->plan, state->sums.plane[i], larger, wide);
 			pfree(state->sums.plane[i]);
@@ -464,7 +461,7 @@ join_plan(TbfSums *state, const sb_tbf *other)
 {
 	sb_tbf		joined;
 
-	Assert(!over_items(state) && !state->self_sized);
+	Assert(!state->over_items && !state->self_sized);
 	tbf_join(&state->plan, other, &joined);
 	if (sb_tbf_cells(&joined) > state->sums.width)
 		widen(state, &joined);
@@ -494,8 +491,8 @@ add_counters(TbfSums *state, const TbfValue *filter, double by)
 		refuse_weight(by);
 	index = sb_sums_turn_for_weighted(&state->sums, &filter->header, &weight, &planes);
 	for (int i = 0; i < planes; i++)
-		allocate_plane(state, index - i);
-	must_fit(sb_sums_add_weighted(&state->sums, &state->plan, index, &filter->header, filter->cells, &weight));
+		tbf_sums_allocate_plane(state, index - i);
+	tbf_sums_must_fit(sb_sums_add_weighted(&state->sums, &state->plan, index, &filter->header, filter->cells, &weight));
 	if (state->top != NULL)
 		tbf_top_add_weighted(state->top, filter, by);
 }
@@ -525,68 +522,100 @@ tbf_sums_of(MemoryContext context, const TbfValue *filter)
 	return state;
 }
 
+/*
+ * Room first: in the order of slots items would pile up in a set that grows as it goes. And only for those that are new, so
+ * that the form depends on the number of distinct items alone.
+ */
+static void
+make_room_for(TbfSums *state, const TbfSums *other)
+{
+	TbfItemReader reader = {.of = other};
+	uint64_t	hashes[TBF_BATCH];
+	uint64_t	words[SB_TBF_PLANES][TBF_BATCH];
+	uint64_t	wanted = state->set.count + 1;
+	uint64_t	capacity;
+	size_t		count;
+
+	while ((count = tbf_sums_read_items(&reader, hashes, words)) > 0)
+		wanted += sb_hash_set_missing(&state->set, hashes, count);
+	capacity = sb_hash_set_capacity_for(wanted);
+	if (capacity > state->set.capacity)
+		grow_set(state, capacity);
+}
+
+/* All hits of some items in one plane, whose words begin at its first half-life. */
+static void
+add_words(TbfSums *state, int index, const uint64_t *hashes, const uint64_t *words, size_t count)
+{
+	int64_t		half_lives = start_of_plane(&state->sums, index);
+	sb_status	status = SB_OK;
+
+	if (state->over_items)
+		(void) sb_sums_add_hits(&state->sums, &state->set, index, half_lives, hashes, words, count, &status);
+	else if (raises(state))
+		for (size_t i = 0; i < count && status == SB_OK; i++)
+			status = sb_sums_raise_item(&state->sums, &state->plan, index, hashes[i], half_lives, words[i]);
+	else
+		status = sb_sums_add_items(&state->sums, &state->plan, index, half_lives, hashes, words, count);
+	tbf_sums_must_fit(status);
+}
+
 static void
 unite_items(TbfSums *state, const TbfSums *other)
 {
-	uint64_t	capacity = sb_hash_set_capacity_for(state->set.count + other->set.count + 1);
-	uint64_t	hash;
+	TbfItemReader reader = {.of = other};
+	uint64_t	hashes[TBF_BATCH];
+	uint64_t	words[SB_TBF_PLANES][TBF_BATCH];
+	size_t		count;
 
-	/* room first: to insert one set into another in slot order would pile up in a set that grows as it goes */
-	while (!set_may_grow_to(state, capacity))
-		capacity /= 2;
-	if (over_items(state) && capacity > state->set.capacity)
-		grow_set(state, capacity);
-	for (uint64_t slot = 0; (slot = sb_hash_set_next(&other->set, slot, &hash)) != UINT64_MAX; slot++)
+	if (state->over_items)
+		make_room_for(state, other);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		tbf_sums_allocate_plane(state, sb_sums_matching_plane(&state->sums, &other->sums, i));
+	while ((count = tbf_sums_read_items(&reader, hashes, words)) > 0)
 	{
-		bool		added = false;
+		bool		inserted = false;
 
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 		{
 			int			index = sb_sums_matching_plane(&state->sums, &other->sums, i);
 
-			if (index < 0 || other->sums.plane[i][slot] == 0)
+			if (index < 0)
 				continue;
-			allocate_plane(state, index);
-			add_item(state, index, hash, start_of_plane(&other->sums, i), other->sums.plane[i][slot]);
-			added = true;
+			add_words(state, index, hashes, words[i], count);
+			inserted = true;
 		}
-		if (!added)
-			add_item(state, -1, hash, 0, 0);
+
+		/* items count for the size, if all hits have fallen out too */
+		if (state->over_items && !inserted)
+			(void) sb_hash_set_insert_many(&state->set, hashes, count);
 	}
 }
 
 static void
 unite_cells(TbfSums *state, const TbfSums *other)
 {
-	const uint64_t *narrow;
 	uint64_t   *wide = NULL;
 
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
 		int			index = sb_sums_matching_plane(&state->sums, &other->sums, i);
+		const uint64_t *words = other->sums.plane[i];
 
 		if (index < 0)
-		{
-			if (other->sums.plane[i] != NULL && other->sums.width == state->sums.width)
-				sb_sums_mark_touched(&state->sums, other->sums.plane[i]);
 			continue;
-		}
-		allocate_plane(state, index);
-		narrow = other->sums.plane[i];
+		tbf_sums_allocate_plane(state, index);
 		if (other->sums.width < state->sums.width)
 		{
 			if (wide == NULL)
-				wide = make_plane(state);
-			sb_tbf_widen_plane(&other->plan, narrow, &state->plan, wide);
-			narrow = wide;
+				wide = make_cells(state, state->sums.width);
+			sb_tbf_widen_plane(&other->plan, words, &state->plan, wide);
+			words = wide;
 		}
-		must_fit(sb_sums_add_plane(&state->sums, index, narrow));
+		tbf_sums_must_fit(sb_sums_add_plane(&state->sums, index, words));
 	}
 	if (wide != NULL)
 		pfree(wide);
-	if (state->sums.touched != NULL && other->sums.touched != NULL)
-		for (uint64_t word = 0; word < state->sums.width / 64; word++)
-			state->sums.touched[word] |= other->sums.touched[word];
 }
 
 void
@@ -597,16 +626,16 @@ tbf_sums_unite(TbfSums *state, TbfSums *other)
 	item_kinds_must_agree(&state->plan.kind, &other->plan.kind, "merge");
 	if (state->plan.kind.code == SB_KIND_NONE)
 		state->plan.kind = other->plan.kind;
-	if (!over_items(other))
+	if (!other->over_items)
 	{
-		if (over_items(state))
+		if (state->over_items)
 			items_to_cells(state);
 		if (!state->self_sized)
 			join_plan(state, &other->plan);
 	}
 	join_top(state, other->plan.top);
 	sb_sums_combine_notes(&state->sums, &other->sums);
-	if (over_items(other))
+	if (other->over_items)
 		unite_items(state, other);
 	else
 		unite_cells(state, other);
@@ -616,24 +645,16 @@ tbf_sums_unite(TbfSums *state, TbfSums *other)
 
 /* ------------------------------------------------------------------ storing */
 
-/* The size that a self-sized filter needs. */
+/* The size that a self-sized filter needs, or the largest there is. */
 static void
 plan_size(const TbfSums *state, sb_tbf *plan)
 {
-	double		items;
-
 	*plan = state->plan;
-	if (!state->self_sized)
+	if (!state->self_sized || !state->over_items)
 		return;
-	if (over_items(state))
-		items = (double) Max(state->set.count, 1);
-	else
-		items = sb_tbf_estimate_items(&state->plan, sb_sums_touched(&state->sums)) + 1;
-	if (items < sb_tbf_capacity(&state->plan))
-	{
-		tbf_plan((int64) items, plan->fpr, plan->half_life, plan->epoch, true, plan);
-		plan->kind = state->plan.kind;
-	}
+	if (!tbf_try_plan((int64) Max(state->set.count, 1), plan->fpr, plan->half_life, plan->epoch, true, plan))
+		*plan = state->plan;
+	plan->kind = state->plan.kind;
 }
 
 /* What follows the counters: its size, noted in the header. */
@@ -652,8 +673,10 @@ plan_extra(TbfSums *state, sb_tbf *header)
  * that was wrong it is found out first how many they need.
  */
 static Datum
-store_sums(TbfSums *state, const sb_sums *sums, const sb_tbf *plan, sb_tbf *header, unsigned char **cells)
+store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **cells)
 {
+	const sb_sums *sums = &state->sums;
+	const sb_hash_set *set = state->over_items ? &state->set : NULL;
 	size_t		room = (size_t) plan->blocks * 4 + sb_tbf_cells(plan) + 256;
 	sb_status	status = SB_TOO_LARGE;
 	Datum		result;
@@ -662,7 +685,7 @@ store_sums(TbfSums *state, const sb_sums *sums, const sb_tbf *plan, sb_tbf *head
 	{
 		char	   *value = palloc(VARHDRSZ + SB_TBF_HEADER + room);
 
-		status = sb_sums_store(sums, plan, header, value + VARHDRSZ + SB_TBF_HEADER, room);
+		status = sb_sums_store(sums, set, plan, header, value + VARHDRSZ + SB_TBF_HEADER, room);
 		if (status == SB_OK)
 		{
 			plan_extra(state, header);
@@ -670,14 +693,14 @@ store_sums(TbfSums *state, const sb_sums *sums, const sb_tbf *plan, sb_tbf *head
 		}
 		pfree(value);
 		if (status != SB_TOO_LARGE)
-			must_fit(status);
+			tbf_sums_must_fit(status);
 	}
-	status = sb_sums_plan(sums, plan, header);
+	status = sb_sums_plan(sums, set, plan, header);
 	if (status != SB_TOO_LARGE)
-		must_fit(status);		/* else tbf_make() says so */
+		tbf_sums_must_fit(status);		/* else tbf_make() says so */
 	plan_extra(state, header);
 	result = tbf_make(header, cells);
-	sb_sums_write(sums, header, *cells);
+	sb_sums_write(sums, set, header, *cells);
 	return result;
 }
 
@@ -686,249 +709,15 @@ tbf_sums_store(TbfSums *state)
 {
 	sb_tbf		plan;
 	sb_tbf		header;
-	sb_sums		sums;
 	unsigned char *cells;
 	Datum		result;
-	bool		copied;
 
 	tbf_sums_settle(state);				/* which may make other planes */
-	sums = state->sums;
 	plan_size(state, &plan);
-	copied = over_items(state) || sb_tbf_cells(&plan) < state->sums.width;
-	if (copied)
-	{
-		sums.width = sb_tbf_cells(&plan);
-		sums.touched = NULL;
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (state->sums.plane[i] != NULL)
-				sums.plane[i] = MemoryContextAllocExtended(CurrentMemoryContext, sums.width * sizeof(uint64_t),
-														   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		if (over_items(state))
-			spread_items(&state->set, &state->sums, &sums, &plan);
-		else
-			for (int i = 0; i < SB_TBF_PLANES; i++)
-				if (state->sums.plane[i] != NULL)
-					must_fit(sb_tbf_fold_plane(&state->plan, state->sums.plane[i], &plan, sums.plane[i]));
-	}
-	result = store_sums(state, &sums, &plan, &header, &cells);
+	result = store_sums(state, &plan, &header, &cells);
 	if (state->moved != NULL)
 		tbf_moved_write(state->moved, cells + sb_tbf_counters_size(&header));
 	if (state->top != NULL)
 		tbf_top_store(state->top, &header, cells);
-	if (copied)
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (sums.plane[i] != NULL)
-				pfree(sums.plane[i]);
 	return result;
-}
-
-/* ------------------------------------------------------------ parallel workers */
-
-static void
-send_u128(StringInfo out, sb_u128 value)
-{
-	pq_sendint64(out, (uint64) (value >> 64));
-	pq_sendint64(out, (uint64) value);
-}
-
-static sb_u128
-read_u128(StringInfo in)
-{
-	uint64_t	high = pq_getmsgint64(in);
-
-	return (sb_u128) high << 64 | (uint64) pq_getmsgint64(in);
-}
-
-/*
- * plan (a tbf header, 128 bytes), what sb_sums notes, self_sized and the form; the list of hot items if the plan has one;
- * then for each plane that is there its words: of items only those of used slots, after their hashes.
- */
-bytea *
-tbf_sums_serialize(TbfSums *state)
-{
-	const sb_sums *sums = &state->sums;
-	StringInfoData out;
-	unsigned char header[SB_TBF_HEADER];
-	uint64_t	planes = 0;
-	uint64_t	size;
-
-	tbf_sums_settle(state);
-	pq_begintypsend(&out);
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		planes += sums->plane[i] != NULL;
-
-	/* at once: to grow by doubling would copy megabytes again and again */
-	size = (over_items(state) ? state->set.count * (1 + planes) : sums->width * planes + sums->width / 64) * sizeof(uint64_t);
-	if (size < MaxAllocSize / 2)
-		enlargeStringInfo(&out, (int) size + 4096);
-	sb_tbf_encode_header(&state->plan, header);
-	pq_sendbytes(&out, (char *) header, sizeof header);
-	pq_sendbyte(&out, state->self_sized);
-	pq_sendbyte(&out, over_items(state));
-	pq_sendbyte(&out, sums->any);
-	pq_sendbyte(&out, sums->merged);
-	pq_sendbyte(&out, sums->fractions);
-	pq_sendbyte(&out, sums->touched != NULL);
-	pq_sendint64(&out, sums->newest_plane);
-	pq_sendint64(&out, sums->newest_half_life);
-	pq_sendint64(&out, sums->oldest_base);
-	pq_sendint64(&out, sums->newest);
-	send_u128(&out, sums->dropped_total);
-	send_u128(&out, sums->dropped_loss);
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		send_u128(&out, sums->total[i]);
-		send_u128(&out, sums->slack[i]);
-		send_u128(&out, sums->loss[i]);
-		pq_sendbyte(&out, sums->plane[i] != NULL);
-	}
-	if (state->top != NULL)
-		tbf_top_serialize(state->top, &out);
-	if (over_items(state))
-	{
-		uint64_t	hash;
-
-		pq_sendint64(&out, state->set.count);
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&state->set, slot, &hash)) != UINT64_MAX; slot++)
-		{
-			pq_sendint64(&out, hash);
-			for (int i = 0; i < SB_TBF_PLANES; i++)
-				if (sums->plane[i] != NULL)
-					pq_sendint64(&out, sums->plane[i][slot]);
-		}
-	}
-	else
-	{
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (sums->plane[i] != NULL)
-				pq_sendbytes(&out, (char *) sums->plane[i], (int) (sums->width * sizeof(uint64_t)));
-		if (sums->touched != NULL)
-			pq_sendbytes(&out, (char *) sums->touched, (int) (sums->width / 8));
-	}
-	return pq_endtypsend(&out);
-}
-
-static bool
-read_flag(StringInfo in)
-{
-	int			flag = pq_getmsgbyte(in);
-
-	if (flag > 1)
-		value_refuse("tbf_agg", SB_BAD_HEADER);
-	return flag;
-}
-
-/* A word of a plane: none is larger. */
-static uint64_t
-checked_word(uint64_t word)
-{
-	if (word >= SB_TBF_MAX_CELL)
-		value_refuse("tbf_agg", SB_BAD_CELLS);
-	return word;
-}
-
-static void
-must_have(StringInfo in, uint64_t count, uint64_t size)
-{
-	uint64_t	left = in->len - in->cursor;
-
-	if (count > left / size || count * size != left)
-		value_refuse("tbf_agg", SB_BAD_LENGTH);
-}
-
-TbfSums *
-tbf_sums_deserialize(MemoryContext context, bytea *bytes)
-{
-	TbfSums    *state = MemoryContextAllocZero(context, sizeof(TbfSums));
-	sb_sums    *sums = &state->sums;
-	StringInfoData in;
-	const unsigned char *data = (const unsigned char *) VARDATA_ANY(bytes);
-	bool		items;
-	bool		touched;
-	bool		plane[SB_TBF_PLANES];
-	int			planes = 0;
-	sb_status	status;
-	const int64 furthest = INT64CONST(1) << 61;
-
-	in.data = (char *) data;
-	in.len = in.maxlen = VARSIZE_ANY_EXHDR(bytes);
-	in.cursor = 0;
-	state->context = context;
-	if (in.len < SB_TBF_HEADER)
-		value_refuse("tbf_agg", SB_TRUNCATED);
-
-	/* the plan says how long a stored filter is; here its cells are sums */
-	status = sb_tbf_decode_header(data, SB_TBF_HEADER, SB_TBF_HEADER, &state->plan);
-	if (status == SB_BAD_LENGTH)
-		status = sb_tbf_decode_header(data, SB_TBF_HEADER, sb_tbf_size(&state->plan), &state->plan);
-	if (status != SB_OK)
-		value_refuse("tbf_agg", status);
-	in.cursor = SB_TBF_HEADER;
-	state->self_sized = read_flag(&in);
-	items = read_flag(&in);
-	sums->any = read_flag(&in);
-	sums->merged = read_flag(&in);
-	sums->fractions = read_flag(&in);
-	touched = read_flag(&in);
-	sums->newest_plane = pq_getmsgint64(&in);
-	sums->newest_half_life = pq_getmsgint64(&in);
-	sums->oldest_base = pq_getmsgint64(&in);
-	sums->newest = pq_getmsgint64(&in);
-	sums->dropped_total = read_u128(&in);
-	sums->dropped_loss = read_u128(&in);
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		sums->total[i] = read_u128(&in);
-		sums->slack[i] = read_u128(&in);
-		sums->loss[i] = read_u128(&in);
-		plane[i] = read_flag(&in);
-		planes += plane[i];
-	}
-	if (sums->newest_half_life <= -furthest || sums->newest_half_life >= furthest ||
-		sums->oldest_base <= -furthest || sums->oldest_base >= furthest ||
-		sums->newest_plane < -furthest / SB_TBF_PLANE || sums->newest_plane > furthest / SB_TBF_PLANE ||
-		sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE >= SB_TBF_PLANE ||
-		sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE < -SB_TBF_PLANE ||
-		(state->self_sized && sb_tbf_cells(&state->plan) != SELF_SIZED_CELLS) ||
-		touched != (state->self_sized && !items))
-		value_refuse("tbf_agg", SB_BAD_HEADER);
-	if (state->plan.top != 0)
-		state->top = tbf_top_deserialize(context, state->plan.top, sums->any, &in);
-
-	if (items)
-	{
-		uint64_t	count = pq_getmsgint64(&in);
-
-		must_have(&in, count, (1 + planes) * sizeof(uint64_t));
-		make_set(state, Max(sb_hash_set_capacity_for(count + 1), SMALLEST_SET));
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (plane[i])
-				sums->plane[i] = make_plane(state);
-		while (count-- > 0)
-		{
-			uint64_t	slot = sb_hash_set_insert(&state->set, pq_getmsgint64(&in));
-
-			for (int i = 0; i < SB_TBF_PLANES; i++)
-				if (plane[i])
-					sums->plane[i][slot] = checked_word(pq_getmsgint64(&in));
-		}
-		return state;
-	}
-
-	sums->width = sb_tbf_cells(&state->plan);
-	must_have(&in, 1, sums->width * sizeof(uint64_t) * planes + (touched ? sums->width / 8 : 0));
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (plane[i])
-		{
-			sums->plane[i] = make_plane(state);
-			pq_copymsgbytes(&in, (char *) sums->plane[i], (int) (sums->width * sizeof(uint64_t)));
-			for (uint64_t word = 0; word < sums->width; word++)
-				checked_word(sums->plane[i][word]);
-		}
-	if (touched)
-	{
-		sums->touched = allocate_zeroed(state, sums->width / 8);
-		pq_copymsgbytes(&in, (char *) sums->touched, (int) (sums->width / 8));
-	}
-	return state;
 }

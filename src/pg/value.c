@@ -3,7 +3,6 @@
  */
 #include "value.h"
 
-#include <sys/mman.h>
 
 #include "access/detoast.h"
 #include "access/toast_internals.h"
@@ -225,37 +224,6 @@ aggregate_context(FunctionCallInfo fcinfo)
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "aggregate function called in non-aggregate context");
 	return context;
-}
-
-#define HUGE_PAGE ((uintptr_t) 2 << 20)
-#define HUGE_PAGES_FROM ((size_t) 4 << 20)
-
-void *
-allocate_cells(MemoryContext context, size_t bytes)
-{
-	void	   *cells;
-
-	if (bytes < HUGE_PAGES_FROM)
-		return MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	cells = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE);
-#ifdef MADV_HUGEPAGE
-	{
-		/* only those that lie within: nothing is rounded up to two megabytes. An advice: where it is refused all is well, too */
-		uintptr_t	begin = ((uintptr_t) cells + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-		uintptr_t	end = ((uintptr_t) cells + bytes) & ~(HUGE_PAGE - 1);
-
-		if (begin < end)
-			(void) madvise((void *) begin, end - begin, MADV_HUGEPAGE);
-	}
-#endif
-	memset(cells, 0, bytes);
-	return cells;
-}
-
-void *
-allocate_lines(MemoryContext context, size_t bytes)
-{
-	return (void *) TYPEALIGN(64, allocate_cells(context, bytes + 63));
 }
 
 /* --------------------------------------------------------------------- sketch */

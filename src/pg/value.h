@@ -55,18 +55,6 @@ extern SB_NORETURN void refuse_difference(const char *type, const char *action, 
 /* The memory context of an aggregate's state; an error outside an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
-/*
- * Zeroed memory for a state, also more than a gigabyte. What is large is asked for in huge pages where the system has them on
- * request: its cells are touched at random, and page tables for megabytes of small pages do not fit the processor.
- */
-extern void *allocate_cells(MemoryContext context, size_t bytes);
-
-/*
- * The same for lines of 64 bytes, each of which is a line of the processor's cache too: an item then touches one. Goes with its
- * context; it cannot be freed by pfree().
- */
-extern void *allocate_lines(MemoryContext context, size_t bytes);
-
 /* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
 extern char *sketch_bars(const double *values, int count);
 

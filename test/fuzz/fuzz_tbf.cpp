@@ -241,10 +241,10 @@ struct State
 	sb_status store(std::unique_ptr<Filter> *out) const
 	{
 		sb_tbf planned;
-		if (sb_status status = sb_sums_plan(&sums, &tbf, &planned); status != SB_OK)
+		if (sb_status status = sb_sums_plan(&sums, nullptr, &tbf, &planned); status != SB_OK)
 			return status;
 		*out = std::make_unique<Filter>(Filter{planned, Copy(sb_tbf_size(&planned) - SB_TBF_HEADER)});
-		sb_sums_write(&sums, &planned, (*out)->cells.data());
+		sb_sums_write(&sums, nullptr, &planned, (*out)->cells.data());
 		check_readable(**out);
 		return SB_OK;
 	}

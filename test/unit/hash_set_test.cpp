@@ -14,7 +14,8 @@ struct Set
 	std::vector<uint64_t> slots;
 	sb_hash_set set;
 
-	explicit Set(uint64_t capacity) : slots(sb_hash_set_bytes(capacity) / sizeof(uint64_t)), set{slots.data(), capacity, 0}
+	explicit Set(uint64_t capacity, uint32_t beside = 0)
+		: slots(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t)), set{slots.data(), capacity, 0, beside}
 	{
 	}
 
@@ -23,10 +24,8 @@ struct Set
 	{
 		if (!sb_hash_set_has_room(&set))
 		{
-			Set larger(set.capacity * 2);
-			uint64_t old = 0;
-			for (uint64_t at = sb_hash_set_next(&set, 0, &old); at != UINT64_MAX; at = sb_hash_set_next(&set, at + 1, &old))
-				sb_hash_set_insert(&larger.set, old);
+			Set larger(set.capacity * 2, set.beside);
+			sb_hash_set_move(&larger.set, &set);
 			slots = std::move(larger.slots);
 			set = larger.set;
 			set.slots = slots.data();
@@ -47,8 +46,8 @@ struct Set
 
 TEST(HashSet, ArrayHasOneWordMoreThanItsCapacity)
 {
-	EXPECT_EQ(sb_hash_set_bytes(8), 9 * sizeof(uint64_t));
-	EXPECT_EQ(sb_hash_set_bytes(UINT64_C(1) << 20), ((size_t{1} << 20) + 1) * sizeof(uint64_t));
+	EXPECT_EQ(sb_hash_set_bytes(8, 0), 9 * sizeof(uint64_t));
+	EXPECT_EQ(sb_hash_set_bytes(UINT64_C(1) << 20, 0), ((size_t{1} << 20) + 1) * sizeof(uint64_t));
 }
 
 TEST(HashSet, HoldsWhatAnUnorderedSetHolds)
@@ -60,10 +59,12 @@ TEST(HashSet, HoldsWhatAnUnorderedSetHolds)
 		std::unordered_set<uint64_t> expected;
 		for (int i = 0; i < 20000; i++)
 		{
-			/* small numbers crowd a few slots, multiples of 2^32 all begin at slot 0 */
+			/* small numbers all begin at slot 0, multiples of 2^32 and what has the highest bits crowd a few slots */
 			uint64_t hash = random() % range;
 			if (i % 3 == 0)
 				hash <<= 32;
+			if (i % 7 == 0)
+				hash = ~hash;
 			set.insert(hash);
 			expected.insert(hash);
 			ASSERT_EQ(set.set.count, expected.size());
@@ -121,6 +122,73 @@ TEST(HashSet, TakesAllOfAnotherSet)
 			EXPECT_EQ(walked.size(), expected.size());
 			EXPECT_EQ((std::unordered_set<uint64_t>(walked.begin(), walked.end())), expected);
 		}
+}
+
+TEST(HashSet, CountsWhatIsMissing)
+{
+	Random random(14);
+	Set set(8);
+	std::vector<uint64_t> others = {0, 1, 2};
+	for (int i = 0; i < 3000; i++)
+	{
+		uint64_t hash = i % 5 == 0 ? ~static_cast<uint64_t>(i) : random();
+		if (i % 2 == 0)
+			set.insert(hash);
+		others.push_back(hash);
+	}
+	EXPECT_EQ(sb_hash_set_missing(&set.set, others.data(), others.size()), others.size() - set.set.count);
+	set.insert(0);
+	EXPECT_EQ(sb_hash_set_missing(&set.set, others.data(), others.size()), others.size() - set.set.count);
+	EXPECT_EQ(sb_hash_set_missing(&set.set, others.data(), 0), 0u);
+}
+
+TEST(HashSet, MovesWordsWithTheirHashes)
+{
+	Random random(15);
+	for (uint32_t before = 0; before <= 4; before++)
+		for (uint32_t after = before; after <= 4; after++)
+			for (uint64_t capacity : {UINT64_C(8), UINT64_C(64), UINT64_C(4096)})
+			{
+				Set from(capacity, before);
+				Set to(before == after ? 2 * capacity : capacity, after);
+				auto word = [](Set &set, uint64_t slot, uint32_t which) -> uint64_t & {
+					return set.slots[sb_hash_set_place(slot, set.set.beside) + 4 * (which + 1)];
+				};
+				std::unordered_set<uint64_t> hashes = {0};
+				while (hashes.size() < capacity / 2)
+					hashes.insert(hashes.size() % 2 == 0 ? random() : ~(random() % capacity));
+				for (uint64_t hash : hashes)
+				{
+					uint64_t slot = sb_hash_set_insert(&from.set, hash);
+					for (uint32_t i = 0; i < before; i++)
+						word(from, slot, i) = hash + i + 1;
+				}
+				sb_hash_set_move(&to.set, &from.set);
+				EXPECT_EQ(to.set.count, hashes.size());
+				EXPECT_EQ(to.walked().size(), hashes.size());
+				for (uint64_t hash : hashes)
+				{
+					uint64_t slot = sb_hash_set_find(&to.set, hash);
+					ASSERT_NE(slot, UINT64_MAX);
+					for (uint32_t i = 0; i < after; i++)
+						ASSERT_EQ(word(to, slot, i), i < before ? hash + i + 1 : 0);
+				}
+			}
+}
+
+TEST(HashSet, WritesItsHashesAndReadsThemBack)
+{
+	Random random(16);
+	Set set(8);
+	for (int i = 0; i < 1000; i++)
+		set.insert(random());
+	set.insert(0);
+	std::vector<uint8_t> bytes(set.set.count * 8 + 1);
+	sb_hash_set_write(&set.set, bytes.data() + 1); /* nowhere aligned */
+	std::vector<uint64_t> hashes(set.set.count);
+	sb_hash_set_read_words(bytes.data() + 1, hashes.data(), hashes.size());
+	EXPECT_EQ(hashes, set.walked());
+	EXPECT_EQ(bytes[1], hashes[0] & 0xff);
 }
 
 TEST(HashSet, HoldsTheHashZeroBesideTheOthers)

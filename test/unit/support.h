@@ -339,8 +339,6 @@ class Sums
 	explicit Sums(const sb_tbf &like) : tbf(like)
 	{
 		sums.width = sb_tbf_cells(&like);
-		touched_.resize((sums.width + 63) / 64);
-		sums.touched = touched_.data();
 	}
 	Sums(const Sums &) = delete;
 	Sums &operator=(const Sums &) = delete;
@@ -392,25 +390,19 @@ class Sums
 		{
 			int index = sb_sums_matching_plane(&sums, &other.sums, i);
 			if (index < 0)
-			{
-				if (other.sums.plane[i] != nullptr)
-					sb_sums_mark_touched(&sums, other.sums.plane[i]);
 				continue;
-			}
 			allocate(index);
 			if (sb_status status = sb_sums_add_plane(&sums, index, other.sums.plane[i]); status != SB_OK)
 				return status;
 		}
-		for (size_t i = 0; i < touched_.size(); i++)
-			touched_[i] |= other.touched_[i];
 		return SB_OK;
 	}
 	[[nodiscard]] sb_status store(Tbf *out) const
 	{
-		if (sb_status status = sb_sums_plan(&sums, &tbf, &out->parameters); status != SB_OK)
+		if (sb_status status = sb_sums_plan(&sums, nullptr, &tbf, &out->parameters); status != SB_OK)
 			return status;
 		out->cells = Bytes(out->cell_bytes());
-		sb_sums_write(&sums, &out->parameters, out->cells.data());
+		sb_sums_write(&sums, nullptr, &out->parameters, out->cells.data());
 		EXPECT_TRUE(readable(*out));
 		return SB_OK;
 	}
@@ -423,7 +415,7 @@ class Sums
 				continue;
 			Tbf once;
 			once.cells = Bytes(room);
-			sb_status status = sb_sums_store(&sums, &tbf, &once.parameters, once.cells.data(), room);
+			sb_status status = sb_sums_store(&sums, nullptr, &tbf, &once.parameters, once.cells.data(), room);
 			ASSERT_EQ(status, room < twice.cell_bytes() ? SB_TOO_LARGE : SB_OK);
 			if (status == SB_OK)
 			{
@@ -463,7 +455,6 @@ class Sums
 
   private:
 	std::vector<std::unique_ptr<uint64_t[]>> owned_;
-	std::vector<uint64_t> touched_;
 };
 
 inline Tbf stored(const sb_tbf &like, const std::vector<Hit> &hits)

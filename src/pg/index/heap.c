@@ -22,6 +22,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "../memory.h"
+
 struct BfHeapReader
 {
 	Relation	heap;
@@ -97,7 +99,7 @@ bf_close_heap(BfHeapReader *reader)
 	reader->info->ii_PredicateState = NULL;
 	for (int column = 0; column < reader->hashers.columns; column++)
 		if (reader->sets[column].slots != NULL)
-			pfree(reader->sets[column].slots);
+			free_set(&reader->sets[column]);
 	pfree(reader);
 }
 
@@ -216,12 +218,10 @@ add_to_set(sb_hash_set *set, uint64 hash)
 	if (!sb_hash_set_has_room(set))
 	{
 		sb_hash_set larger = {.capacity = set->capacity * 2};
-		uint64		item;
 
-		larger.slots = palloc_extended(sb_hash_set_bytes(larger.capacity), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		for (uint64 slot = sb_hash_set_next(set, 0, &item); slot != UINT64_MAX; slot = sb_hash_set_next(set, slot + 1, &item))
-			(void) sb_hash_set_insert(&larger, item);
-		pfree(set->slots);
+		allocate_set(CurrentMemoryContext, &larger);
+		sb_hash_set_move(&larger, set);
+		free_set(set);
 		*set = larger;
 	}
 	(void) sb_hash_set_insert(set, hash);
@@ -237,7 +237,7 @@ take_set(sb_hash_set *set)
 
 	for (uint64 slot = sb_hash_set_next(set, 0, &item); slot != UINT64_MAX; slot = sb_hash_set_next(set, slot + 1, &item))
 		hashes[count++] = item;
-	memset(set->slots, 0, sb_hash_set_bytes(set->capacity));
+	memset(set->slots, 0, sb_hash_set_bytes(set->capacity, 0));
 	set->count = 0;
 	return hashes;
 }
@@ -257,7 +257,7 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 		if (reader->sets[column].slots == NULL)
 		{
 			reader->sets[column].capacity = 4096;
-			reader->sets[column].slots = MemoryContextAllocZero(GetMemoryChunkContext(reader), sb_hash_set_bytes(4096));
+			allocate_set(GetMemoryChunkContext(reader), &reader->sets[column]);
 		}
 
 	for (uint64 block = first; block < end; block++)

@@ -1,0 +1,25 @@
+/*
+ * memory.h: zeroed memory for the states of aggregates.
+ */
+#ifndef STREAMBLOOM_PG_MEMORY_H
+#define STREAMBLOOM_PG_MEMORY_H
+
+#include "compat.h"
+
+/*
+ * Zeroed memory for a state, also more than a gigabyte. What is large is asked for in huge pages where the system has them on
+ * request: its cells are touched at random, and page tables for megabytes of small pages do not fit the processor.
+ */
+extern void *allocate_cells(MemoryContext context, size_t bytes);
+
+/*
+ * The same for lines of 64 bytes, each of which is a line of the processor's cache too: an item then touches one. Goes with its
+ * context; it cannot be freed by pfree().
+ */
+extern void *allocate_lines(MemoryContext context, size_t bytes);
+
+/* The same for a set whose capacity and `beside` are set; it is empty then. */
+extern void allocate_set(MemoryContext context, sb_hash_set *set);
+extern void free_set(sb_hash_set *set);
+
+#endif
