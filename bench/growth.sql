@@ -39,19 +39,20 @@ DECLARE
 	elapsed float8;
 	bytes bigint;
 	query text;
+	grouping text;
 BEGIN
 	SET LOCAL jit = off;
 	SET LOCAL max_parallel_workers_per_gather = 0;
 	SET LOCAL work_mem = '2GB';
 	SET LOCAL enable_sort = off;
 	-- 1048573 is prime, so groups have different items in another order
-	query := format('SELECT sum(size) FROM (SELECT pg_column_size(%s) AS size FROM (SELECT generate_series(1::bigint, %s) AS x, timestamptz ''2026-01-01'' AS at) s %s OFFSET 0) t',
-		format(a.sql, rows), rows, CASE WHEN series = 'groups' THEN format('GROUP BY x * 1048573 %% %s', groups) ELSE '' END);
+	query := 'SELECT sum(size) FROM (SELECT pg_column_size(%s) AS size FROM (SELECT generate_series(1::bigint, %s) AS x, timestamptz ''2026-01-01'' AS at) s %s OFFSET 0) t';
+	grouping := CASE WHEN series = 'groups' THEN format('GROUP BY x * 1048573 %% %s', groups) ELSE '' END;
 	-- what the first use of the extension and of the executor takes is no part of it
-	EXECUTE replace(query, format('(1::bigint, %s)', rows), '(1::bigint, 10)');
+	EXECUTE format(query, format(a.sql, 10), 10, grouping);
 	before := most_memory();
 	began := clock_timestamp();
-	EXECUTE query INTO bytes;
+	EXECUTE format(query, format(a.sql, rows), rows, grouping) INTO bytes;
 	elapsed := milliseconds(began);
 	after := most_memory();
 	INSERT INTO timing VALUES (series, wanted, rows, groups, elapsed, after - before, bytes);
