@@ -55,3 +55,8 @@ SELECT bool_and(f -> i >= 1) AS all_found FROM (SELECT n, tbf_agg(i, now(), 1, N
 -- a state that goes over from items to counters while its last hits are let in: the same as two halves added
 SELECT count(*) AS counts, bool_and(whole = halves) AS same
 FROM generate_series(2540, 2600) n, LATERAL (SELECT tbf_agg(i, now(), 1, NULL, 1000, 0.01) AS whole, tbf_agg(i, now(), 1, NULL, 1000, 0.01) FILTER (WHERE i % 2 = 0) + tbf_agg(i, now(), 1, NULL, 1000, 0.01) FILTER (WHERE i % 2 = 1) AS halves FROM generate_series(1, n) i) s;
+
+-- a filter that sizes itself holds its rate however many items there are
+WITH built AS MATERIALIZED (SELECT tbf_agg(i, '2024-01-01') AS f FROM generate_series(1, 2000000) i)
+SELECT count(*) FILTER (WHERE i <= 2000000 AND hits < 1) AS undercounted, count(*) FILTER (WHERE i > 2000000 AND hits > 0) <= 300 AS at_most_one_percent
+	FROM built, generate_series(1970001, 2030000) i, LATERAL tbf_count(f, i, '2024-01-01') AS hits;
