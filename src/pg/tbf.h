@@ -25,6 +25,9 @@ typedef struct TbfValue
 
 extern void tbf_open(Datum value, TbfValue *tbf);
 
+/* Microseconds as an interval of days and a rest. */
+extern Datum tbf_interval(int64 microseconds);
+
 /* A new tbf of these parameters, all counters zero; *cells is where to set them. Errors if it would be too large. */
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 
@@ -33,6 +36,9 @@ extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
  * than they need. What follows the counters is not zeroed.
  */
 extern Datum tbf_fit(char *value, const sb_tbf *header, unsigned char **cells);
+
+/* Raises the error of a filter that is larger than one may be. */
+extern SB_NORETURN void tbf_refuse_size(const sb_tbf *header);
 
 /* The header alone, of a stored value without reading the rest. */
 extern void tbf_open_header(Datum value, sb_tbf *header);
