@@ -51,5 +51,5 @@ streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloo
 
 # PGXS knows no dependencies on headers.
 BITCODE := $(OBJS:.o=.bc)
-$(filter src/pg/%,$(OBJS) $(BITCODE)): $(wildcard src/pg/*.h src/pg/*/*.h src/pg/*/*/*.h) src/core/streambloom.h
-$(filter src/core/%,$(OBJS) $(BITCODE)): $(wildcard src/core/*.hpp) src/core/streambloom.h
+$(filter src/pg/%,$(OBJS) $(BITCODE)): $(wildcard src/pg/*.h src/pg/*/*.h src/pg/*/*/*.h) $(wildcard src/core/*.h)
+$(filter src/core/%,$(OBJS) $(BITCODE)): $(wildcard src/core/*.hpp) $(wildcard src/core/*.h)

@@ -1,0 +1,121 @@
+/*
+ * sb_base.h: what all parts of the core share: status, instructions, hashing, kinds of items. Part of streambloom.h.
+ */
+#ifndef STREAMBLOOM_SB_BASE_H
+#define STREAMBLOOM_SB_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define SB_NOEXCEPT noexcept
+extern "C" {
+#else
+#define SB_NOEXCEPT
+#endif
+
+#if defined(__GNUC__)
+#define SB_NODISCARD __attribute__((warn_unused_result))
+#else
+#error "streambloom needs g++ or clang++: it uses 128-bit integers"
+#endif
+
+/* No stricter alignment than an allocator for eight-byte words gives. */
+__extension__ typedef unsigned __int128 sb_u128 __attribute__((aligned(8)));
+
+/* ---------------------------------------------------------------- status */
+
+typedef enum sb_status
+{
+	SB_OK = 0,
+	SB_TRUNCATED,		/* fewer bytes than a header */
+	SB_BAD_MAGIC,		/* does not begin with 'S' 'B' */
+	SB_BAD_TYPE,		/* a streambloom value of another type */
+	SB_BAD_VERSION,		/* a format version this build does not know */
+	SB_BAD_HEADER,		/* a header field is out of its range, or contradicts another */
+	SB_BAD_LENGTH,		/* the length does not follow from the header */
+	SB_BAD_CELLS,		/* a cell holds what no filter can hold */
+	SB_BAD_LIST,		/* a list of hot items that no filter can have */
+	SB_OUT_OF_RANGE,	/* a parameter is out of its range */
+	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
+	SB_OVERFLOW,		/* a counter, or the total of all hits, would overflow */
+	SB_DIFFERENT		/* two filters cannot be combined: see sb_difference */
+} sb_status;
+
+/* A short English clause for a status, for an error's detail line. Never NULL. */
+const char *sb_status_text(sb_status status) SB_NOEXCEPT;
+
+/* Which parameter keeps two filters apart, and both values of it. */
+typedef struct sb_difference
+{
+	const char *parameter;		/* its name as bf_info() or tbf_info() prints it */
+	double		left;
+	double		right;
+} sb_difference;
+
+/* No stored value is larger, so that its text form (two digits a byte) still fits PostgreSQL's 1 GB. */
+#define SB_MAX_BYTES 512000000u
+
+/* ---------------------------------------------------------- instructions */
+
+typedef enum sb_simd
+{
+	SB_SIMD_PORTABLE = 1,
+	SB_SIMD_AVX2 = 2
+} sb_simd;
+
+/*
+ * The core chooses by itself, at the first call, what suits the processor; results are the same. This is for tests and
+ * benchmarks: chooses again, AVX2 only where there is one, and says what it was.
+ */
+sb_simd		sb_simd_choose(sb_simd wanted) SB_NOEXCEPT;
+
+/* --------------------------------------------------------------- hashing */
+
+/* XXH3 with 64 bits, seed 0, over bytes. The same on every architecture. */
+uint64_t	sb_hash_bytes(const void *data, size_t size) SB_NOEXCEPT;
+
+/* XXH3 over the eight little-endian bytes of a 64-bit integer. */
+uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
+
+/* XXH3 over the canonical IEEE bytes of a double: one NaN, one zero. Equal as PostgreSQL's float8 = compares. */
+uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
+
+/* ------------------------------------------------------------ item kinds */
+
+/* What sort of items a filter holds. Stored, so numbers are never reused. */
+typedef enum sb_kind_code
+{
+	SB_KIND_NONE = 0,			/* nothing was added yet */
+	SB_KIND_INTEGER = 1,
+	SB_KIND_FLOAT = 2,
+	SB_KIND_TEXT = 3,			/* detail: PostgreSQL's number of the encoding */
+	SB_KIND_CHARACTER = 4,		/* char(n), without its padding; detail as for text */
+	SB_KIND_BYTEA = 5,
+	SB_KIND_UUID = 6,
+	SB_KIND_BOOLEAN = 7,
+	SB_KIND_DATE = 8,
+	SB_KIND_TIME = 9,
+	SB_KIND_TIMESTAMP = 10,
+	SB_KIND_TIMESTAMPTZ = 11,
+	SB_KIND_NAMED = 12			/* any other type: its name, and a hash of its whole name as detail */
+} sb_kind_code;
+
+#define SB_KIND_NAME_SIZE 28	/* with the terminating zero; longer names are cut */
+
+typedef struct sb_kind
+{
+	uint16_t	code;
+	uint32_t	detail;
+	char		name[SB_KIND_NAME_SIZE];	/* SB_KIND_NAMED only, zero-padded; else all zero */
+} sb_kind;
+
+/* Are these the same kind? */
+bool		sb_kind_equal(const sb_kind *a, const sb_kind *b) SB_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * sb_hash_set.h: a set of 64-bit hashes. Part of streambloom.h.
+ */
+#ifndef STREAMBLOOM_SB_HASH_SET_H
+#define STREAMBLOOM_SB_HASH_SET_H
+
+#include "sb_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Open addressing with linear probing over an array the caller owns. It serves as the small state of aggregates:
+ * it knows the number of distinct hashes exactly. The search for a hash begins at a slot that its high bits say: slots are in the
+ * order of hashes but for neighbours.
+ *
+ * Each hash can have `beside` words of the caller's with it, so that one line of the cache brings both: `slots` holds the hashes
+ * of slots 0 .. 3, the first words of these, the second words of these and so on, then slots 4 .. 7; in the end slot `capacity`,
+ * which says (0 or 1) whether the hash 0 is in the set. sb_hash_set_bytes() in all, zeroed at first; lines are met best if
+ * it begins at a multiple of 64. REQUIRES: capacity is a power of two, at least 8.
+ */
+typedef struct sb_hash_set
+{
+	uint64_t   *slots;
+	uint64_t	capacity;
+	uint64_t	count;
+	uint32_t	beside;
+} sb_hash_set;
+
+/* Where in `slots` the hash of a slot is; its words are 4, 8, ... after it. */
+static inline size_t
+sb_hash_set_place(uint64_t slot, uint32_t beside)
+{
+	return (size_t) (slot / 4 * 4 * (1 + (uint64_t) beside) + slot % 4);
+}
+
+/* The bytes of the array. */
+size_t		sb_hash_set_bytes(uint64_t capacity, uint32_t beside) SB_NOEXCEPT;
+
+/* Is there room for one more without passing a load of 5/8? */
+bool		sb_hash_set_has_room(const sb_hash_set *set) SB_NOEXCEPT;
+
+/* The smallest capacity that holds `count` hashes. */
+uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
+
+/* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
+uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
+
+/*
+ * Adds hashes in their order, until all are in or there is no room; returns how many were. Prefetches: in batches of a
+ * hundred or more it costs little more in a large set than in a small one. REQUIRES: sb_hash_set_has_room().
+ */
+size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
+/*
+ * Adds all hashes of another set. REQUIRES: there is room for all of them, and the set is at least as large as the other:
+ * in slot order they would pile up in a smaller one.
+ */
+void		sb_hash_set_insert_set(sb_hash_set *set, const sb_hash_set *other) SB_NOEXCEPT;
+
+/* How many of these hashes, no two of them the same, are not in the set. */
+uint64_t	sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
+
+/* All hashes of a set with their words into an empty one, which is larger or has more words beside. */
+void		sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) SB_NOEXCEPT;
+
+/* The slot of a hash, or UINT64_MAX if it is not in the set. */
+uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
+
+/* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
+uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
+
+/* Its hashes as little-endian words, in the order of slots: `count` times 8 bytes. */
+void		sb_hash_set_write(const sb_hash_set *set, void *out) SB_NOEXCEPT;
+
+/* Hashes, and what is kept beside them, to little-endian words and back; these need not be aligned. */
+void		sb_hash_set_write_words(const uint64_t *words, size_t count, void *out) SB_NOEXCEPT;
+void		sb_hash_set_read_words(const void *from, uint64_t *words, size_t count) SB_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
