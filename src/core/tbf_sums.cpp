@@ -491,7 +491,7 @@ void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
 int sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) noexcept
 {
 	int64_t index = sums->newest_plane - (other->newest_plane - i);
-	return index < SB_TBF_PLANES && other->plane[i] != nullptr ? static_cast<int>(index) : -1;
+	return index >= 0 && index < SB_TBF_PLANES && other->plane[i] != nullptr ? static_cast<int>(index) : -1;
 }
 
 sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) noexcept

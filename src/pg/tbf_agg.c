@@ -317,7 +317,7 @@ SB_FUNCTION(tbf_agg_deserialize);
 Datum
 tbf_agg_deserialize(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
-
-	PG_RETURN_POINTER(make_state(context, tbf_sums_deserialize(context, PG_GETARG_BYTEA_PP(0))));
+	aggregate_context(fcinfo);
+	/* read once, to be combined, and gone with the row */
+	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_sums_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0))));
 }

@@ -85,6 +85,7 @@ tbf_moved_read(TbfMoved *moved, const TbfValue *tbf)
 	sb_tbf_entry entry;
 
 	/* room first: hashes that ascend would pile up in a set that grows as it goes */
+	free_set(&moved->set);
 	make_slots(moved, sb_hash_set_capacity_for(count + 1));
 	for (uint64_t i = 0; i < count; i++)
 	{

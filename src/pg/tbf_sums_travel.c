@@ -42,15 +42,22 @@ planes_of(const TbfSums *state)
 	return planes;
 }
 
+static SB_NORETURN void
+refuse_to_send(uint64_t bytes)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("state of tbf_agg() with " UINT64_FORMAT " bytes is too large to be sent from one process to another", bytes),
+			 errhint("Run the query in one process: SET max_parallel_workers_per_gather = 0.")));
+	pg_unreachable();
+}
+
 /* Room for so much more, at once: to grow by doubling would copy megabytes again and again. */
 static void
 make_room(StringInfo out, uint64_t bytes)
 {
 	if (bytes >= MaxAllocSize - (uint64_t) out->len)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("state of tbf_agg() with " UINT64_FORMAT " bytes is too large to be sent from one process to another", bytes),
-				 errhint("Run the query in one process: SET max_parallel_workers_per_gather = 0.")));
+		refuse_to_send(bytes);
 	enlargeStringInfo(out, (int) bytes);
 }
 
@@ -98,8 +105,10 @@ send_plane(StringInfo out, const TbfSums *state, const uint64_t *plane)
 		status = sb_sums_pack_plane(plane, &state->plan, &packed, out->data + out->len + sizeof(uint64_t), room);
 		if (status == SB_OK)
 			break;
+		if (status != SB_TOO_LARGE)
+			tbf_sums_must_fit(status);
 		if (packed.payload <= room)
-			value_refuse("tbf_agg", status);
+			refuse_to_send(packed.payload);		/* it is larger than any value may be */
 		room = packed.payload;
 	}
 	pq_sendint64(out, packed.payload);
@@ -264,6 +273,8 @@ tbf_sums_deserialize(MemoryContext context, bytea *bytes)
 		sums->slack[i] = read_u128(&in);
 		sums->loss[i] = read_u128(&in);
 		plane[i] = read_flag(&in);
+		if (plane[i] && !sums->any)
+			value_refuse("tbf_agg", SB_BAD_HEADER);
 	}
 	if (sums->newest_half_life <= -furthest || sums->newest_half_life >= furthest ||
 		sums->oldest_base <= -furthest || sums->oldest_base >= furthest ||

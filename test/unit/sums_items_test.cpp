@@ -240,3 +240,19 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 				}
 			}
 }
+
+/* A state may come from anywhere: planes that are far away, on either side, match none. */
+TEST(SumsSent, PlanesThatAreFarAwayMatchNone)
+{
+	std::vector<uint64_t> words(64);
+	sb_sums sums{};
+	sb_sums other{};
+	sums.newest_plane = 29000;
+	other.plane[0] = words.data();
+	for (int64_t distance : {INT64_C(0), INT64_C(3), INT64_C(4), INT64_C(-1), INT64_C(-1000), (INT64_C(1) << 32) - 1, -(INT64_C(1) << 32) + 2, -(INT64_C(1) << 57)})
+	{
+		other.newest_plane = sums.newest_plane - distance;
+		EXPECT_EQ(sb_sums_matching_plane(&sums, &other, 0), distance >= 0 && distance < SB_TBF_PLANES ? distance : -1);
+	}
+	EXPECT_EQ(sb_sums_matching_plane(&sums, &other, 1), -1);
+}
