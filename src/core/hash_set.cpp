@@ -1,8 +1,8 @@
 /*
  * hash_set.cpp: a set of 64-bit hashes in an array of the caller's. Hashes are well mixed already, so a hash's own
- * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks that the
- * hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is a walk through
- * both. An empty slot is 0; the hash 0 itself is kept in the extra word at the end.
+ * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks
+ * that the hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is
+ * a walk through both. An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
  */
 #include "bits.hpp"
 #include "hash_set.hpp"

@@ -21,7 +21,7 @@ typedef struct sb_sums
 {
 	uint64_t   *plane[SB_TBF_PLANES];	/* [i] is plane number newest_plane - i */
 	uint64_t	width;			/* words in each plane */
-	uint32_t	beside;			/* word i lies at sb_hash_set_place(i, beside): 0 for cells, of a set's slots as many as the set says */
+	uint32_t	beside;			/* word i lies at sb_hash_set_place(i, beside): that of the set; 0 for cells */
 	sb_u128		total[SB_TBF_PLANES];
 	sb_u128		slack[SB_TBF_PLANES];
 	sb_u128		loss[SB_TBF_PLANES];	/* what one item loses at most if the plane falls out */
@@ -165,8 +165,8 @@ SB_NODISCARD sb_status sb_sums_store(const sb_sums *sums, const sb_hash_set *set
 									 size_t room) SB_NOEXCEPT;
 
 /*
- * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: sb_tbf_unpack_block() with *out gives them
- * back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
+ * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: sb_tbf_unpack_block() with
+ * *out gives them back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
  */
 SB_NODISCARD sb_status sb_sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells,
 										  size_t room) SB_NOEXCEPT;

@@ -1,6 +1,6 @@
 /*
- * tbf_place.hpp: where a hash goes in a tbf: to which block, and to which of its cells. For the kernels of the core; everybody
- * else calls sb_tbf_block() and sb_tbf_positions().
+ * tbf_place.hpp: where a hash goes in a tbf: to which block, and to which of its cells. For the kernels of the core;
+ * everybody else calls sb_tbf_block() and sb_tbf_positions().
  */
 #ifndef STREAMBLOOM_TBF_PLACE_HPP
 #define STREAMBLOOM_TBF_PLACE_HPP
@@ -10,7 +10,7 @@
 
 namespace streambloom {
 
-/* A block takes the hashes from one number on up to that of the next block: both sets of hashes and blocks are in their order. */
+/* A block takes the hashes from one number on up to that of the next block: blocks are in the order of hashes, as sets are. */
 inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 {
 	return static_cast<uint32_t>(multiply_high(hash, blocks));

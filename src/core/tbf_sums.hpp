@@ -43,7 +43,7 @@ inline sb_status shifted(uint64_t value, int shift, uint64_t *out)
 	return SB_OK;
 }
 
-/* The words of a cell, or of an item, in all planes: as one number, in 2^-12 hits at the first half-life of the oldest plane kept. */
+/* The words of a cell or an item in all planes as one number, in 2^-12 hits at the first half-life of the oldest plane kept. */
 template <typename Word>
 inline u128 aligned(Word word)
 {

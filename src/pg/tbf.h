@@ -142,8 +142,8 @@ typedef struct TbfSums
 	sb_sums		sums;
 
 	/*
-	 * A state over items that has just come from a worker and is only read, once: set.count hashes, then as many words for each plane that
-	 * is there, lie where they came, not aligned. plane[i] is then such words; set.slots is NULL.
+	 * A state over items that has just come from a worker and is only read, once: set.count hashes, then as many words for
+	 * each plane that is there, lie where they came, not aligned. plane[i] is then such words; set.slots is NULL.
 	 */
 	const unsigned char *travelled;
 	struct TbfMoved *moved;		/* of recurring minimum: the items counted apart; else NULL */

@@ -16,8 +16,8 @@
 #include "value.h"
 
 /*
- * Where a filter that sizes itself goes over from items to the cells of the largest filter there is: at 5/8 of SELF_SIZED_SET items
- * (512 MB), which are more than that holds at 1 %. (1 GB for each plane.)
+ * Where a filter that sizes itself goes over from items to the cells of the largest filter there is, 1 GB for each plane:
+ * at 5/8 of SELF_SIZED_SET items (512 MB), which are more than that filter holds at 1 %.
  */
 #define SELF_SIZED_SET (UINT64CONST(1) << 25)
 
