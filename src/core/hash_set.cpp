@@ -88,11 +88,6 @@ size_t sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t 
 	return insert_many(set, hashes, count);
 }
 
-void sb_hash_set_insert_set(sb_hash_set *set, const sb_hash_set *other) noexcept
-{
-	in_batches(other, [&](const uint64_t *hashes, const uint64_t *, size_t count) { (void) insert_many(set, hashes, count); });
-}
-
 template <sb_simd variant>
 SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count)
 {

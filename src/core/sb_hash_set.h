@@ -53,12 +53,6 @@ uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
  */
 size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 
-/*
- * Adds all hashes of another set. REQUIRES: there is room for all of them, and the set is at least as large as the other:
- * in slot order they would pile up in a smaller one.
- */
-void		sb_hash_set_insert_set(sb_hash_set *set, const sb_hash_set *other) SB_NOEXCEPT;
-
 /* How many of these hashes, no two of them the same, are not in the set. */
 uint64_t	sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 

@@ -95,18 +95,6 @@ SB_NODISCARD sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_t
 /* Notes a hit in the totals (once a hit, beside the cells). */
 void		sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) SB_NOEXCEPT;
 
-/*
- * Two steps to add a stored filter. The first is sb_sums_turn() for it; it leaves sums alone and returns -1 for a filter
- * without hits. Large counters (cells of 64 bits, as a rule) are split into 16 binary digits for the plane of the base and
- * each newer one up to that after the newest hit: `planes` of them, 1 to 4, with the indices index, index - 1, ...; those
- * that are not 0 .. 3 have fallen out. The caller then allocates the others where they are NULL.
- * The second adds cells and totals; it notes the totals even if index is -1. The filter may be smaller by a power of
- * two than `tbf`, whose cells the planes have.
- */
-int			sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter, int *planes) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
-										  const void *cells) SB_NOEXCEPT;
-
 /* A weight by which filters are merged: factor * 2^exponent. */
 typedef struct sb_weight
 {
@@ -114,6 +102,7 @@ typedef struct sb_weight
 	int			exponent;
 } sb_weight;
 
+#define SB_TBF_WEIGHT_ONE {1, 0}	/* a filter as it is */
 #define SB_TBF_MAX_WEIGHT 0x1p33	/* weights for merging are smaller */
 
 /*
@@ -123,7 +112,12 @@ typedef struct sb_weight
 SB_NODISCARD sb_status sb_tbf_weight(double weight, sb_weight *out) SB_NOEXCEPT;
 
 /*
- * The same two steps with each counter, the slack and the total times a weight; a filter of weight 0 leaves no trace.
+ * Two steps to add a stored filter with each counter, the slack and the total times a weight. The first is sb_sums_turn()
+ * for it; it leaves sums alone and returns -1 for a filter without hits or of weight 0, which leaves no trace. Large counters
+ * (cells of 64 bits, as a rule) are split into 16 binary digits for the plane of the base and each newer one up to that after
+ * the newest hit: `planes` of them, 1 to 4, with the indices index, index - 1, ...; those that are not 0 .. 3 have fallen
+ * out. The caller then allocates the others where they are NULL. The second adds cells and totals; it notes the totals even if
+ * index is -1. The filter may be smaller by a power of two than `tbf`, whose cells the planes have.
  * Rounded up to 2^-44 hits at the base at the coarsest, so amounts that are far below a hit keep their proportions.
  */
 int			sb_sums_turn_for_weighted(sb_sums *sums, const sb_tbf *filter, const sb_weight *weight,

@@ -92,9 +92,6 @@ double		sb_tbf_best_load(double fpr, uint8_t *hashes) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, int64_t half_life,
 											int64_t epoch, bool power, sb_tbf *out) SB_NOEXCEPT;
 
-/* The number of items up to which a filter of these parameters keeps its rate. */
-double		sb_tbf_capacity(const sb_tbf *tbf) SB_NOEXCEPT;
-
 /* The estimated number of items that `touched` non-zero cells speak of; infinity if all are. */
 double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
 

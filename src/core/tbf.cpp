@@ -89,11 +89,6 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, doubl
 	return SB_OK;
 }
 
-double sb_tbf_capacity(const sb_tbf *tbf) noexcept
-{
-	return sb_blocked_load(tbf->block_cells, tbf->hashes, tbf->fpr) * tbf->blocks;
-}
-
 double sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) noexcept
 {
 	/* As for bf: the mean fill of blocks under a Poisson load is 1 - exp(-load * (1 - (1 - 1/cells)^k)). */

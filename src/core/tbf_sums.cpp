@@ -197,13 +197,6 @@ int sb_sums_turn_for_weighted(sb_sums *sums, const sb_tbf *filter, const sb_weig
 	return behind - (place.planes - 1) < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
 }
 
-static constexpr sb_weight one = {1, 0};
-
-int sb_sums_turn_for_filter(sb_sums *sums, const sb_tbf *filter, int *planes) noexcept
-{
-	return sb_sums_turn_for_weighted(sums, filter, &one, planes);
-}
-
 sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value) noexcept
 {
 	uint64_t amount;
@@ -375,12 +368,6 @@ SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uin
 static bool add_shifted(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest);
 SB_VARIANTS(bool, add_shifted, (uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest),
 			(words, counters, count, shift, largest))
-
-sb_status sb_sums_add_filter(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
-							 const void *cells) noexcept
-{
-	return sb_sums_add_weighted(sums, tbf, index, filter, cells, &one);
-}
 
 sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const void *cells,
 							   const sb_weight *weight) noexcept

@@ -188,16 +188,7 @@ struct State
 			sums.plane[index] = owned.back().get();
 		}
 	}
-	sb_status add(const Filter &filter)
-	{
-		int planes;
-		int index = sb_sums_turn_for_filter(&sums, &filter.tbf, &planes);
-		FUZZ_CHECK(planes >= 0 && planes <= SB_TBF_PLANES && index >= -1 && index < SB_TBF_PLANES + planes);
-		for (int i = 0; i < planes; i++)
-			if (index - i >= 0 && index - i < SB_TBF_PLANES)
-				allocate(index - i);
-		return sb_sums_add_filter(&sums, &tbf, index, &filter.tbf, filter.cells.data());
-	}
+	sb_status add(const Filter &filter) { return add(filter, 1); }
 	sb_status add(const Filter &filter, double by)
 	{
 		sb_weight weight;
@@ -317,7 +308,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			FUZZ_CHECK(positions[i] < tbf.block_cells);
 		FUZZ_CHECK(no_less(filter.count(item, std::min(first, then)), filter.count(item, std::max(first, then))));
 	}
-	FUZZ_CHECK(sb_tbf_capacity(&tbf) >= 0);
 	FUZZ_CHECK(sb_tbf_estimate_items(&tbf, choice % (sb_tbf_cells(&tbf) + 1)) >= 0);
 	double factor = sb_tbf_decay_factor(&tbf);
 	FUZZ_CHECK(factor >= 0 && factor <= 1);

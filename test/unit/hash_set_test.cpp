@@ -93,37 +93,6 @@ TEST(HashSet, InsertTellsTheSlotThatWalkingGives)
 	}
 }
 
-TEST(HashSet, TakesAllOfAnotherSet)
-{
-	Random random(13);
-	for (uint64_t count : {UINT64_C(0), UINT64_C(1), UINT64_C(5), UINT64_C(255), UINT64_C(256), UINT64_C(257), UINT64_C(20000)})
-		for (bool zero : {false, true})
-		{
-			Set from(8);
-			Set to(sb_hash_set_capacity_for(2 * count + 2));
-			std::unordered_set<uint64_t> expected;
-			for (uint64_t i = 0; i < count; i++)
-			{
-				uint64_t hash = random();
-				from.insert(hash);
-				expected.insert(hash);
-				hash = i % 3 == 0 ? hash : random();
-				to.insert(hash);
-				expected.insert(hash);
-			}
-			if (zero)
-			{
-				from.insert(0);
-				expected.insert(0);
-			}
-			sb_hash_set_insert_set(&to.set, &from.set);
-			std::vector<uint64_t> walked = to.walked();
-			EXPECT_EQ(to.set.count, expected.size());
-			EXPECT_EQ(walked.size(), expected.size());
-			EXPECT_EQ((std::unordered_set<uint64_t>(walked.begin(), walked.end())), expected);
-		}
-}
-
 TEST(HashSet, CountsWhatIsMissing)
 {
 	Random random(14);

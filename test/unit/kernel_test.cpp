@@ -401,10 +401,11 @@ TEST(Kernel, StoresAndMergesSums)
 				sb_sums merged{};
 				merged.width = again.size();
 				int planes;
-				int index = sb_sums_turn_for_filter(&merged, &stored.parameters, &planes);
+				constexpr sb_weight one = SB_TBF_WEIGHT_ONE;
+				int index = sb_sums_turn_for_weighted(&merged, &stored.parameters, &one, &planes);
 				ASSERT_EQ(planes, 1);
 				merged.plane[index] = again.data();
-				ASSERT_EQ(sb_sums_add_filter(&merged, &tbf, index, &stored.parameters, stored.cells.data()), SB_OK);
+				ASSERT_EQ(sb_sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one), SB_OK);
 				for (size_t i = 0; i < words.size(); i++)
 					ASSERT_EQ(again[i], 3 + (counters[i] << shift));
 				EXPECT_EQ(static_cast<uint64_t>(merged.loss[index]), *std::ranges::max_element(counters) << shift);
@@ -414,7 +415,7 @@ TEST(Kernel, StoresAndMergesSums)
 				again[20] = SB_TBF_MAX_CELL - 1;
 				again[21] = SB_TBF_MAX_CELL - 1;
 				again[22] = SB_TBF_MAX_CELL - 1;
-				EXPECT_EQ(sb_sums_add_filter(&merged, &tbf, index, &stored.parameters, stored.cells.data()),
+				EXPECT_EQ(sb_sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one),
 						  std::any_of(&counters[17], &counters[23], [](uint64_t c) { return c != 0; }) ? SB_OVERFLOW : SB_OK);
 			});
 		}

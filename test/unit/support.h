@@ -362,15 +362,7 @@ class Sums
 		for (const Hit &hit : hits)
 			ASSERT_EQ(add(hit), SB_OK);
 	}
-	[[nodiscard]] sb_status add(const Tbf &filter)
-	{
-		int planes;
-		int index = sb_sums_turn_for_filter(&sums, &filter.parameters, &planes);
-		for (int i = 0; i < planes; i++)
-			if (index - i >= 0 && index - i < SB_TBF_PLANES)
-				allocate(index - i);
-		return sb_sums_add_filter(&sums, &tbf, index, &filter.parameters, filter.cells.data());
-	}
+	[[nodiscard]] sb_status add(const Tbf &filter) { return add(filter, 1); }
 	[[nodiscard]] sb_status add(const Tbf &filter, double by)
 	{
 		sb_weight weight;
