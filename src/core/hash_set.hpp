@@ -65,37 +65,10 @@ SB_KERNEL uint64_t slot_for(const uint64_t *slots, uint64_t capacity, uint64_t b
 	return slot;
 }
 
-/* Calls take(hashes, slots, count) with all hashes of a set, by slots, hashes_at_once of them at most. */
-template <typename Take>
-inline void in_batches(const sb_hash_set *set, Take take)
-{
-	uint64_t hashes[hashes_at_once];
-	uint64_t places[hashes_at_once];
-	size_t count = 0;
-	for (uint64_t slot = 0; slot < set->capacity; slot++)
-	{
-		/* no branch to guess: a third of the slots and more is empty */
-		const uint64_t hash = set->slots[place_of_slot(slot, set->beside)];
-		hashes[count] = hash;
-		places[count] = slot;
-		count += hash != 0;
-		if (count == hashes_at_once)
-		{
-			take(hashes, places, count);
-			count = 0;
-		}
-	}
-	if (set->slots[place_of_slot(set->capacity, set->beside)] != 0)
-	{
-		hashes[count] = 0;
-		places[count++] = set->capacity;
-	}
-	take(hashes, places, count);
-}
-
 /*
- * The same with those hashes alone that lie in part `part` of `parts` equal ranges of hashes (as multiply_high() tells them),
- * in no order. Each lies in one of the slots of its range, or in those that follow them up to the first empty one.
+ * Calls take(hashes, slots, count), hashes_at_once of them at most, with those hashes of a set that lie in part `part` of `parts`
+ * equal ranges of hashes (as multiply_high() tells them), by slots. Each lies in one of the slots of its range, or in those
+ * that follow them up to the first empty one.
  */
 template <typename Take>
 inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)
@@ -111,6 +84,7 @@ inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take 
 	size_t count = 0;
 	auto hash_at = [&](uint64_t slot) { return set->slots[place_of_slot(slot, set->beside)]; };
 	auto add = [&](uint64_t slot) {
+		/* no branch to guess: a third of the slots and more is empty */
 		const uint64_t hash = hash_at(slot);
 		hashes[count] = hash;
 		places[count] = slot;
@@ -131,6 +105,13 @@ inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take 
 		places[count++] = capacity;
 	}
 	take(hashes, places, count);
+}
+
+/* The same with all hashes of a set. */
+template <typename Take>
+inline void in_batches(const sb_hash_set *set, Take take)
+{
+	in_part(set, 1, 0, take);
 }
 
 } // namespace streambloom

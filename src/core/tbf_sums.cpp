@@ -277,13 +277,8 @@ sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t
 	uint64_t amount;
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
-	uint16_t positions[SB_TBF_MAX_HASHES];
 	uint64_t *block = sums->plane[index] + static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
-	for (int i = 0; i < tbf->hashes; i++)
-		if (sb_status status = add_to_word(&block[positions[i]], amount); status != SB_OK)
-			return status;
-	return SB_OK;
+	return add_to_cells(block, tbf->block_cells, tbf->hashes, hash, amount);
 }
 
 template <sb_simd variant>

@@ -6,7 +6,9 @@
 #define STREAMBLOOM_TBF_SUMS_HPP
 
 #include "bits.hpp"
+#include "simd.hpp"
 #include "streambloom.h"
+#include "tbf_place.hpp"
 
 namespace streambloom {
 
@@ -40,6 +42,17 @@ inline sb_status shifted(uint64_t value, int shift, uint64_t *out)
 	if (value >= SB_TBF_MAX_CELL >> shift)
 		return SB_OVERFLOW;
 	*out = value << shift;
+	return SB_OK;
+}
+
+/* Adds to all cells of an item, which are in this block. */
+SB_KERNEL sb_status add_to_cells(uint64_t *block, uint32_t cells, int hashes, uint64_t hash, uint64_t amount)
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	positions_of(cells, hashes, hash, positions);
+	for (int i = 0; i < hashes; i++)
+		if (sb_status status = add_to_word(&block[positions[i]], amount); status != SB_OK)
+			return status;
 	return SB_OK;
 }
 

@@ -10,7 +10,6 @@
 #include "simd.hpp"
 #include "streambloom.h"
 #include "tbf_cells.hpp"
-#include "tbf_place.hpp"
 #include "tbf_sums.hpp"
 
 #include <algorithm>
@@ -26,14 +25,9 @@ SB_KERNEL sb_status add_to_block_kernel(uint64_t *words, const sb_tbf *tbf, cons
 {
 	const uint32_t cells = tbf->block_cells;
 	const int k = tbf->hashes;
-	uint16_t positions[SB_TBF_MAX_HASHES];
 	for (size_t i = 0; i < count; i++)
-	{
-		positions_of(cells, k, hashes[i], positions);
-		for (int j = 0; j < k; j++)
-			if (sb_status status = add_to_word(&words[positions[j]], values[i]); status != SB_OK)
-				return status;
-	}
+		if (sb_status status = add_to_cells(words, cells, k, hashes[i], values[i]); status != SB_OK)
+			return status;
 	return SB_OK;
 }
 static sb_status add_to_block(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values, size_t count);

@@ -191,7 +191,7 @@ tbf_sums_read_items(TbfItemReader *reader, uint64_t *hashes, uint64_t (*words)[T
 		count = Min(of->set.count - reader->at, TBF_BATCH);
 		sb_hash_set_read_words(column + reader->at * sizeof(uint64_t), hashes, count);
 		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (of->sums.plane[i] != NULL)
+			if (words != NULL && of->sums.plane[i] != NULL)
 			{
 				column += of->set.count * sizeof(uint64_t);
 				sb_hash_set_read_words(column + reader->at * sizeof(uint64_t), words[i], count);
@@ -202,7 +202,7 @@ tbf_sums_read_items(TbfItemReader *reader, uint64_t *hashes, uint64_t (*words)[T
 	while (count < TBF_BATCH && (reader->at = sb_hash_set_next(&of->set, reader->at, &hashes[count])) != UINT64_MAX)
 	{
 		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (of->sums.plane[i] != NULL)
+			if (words != NULL && of->sums.plane[i] != NULL)
 				words[i][count] = of->sums.plane[i][sb_hash_set_place(reader->at, of->set.beside)];
 		reader->at++;
 		count++;
@@ -225,6 +225,23 @@ raise_cells(TbfSums *state, const uint64_t *hashes, uint64_t (*words)[TBF_BATCH]
 			of_item[i] = state->sums.plane[i] != NULL ? words[i][j] : 0;
 		sb_sums_raise_item_to(&state->sums, &state->plan, hashes[j], of_item);
 	}
+}
+
+/* All hits of some items in one plane, whose words begin at its first half-life. */
+static void
+add_words(TbfSums *state, int index, const uint64_t *hashes, const uint64_t *words, size_t count)
+{
+	int64_t		half_lives = start_of_plane(&state->sums, index);
+	sb_status	status = SB_OK;
+
+	if (state->over_items)
+		(void) sb_sums_add_hits(&state->sums, &state->set, index, half_lives, hashes, words, count, &status);
+	else if (raises(state))
+		for (size_t i = 0; i < count && status == SB_OK; i++)
+			status = sb_sums_raise_item(&state->sums, &state->plan, index, hashes[i], half_lives, words[i]);
+	else
+		status = sb_sums_add_items(&state->sums, &state->plan, index, half_lives, hashes, words, count);
+	tbf_sums_must_fit(status);
 }
 
 /* The same state over cells. */
@@ -253,8 +270,7 @@ items_to_cells(TbfSums *state)
 		}
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (state->sums.plane[i] != NULL)
-				tbf_sums_must_fit(sb_sums_add_items(&state->sums, &state->plan, i, start_of_plane(&state->sums, i), hashes, words[i],
-													count));
+				add_words(state, i, hashes, words[i], count);
 	}
 	free_set(&old.set);
 }
@@ -531,33 +547,15 @@ make_room_for(TbfSums *state, const TbfSums *other)
 {
 	TbfItemReader reader = {.of = other};
 	uint64_t	hashes[TBF_BATCH];
-	uint64_t	words[SB_TBF_PLANES][TBF_BATCH];
 	uint64_t	wanted = state->set.count + 1;
 	uint64_t	capacity;
 	size_t		count;
 
-	while ((count = tbf_sums_read_items(&reader, hashes, words)) > 0)
+	while ((count = tbf_sums_read_items(&reader, hashes, NULL)) > 0)
 		wanted += sb_hash_set_missing(&state->set, hashes, count);
 	capacity = sb_hash_set_capacity_for(wanted);
 	if (capacity > state->set.capacity)
 		grow_set(state, capacity);
-}
-
-/* All hits of some items in one plane, whose words begin at its first half-life. */
-static void
-add_words(TbfSums *state, int index, const uint64_t *hashes, const uint64_t *words, size_t count)
-{
-	int64_t		half_lives = start_of_plane(&state->sums, index);
-	sb_status	status = SB_OK;
-
-	if (state->over_items)
-		(void) sb_sums_add_hits(&state->sums, &state->set, index, half_lives, hashes, words, count, &status);
-	else if (raises(state))
-		for (size_t i = 0; i < count && status == SB_OK; i++)
-			status = sb_sums_raise_item(&state->sums, &state->plan, index, hashes[i], half_lives, words[i]);
-	else
-		status = sb_sums_add_items(&state->sums, &state->plan, index, half_lives, hashes, words, count);
-	tbf_sums_must_fit(status);
 }
 
 static void
@@ -668,16 +666,15 @@ plan_extra(TbfSums *state, sb_tbf *header)
 }
 
 /*
- * Header and counters as a value that has room for the rest. Extensible counters hardly ever need a byte a cell, even where far
- * more items came than were expected: so they are packed into that many at once (what is not needed is never touched), and only if
- * that was wrong it is found out first how many they need.
+ * Header and counters as a value that has room for the rest. Extensible counters are packed into the usual room at once (what is
+ * not needed is never touched), and only if that was too little it is found out first how much they need.
  */
 static Datum
 store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **cells)
 {
 	const sb_sums *sums = &state->sums;
 	const sb_hash_set *set = state->over_items ? &state->set : NULL;
-	size_t		room = (size_t) plan->blocks * 4 + sb_tbf_cells(plan) + 256;
+	size_t		room = tbf_sums_usual_room(plan);
 	sb_status	status = SB_TOO_LARGE;
 	Datum		result;
 

@@ -90,12 +90,12 @@ send_items(StringInfo out, const TbfSums *state)
 	}
 }
 
-/* Mostly a byte for each cell is enough; if not it is known how many are. */
+/* If the usual room is not enough it is known how much is. */
 static void
 send_plane(StringInfo out, const TbfSums *state, const uint64_t *plane)
 {
 	sb_tbf		packed;
-	size_t		room = sb_tbf_cells(&state->plan) + state->plan.blocks * 4 + 256;
+	size_t		room = tbf_sums_usual_room(&state->plan);
 
 	for (;;)
 	{
