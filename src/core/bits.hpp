@@ -49,6 +49,17 @@ inline void store_le(void *to, T value)
 	std::memcpy(to, &value, sizeof value);
 }
 
+/* Eight bytes from here, or as many as there are before the end. */
+inline uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
+{
+	if (end - from >= 8)
+		return load_le<uint64_t>(from);
+	uint64_t value = 0;
+	for (int i = 0; from + i < end; i++)
+		value |= static_cast<uint64_t>(from[i]) << (8 * i);
+	return value;
+}
+
 /* The high half of the product: maps a uniform hash to 0 .. n-1 so that halving n halves the result. */
 constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
 {

@@ -90,6 +90,17 @@ void		sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *
 void		sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
 
 /*
+ * Lines of which most bytes are zero, in fewer bytes: how many, and writing them, which REQUIRES room for eight more. Whoever reads
+ * them tests first whether they are what such a filter writes, or at least can be read as if they were.
+ */
+size_t		sb_bf_sparse_size(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
+void		sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) SB_NOEXCEPT;
+bool		sb_bf_sparse_is_valid(const sb_bf *bf, const void *sparse, size_t size) SB_NOEXCEPT;
+
+/* lines |= those. REQUIRES: they are valid for the same parameters. */
+void		sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) SB_NOEXCEPT;
+
+/*
  * Folds in place: neighbouring lines are united, `halvings` times; bf->lines is changed.
  * SB_OUT_OF_RANGE if the number of lines is not divisible by 2^halvings.
  */

@@ -15,17 +15,6 @@ static uint64_t bytes_for(uint64_t bits)
 
 /* ---------------------------------------------------------------- bit strings */
 
-/* Eight bytes from here, or as many as there are before the end. */
-static uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
-{
-	if (end - from >= 8)
-		return load_le<uint64_t>(from);
-	uint64_t value = 0;
-	for (int i = 0; from + i < end; i++)
-		value |= static_cast<uint64_t>(from[i]) << (8 * i);
-	return value;
-}
-
 /* width <= 32; bits: a bit string before `end`. */
 static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uint64_t index, int width)
 {

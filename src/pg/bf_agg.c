@@ -42,10 +42,11 @@ typedef struct BfState
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
 
 	/*
-	 * A state that has just come from a worker and is only read, once: its lines, or its hashes (count of them, not aligned, set.slots
-	 * is NULL then), lie where they came.
+	 * A state that has just come from a worker and is only read, once: its lines, or its sparse lines (lines is NULL then), or its
+	 * hashes (count of them, not aligned, set.slots is NULL then), lie where they came.
 	 */
 	const unsigned char *travelled;
+	size_t		sparse;			/* bytes of the sparse lines, or 0 */
 	MemoryContext context;
 } BfState;
 
@@ -327,7 +328,7 @@ state_unite(BfState *state, BfState *other)
 	item_kinds_must_agree(&state->plan.kind, &other->plan.kind, "unite");
 	if (state->plan.kind.code == SB_KIND_NONE)
 		state->plan.kind = other->plan.kind;
-	if (other->lines == NULL)
+	if (other->lines == NULL && other->sparse == 0)
 	{
 		if (state->lines == NULL)
 			make_room_for(state, other);
@@ -337,7 +338,10 @@ state_unite(BfState *state, BfState *other)
 	}
 	if (state->lines == NULL)
 		set_to_lines(state);
-	sb_bf_or(&state->plan, state->lines, &other->plan, other->lines);
+	if (other->sparse != 0)
+		sb_bf_or_sparse(&state->plan, state->lines, other->travelled, other->sparse);
+	else
+		sb_bf_or(&state->plan, state->lines, &other->plan, other->lines);
 }
 
 static BfState *
@@ -349,6 +353,7 @@ copy_state(MemoryContext context, BfState *other)
 	state->context = context;
 	state->lines = NULL;
 	state->travelled = NULL;
+	state->sparse = 0;
 	state->pending = NULL;
 	state->pending_count = 0;
 	state->hasher = NULL;
@@ -383,10 +388,34 @@ bf_agg_combine(PG_FUNCTION_ARGS)
 }
 
 /*
- * header (64 bytes), self_sized (1), form (1: lines, 0: hashes), then the lines, or the hashes; of little-endian words. A state of
- * megabytes is copied once here, and not at all when it arrives.
+ * header (64 bytes), self_sized (1), form (1), then the hashes, the lines or these as sparse lines; of little-endian words.
+ * A state of megabytes is copied once here, and not at all when it arrives. But PostgreSQL makes a tuple of it, sends that
+ * and receives it, each time into fresh memory: a filter that sizes itself, nearly empty in each worker, is worth squeezing.
  */
 #define TRAVEL_HEADER (SB_BF_HEADER + 2)
+
+typedef enum TravelForm
+{
+	TRAVEL_HASHES,
+	TRAVEL_LINES,
+	TRAVEL_SPARSE_LINES			/* where they are at most 3/4 of the lines */
+} TravelForm;
+
+static TravelForm
+travel_form(const BfState *state, size_t *size)
+{
+	size_t		sparse;
+
+	*size = state->set.count * sizeof(uint64_t);
+	if (state->lines == NULL)
+		return TRAVEL_HASHES;
+	*size = line_bytes(state);
+	sparse = sb_bf_sparse_size(&state->plan, state->lines);
+	if (sparse > *size / 4 * 3)
+		return TRAVEL_LINES;
+	*size = sparse;
+	return TRAVEL_SPARSE_LINES;
+}
 
 SB_FUNCTION(bf_agg_serialize);
 Datum
@@ -394,23 +423,32 @@ bf_agg_serialize(PG_FUNCTION_ARGS)
 {
 	BfState    *state = (BfState *) PG_GETARG_POINTER(0);
 	size_t		size;
+	TravelForm	form;
 	bytea	   *bytes;
 	unsigned char *out;
 
 	aggregate_context(fcinfo);
 	settle(state);
-	size = state->lines != NULL ? line_bytes(state) : state->set.count * sizeof(uint64_t);
-	bytes = palloc(VARHDRSZ + TRAVEL_HEADER + size);
+	form = travel_form(state, &size);
+	bytes = palloc(VARHDRSZ + TRAVEL_HEADER + size + sizeof(uint64_t));	/* the last: sb_bf_sparse_write() wants it */
 	SET_VARSIZE(bytes, VARHDRSZ + TRAVEL_HEADER + size);
 	out = (unsigned char *) VARDATA(bytes);
 	sb_bf_encode_header(&state->plan, out);
 	out[SB_BF_HEADER] = state->self_sized;
-	out[SB_BF_HEADER + 1] = state->lines != NULL;
+	out[SB_BF_HEADER + 1] = form;
 	out += TRAVEL_HEADER;
-	if (state->lines != NULL)
-		memcpy(out, state->lines, size);
-	else
-		sb_hash_set_write(&state->set, out);
+	switch (form)
+	{
+		case TRAVEL_HASHES:
+			sb_hash_set_write(&state->set, out);
+			break;
+		case TRAVEL_LINES:
+			memcpy(out, state->lines, size);
+			break;
+		case TRAVEL_SPARSE_LINES:
+			sb_bf_sparse_write(&state->plan, state->lines, out);
+			break;
+	}
 	PG_RETURN_BYTEA_P(bytes);
 }
 
@@ -438,23 +476,30 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 		value_refuse("bf_agg", status);
 	state->context = context;
 	state->self_sized = data[SB_BF_HEADER] != 0;
-	if (data[SB_BF_HEADER] > 1 || data[SB_BF_HEADER + 1] > 1 ||
-		(state->self_sized && state->plan.lines != SELF_SIZED_LINES))
+	if (data[SB_BF_HEADER] > 1 || (state->self_sized && state->plan.lines != SELF_SIZED_LINES))
 		value_refuse("bf_agg", SB_BAD_HEADER);
 
 	state->travelled = data + TRAVEL_HEADER;
 	size -= TRAVEL_HEADER;
-	if (data[SB_BF_HEADER + 1] == 1)
+	switch (data[SB_BF_HEADER + 1])
 	{
-		if (size != line_bytes(state))
-			value_refuse("bf_agg", SB_BAD_LENGTH);
-		state->lines = unconstify(unsigned char *, state->travelled);	/* not to be written */
-	}
-	else
-	{
-		if (size % sizeof(uint64_t) != 0)
-			value_refuse("bf_agg", SB_BAD_LENGTH);
-		state->set.count = size / sizeof(uint64_t);
+		case TRAVEL_HASHES:
+			if (size % sizeof(uint64_t) != 0)
+				value_refuse("bf_agg", SB_BAD_LENGTH);
+			state->set.count = size / sizeof(uint64_t);
+			break;
+		case TRAVEL_LINES:
+			if (size != line_bytes(state))
+				value_refuse("bf_agg", SB_BAD_LENGTH);
+			state->lines = unconstify(unsigned char *, state->travelled);	/* not to be written */
+			break;
+		case TRAVEL_SPARSE_LINES:
+			if (!sb_bf_sparse_is_valid(&state->plan, state->travelled, size))
+				value_refuse("bf_agg", SB_BAD_LENGTH);
+			state->sparse = size;
+			break;
+		default:
+			value_refuse("bf_agg", SB_BAD_HEADER);
 	}
 	PG_RETURN_POINTER(state);
 }

@@ -201,6 +201,88 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 		}
 }
 
+/* Bytes of which about one in `of` is not zero; of 0: none is. */
+static Bytes sparse_bytes(uint64_t seed, size_t size, uint64_t of)
+{
+	Random random(seed);
+	Bytes bytes(size);
+	for (size_t i = 0; i < size; i++)
+		if (of != 0 && random() % of == 0)
+			bytes[i] = static_cast<unsigned char>(1 + random() % 255);
+	return bytes;
+}
+
+/* What bf_sparse.cpp says of the form. */
+static Bytes plain_sparse(const Bytes &lines)
+{
+	std::vector<unsigned char> all;
+	for (size_t line = 0; line < lines.size(); line += SB_BF_LINE)
+	{
+		unsigned char which[8] = {};
+		for (size_t i = 0; i < SB_BF_LINE; i++)
+			if (lines[line + i] != 0)
+				which[i / 8] |= static_cast<unsigned char>(1u << i % 8);
+		all.insert(all.end(), which, which + 8);
+		for (size_t i = 0; i < SB_BF_LINE; i++)
+			if (lines[line + i] != 0)
+				all.push_back(lines[line + i]);
+	}
+	return {all.data(), all.size()};
+}
+
+TEST(Kernel, SqueezesSparseLines)
+{
+	for (uint32_t lines : {1u, 2u, 7u, 100u})
+		for (uint64_t of : {0u, 1u, 2u, 5u, 100u})
+		{
+			Bf from(lines, 6);
+			from.lines = sparse_bytes(lines * 1000 + of, from.lines.size(), of);
+			const Bytes expected = plain_sparse(from.lines);
+			const Bytes others = random_bytes(lines, from.lines.size());
+			Bytes united = others;
+			for (size_t i = 0; i < united.size(); i++)
+				united[i] |= from.lines[i];
+			with_each_variant([&] {
+				ASSERT_EQ(sb_bf_sparse_size(&from.parameters, from.lines.data()), expected.size());
+				Bytes out(expected.size() + 8);
+				sb_bf_sparse_write(&from.parameters, from.lines.data(), out.data());
+				EXPECT_TRUE(same_bytes(Bytes(out.data(), expected.size()), expected));
+				ASSERT_TRUE(sb_bf_sparse_is_valid(&from.parameters, expected.data(), expected.size()));
+				Bytes to = others;
+				sb_bf_or_sparse(&from.parameters, to.data(), expected.data(), expected.size());
+				EXPECT_TRUE(same_bytes(to, united));
+			});
+		}
+}
+
+/* Bytes may come from another machine, and what is_valid() lets through must be safe to read: ASan watches. */
+TEST(Kernel, RefusesSparseLinesOfAnotherLength)
+{
+	Bf from(20, 6);
+	from.lines = sparse_bytes(1, from.lines.size(), 4);
+	const Bytes sparse = plain_sparse(from.lines);
+	with_each_variant([&] {
+		for (size_t size = 0; size < sparse.size(); size++)
+			EXPECT_FALSE(sb_bf_sparse_is_valid(&from.parameters, Bytes(sparse.data(), size).data(), size));
+		EXPECT_FALSE(sb_bf_sparse_is_valid(&from.parameters, (sparse + Bytes(1)).data(), sparse.size() + 1));
+
+		Random random(2);
+		int accepted = 0;
+		for (int i = 0; i < 20000; i++)
+		{
+			Bytes damaged = sparse;
+			for (uint64_t flips = 1 + random() % 3; flips > 0; flips--)
+				damaged[random() % damaged.size()] ^= static_cast<unsigned char>(1u << random() % 8);
+			if (!sb_bf_sparse_is_valid(&from.parameters, damaged.data(), damaged.size()))
+				continue;
+			Bytes lines(from.lines.size());
+			sb_bf_or_sparse(&from.parameters, lines.data(), damaged.data(), damaged.size());
+			accepted++;
+		}
+		EXPECT_GT(accepted, 0);
+	});
+}
+
 TEST(Kernel, CountsBits)
 {
 	for (uint32_t lines : {1u, 5u, 64u})

@@ -1,0 +1,161 @@
+/*
+ * bf_sparse.cpp: lines of which most bytes are zero, in fewer bytes, on their way from a parallel worker. Never stored.
+ *
+ * For each line a word of 64 bits, which of its bytes are not zero, and then these bytes.
+ */
+#include "bits.hpp"
+#include "simd.hpp"
+#include "streambloom.h"
+
+using namespace streambloom;
+
+static constexpr size_t words = SB_BF_LINE / 8;
+static constexpr uint64_t each_byte = UINT64_C(0x0101010101010101);
+
+/* 1 in each byte that is not zero. */
+SB_KERNEL uint64_t used_bytes(uint64_t word)
+{
+	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+	return (((word & low) + low) | word) >> 7 & each_byte;
+}
+
+/* The lowest bit of each byte, next to each other. */
+SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
+{
+	return ones * UINT64_C(0x0102040810204080) >> 56;
+}
+
+#if SB_HAS_AVX2_CODE
+SB_AVX2 static inline uint64_t without_zero_bytes(uint64_t word, uint64_t used)
+{
+	return _pext_u64(word, used * 255);
+}
+
+SB_AVX2 static inline uint64_t with_zero_bytes(uint64_t bytes, uint64_t which)
+{
+	return _pdep_u64(bytes, _pdep_u64(which, each_byte) * 255);
+}
+#endif
+
+/* Its bytes that are not zero, the lowest first. */
+template <sb_simd variant>
+SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t used)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return without_zero_bytes(word, used);
+#endif
+	uint64_t result = 0;
+	for (unsigned shift = 0; used != 0; used >>= 8, word >>= 8)
+	{
+		result |= (word & 255) << shift;
+		shift += static_cast<unsigned>(used & 1) * 8;
+	}
+	return result;
+}
+
+/* The other way; `which` has a bit for each byte. */
+template <sb_simd variant>
+SB_KERNEL uint64_t spread(uint64_t bytes, uint64_t which)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return with_zero_bytes(bytes, which);
+#endif
+	uint64_t result = 0;
+	for (; which != 0; which &= which - 1, bytes >>= 8)
+		result |= (bytes & 255) << (8 * std::countr_zero(which));
+	return result;
+}
+
+template <sb_simd variant>
+SB_KERNEL size_t sparse_size_kernel(const unsigned char *lines, size_t count)
+{
+	size_t size = count * sizeof(uint64_t);
+	for (size_t i = 0; i < count * words; i++)
+		size += ones_of<variant>(used_bytes(load_le<uint64_t>(lines + 8 * i)));
+	return size;
+}
+static size_t sparse_size(const unsigned char *lines, size_t count);
+SB_VARIANTS(size_t, sparse_size, (const unsigned char *lines, size_t count), (lines, count))
+
+size_t sb_bf_sparse_size(const sb_bf *bf, const void *lines) noexcept
+{
+	return sparse_size(static_cast<const unsigned char *>(lines), bf->lines);
+}
+
+template <sb_simd variant>
+SB_KERNEL void write_sparse_kernel(const unsigned char *lines, size_t count, unsigned char *out)
+{
+	for (size_t line = 0; line < count; line++, lines += SB_BF_LINE)
+	{
+		uint64_t which = 0;
+		unsigned char *to = out + sizeof which;
+		for (size_t i = 0; i < words; i++)
+		{
+			const uint64_t word = load_le<uint64_t>(lines + 8 * i);
+			const uint64_t used = used_bytes(word);
+			which |= bit_of_each_byte(used) << (8 * i);
+			store_le(to, squeeze<variant>(word, used)); /* eight bytes, of which the next ones overwrite those too many */
+			to += ones_of<variant>(used);
+		}
+		store_le(out, which);
+		out = to;
+	}
+}
+static void write_sparse(const unsigned char *lines, size_t count, unsigned char *out);
+SB_VARIANTS(void, write_sparse, (const unsigned char *lines, size_t count, unsigned char *out), (lines, count, out))
+
+void sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) noexcept
+{
+	write_sparse(static_cast<const unsigned char *>(lines), bf->lines, static_cast<unsigned char *>(out));
+}
+
+template <sb_simd variant>
+SB_KERNEL bool sparse_is_valid_kernel(const unsigned char *sparse, size_t size, size_t count)
+{
+	size_t at = 0;
+	for (size_t line = 0; line < count; line++)
+	{
+		if (size - at < sizeof(uint64_t))
+			return false;
+		const size_t bytes = ones_of<variant>(load_le<uint64_t>(sparse + at));
+		at += sizeof(uint64_t);
+		if (size - at < bytes)
+			return false;
+		at += bytes;
+	}
+	return at == size;
+}
+static bool sparse_is_valid(const unsigned char *sparse, size_t size, size_t count);
+SB_VARIANTS(bool, sparse_is_valid, (const unsigned char *sparse, size_t size, size_t count), (sparse, size, count))
+
+bool sb_bf_sparse_is_valid(const sb_bf *bf, const void *sparse, size_t size) noexcept
+{
+	return sparse_is_valid(static_cast<const unsigned char *>(sparse), size, bf->lines);
+}
+
+template <sb_simd variant>
+SB_KERNEL void or_sparse_kernel(unsigned char *lines, size_t count, const unsigned char *sparse, size_t size)
+{
+	const unsigned char *end = sparse + size;
+	for (size_t line = 0; line < count; line++, lines += SB_BF_LINE)
+	{
+		uint64_t which = load_le<uint64_t>(sparse);
+		sparse += sizeof which;
+		for (size_t i = 0; i < words; i++, which >>= 8)
+		{
+			unsigned char *to = lines + 8 * i;
+			store_le(to, load_le<uint64_t>(to) | spread<variant>(load_up_to(sparse, end), which & 255));
+			sparse += ones_of<variant>(which & 255);
+		}
+	}
+}
+static void or_sparse(unsigned char *lines, size_t count, const unsigned char *sparse, size_t size);
+SB_VARIANTS(void, or_sparse, (unsigned char *lines, size_t count, const unsigned char *sparse, size_t size),
+			(lines, count, sparse, size))
+
+void sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) noexcept
+{
+	or_sparse(static_cast<unsigned char *>(lines), bf->lines, static_cast<const unsigned char *>(sparse), size);
+}
