@@ -12,6 +12,7 @@
 #include "libpq/pqformat.h"
 #include "utils/memutils.h"
 
+#include "expanded.h"
 #include "item.h"
 #include "memory.h"
 #include "value.h"
@@ -23,6 +24,10 @@
 #define SELF_SIZED_SET (UINT64CONST(1) << 20)
 #define SELF_SIZED_LINES (UINT32_C(1) << 19)
 #define SMALLEST_SET 8
+
+/* Lines stand where they would in a value. From so many bytes on, a result that has as many lines is that value, and no copy. */
+#define BEFORE_LINES (VARHDRSZ + SB_BF_HEADER)
+#define LENT_FROM_BYTES 65536
 
 /*
  * A state that is not small keeps the newest hashes pending, and lets them in by the batch: when they arrive makes no
@@ -36,7 +41,8 @@ typedef struct BfState
 	sb_bf		plan;			/* the filter that is built; lines: those of `lines` when it is there */
 	bool		self_sized;
 	sb_hash_set set;			/* until lines is there */
-	unsigned char *lines;
+	unsigned char *lines;		/* BEFORE_LINES bytes before them are theirs */
+	ExpandedFilter *lent;		/* the value that they are part of, if it was ever asked for */
 	uint64_t   *pending;		/* room for PENDING; NULL while the state is small */
 	uint32		pending_count;
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
@@ -82,7 +88,7 @@ make_state(MemoryContext context, bool self_sized, int64 items, double fpr)
 static void
 set_to_lines(BfState *state)
 {
-	state->lines = allocate_lines(state->context, line_bytes(state));
+	state->lines = allocate_lines(state->context, BEFORE_LINES, line_bytes(state));
 	sb_bf_add_set(&state->plan, state->lines, &state->set);
 	free_set(&state->set);
 }
@@ -218,9 +224,21 @@ final_from_set(const BfState *state)
 	return result;
 }
 
+static Datum
+lend_lines(BfState *state)
+{
+	struct varlena *value = (struct varlena *) (state->lines - BEFORE_LINES);
+
+	SET_VARSIZE(value, BEFORE_LINES + line_bytes(state));
+	sb_bf_encode_header(&state->plan, VARDATA(value));
+	if (state->lent == NULL)
+		state->lent = make_lent_filter(state->context, value);
+	return lend_filter(state->lent);
+}
+
 /* Folds to the size that the estimated number of items needs, if that is smaller. */
 static Datum
-final_from_lines(const BfState *state)
+final_from_lines(BfState *state)
 {
 	sb_bf		header = state->plan;
 	sb_bf		folded = header;
@@ -241,6 +259,8 @@ final_from_lines(const BfState *state)
 				folded.lines /= 2;
 		}
 	}
+	if (halvings == 0 && line_bytes(state) >= LENT_FROM_BYTES)
+		return lend_lines(state);
 	result = bf_make(&folded, &lines);
 	if (halvings == 0)
 		memcpy(lines, state->lines, line_bytes(state));
@@ -352,6 +372,7 @@ copy_state(MemoryContext context, BfState *other)
 	*state = *other;
 	state->context = context;
 	state->lines = NULL;
+	state->lent = NULL;
 	state->travelled = NULL;
 	state->sparse = 0;
 	state->pending = NULL;

@@ -55,6 +55,27 @@ make_expanded_filter(FlattenFilter flatten)
 	return filter;
 }
 
+ExpandedFilter *
+make_lent_filter(MemoryContext context, struct varlena *flat)
+{
+	ExpandedFilter *filter = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
+
+	EOH_init_header(&filter->hdr, &methods, context);
+	filter->magic = EXPANDED_FILTER_MAGIC;
+	filter->flat = flat;
+	return filter;
+}
+
+/* Not the pointer inside the object: before PostgreSQL 16 a result of a final function that it has not allocated is copied. */
+Datum
+lend_filter(ExpandedFilter *filter)
+{
+	void	   *pointer = palloc(EXPANDED_POINTER_SIZE);
+
+	memcpy(pointer, filter->hdr.eoh_ro_ptr, EXPANDED_POINTER_SIZE);
+	return PointerGetDatum(pointer);
+}
+
 struct varlena *
 flat_filter(ExpandedFilter *filter)
 {

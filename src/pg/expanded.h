@@ -1,7 +1,10 @@
 /*
- * expanded.h: filters as expanded objects, so that a PL/pgSQL loop that adds to a variable works in place.
+ * expanded.h: filters as expanded objects, for two ends.
  *
- * PostgreSQL can do that from version 18 on (SupportRequestModifyInPlace): the variable holds a read/write expanded
+ * A large filter that is complete in the state of an aggregate is lent: the value is a read-only object that points there. Whoever
+ * stores it copies it once; who only looks at it, not at all.
+ *
+ * A PL/pgSQL loop that adds to a variable works in place. PostgreSQL can do that from version 18 on (SupportRequestModifyInPlace): the variable holds a read/write expanded
  * object, and an adding function whose support function agrees gets it to change. Before 18 a variable is always passed
  * read-only, an object would be copied for each row, and so none is made: the functions then copy flat values.
  */
@@ -36,6 +39,13 @@ extern ExpandedFilter *expanded_filter_to_change(Datum value);
 
 /* A new one without content, in a memory context of its own under the current one. */
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
+
+/*
+ * One whose stored form is the caller's, in memory of this context, and pointers to it: values that may be read as long as the stored
+ * form stays as it is. PostgreSQL reads what a final function returns before the state goes on, or copies it.
+ */
+extern ExpandedFilter *make_lent_filter(MemoryContext context, struct varlena *flat);
+extern Datum lend_filter(ExpandedFilter *filter);
 
 /* Its stored form, to be read: made if there is none. */
 extern struct varlena *flat_filter(ExpandedFilter *filter);

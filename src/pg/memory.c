@@ -33,9 +33,9 @@ allocate_cells(MemoryContext context, size_t bytes)
 }
 
 void *
-allocate_lines(MemoryContext context, size_t bytes)
+allocate_lines(MemoryContext context, size_t before, size_t bytes)
 {
-	return (void *) TYPEALIGN(64, allocate_cells(context, bytes + 63));
+	return (void *) TYPEALIGN(64, (char *) allocate_cells(context, before + bytes + 63) + before);
 }
 
 /* From so many bytes on the fours of a set are aligned: then before them stands what was allocated. */

@@ -1,5 +1,5 @@
-# A hundred thousand groups with a few items each: what an aggregate's state takes; and a million calls in one query:
-# nothing is left behind.
+# A hundred thousand groups with a few items each, and one with twenty million: what an aggregate's state takes; and a
+# million calls in one query: nothing is left behind.
 use strict;
 use warnings;
 
@@ -113,6 +113,21 @@ subtest 'the results of many groups are right' => sub {
 	is($db->sql(StreambloomTap::parallel(2) . "SET work_mem = '1GB'; SELECT count(*) FROM " .
 			"(SELECT g, bf_agg(item) f, tbf_agg(item, at) t FROM visits GROUP BY g OFFSET 0) s " .
 			"WHERE NOT f @> (g * 31) OR NOT t @> (g * 31 + 3)"), 0, 'with workers');
+};
+
+subtest 'memory of one filter with 20 million items' => sub {
+	plan skip_all => 'the server does not tell its memory (no /proc)' if $db->sql("SELECT peak_now('') IS NULL") eq 't';
+	foreach my $aggregate ('bf_agg(x, :n)', 'bf_agg(x)')
+	{
+		my $query = "SELECT sum(size) FROM (SELECT pg_column_size($aggregate) AS size FROM (SELECT generate_series(1::bigint, :n) AS x) s OFFSET 0) t";
+		my $warm = $query =~ s/:n/10/gr;
+		my $large = $query =~ s/:n/20000000/gr;
+		my (undef, $before, $size, $after) = split /\n/, $db->sql("$settings $warm; SELECT peak_now('1'); $large; SELECT peak_now('2');");
+		my $times = ($after - $before) * 1024 / $size;
+		cmp_ok($size, '>', 20_000_000, "$aggregate: a large value");
+		cmp_ok($times, '<', 2, "$aggregate: the state and the value together take less than two such values");
+		diag(sprintf('%s: %.2f times the value', $aggregate, $times));
+	}
 };
 
 # Peak memory after a warm run of a tenth and after a run of a million calls, in one session.
