@@ -62,3 +62,19 @@ INSERT INTO stored SELECT bf_empty(100) || 1;
 ALTER TABLE stored ALTER f SET STORAGE external;
 INSERT INTO stored SELECT bf_empty(1) || 1;
 SELECT f @> 1 AS found, f @> 999999 AS other, f = bf(f::bytea) AS same FROM stored;
+
+-- arrays of any length are what their elements are one by one, wherever the one is that decides; the filter stored, and in memory
+CREATE TABLE asked AS SELECT bf_agg(i, 1000000) AS f FROM generate_series(1, 300) i;
+WITH arrays AS MATERIALIZED (
+	SELECT n, odd, array_agg(CASE WHEN i % 7 <> 0 THEN CASE WHEN i = odd THEN CASE WHEN n % 2 = 0 THEN 1 + n % 300 ELSE -1 - n END
+			WHEN n % 2 = 0 THEN -i ELSE 1 + i % 300 END END ORDER BY i) AS items
+		FROM generate_series(0, 700, 53) n, LATERAL (VALUES (0), (1), (8), (9), (n / 2), (n)) o (odd), generate_series(1, n) i GROUP BY n, odd),
+	answers AS (
+	SELECT n, bf_contains_any(f, items) AS any_of, bf_contains_all(f, items) AS all_of,
+		bf_contains_any(memory, items) AS any_of_memory, bf_contains_all(memory, items) AS all_of_memory, e.*
+	FROM asked, (SELECT bf_union(f, f) AS memory FROM asked OFFSET 0) m, arrays,
+		LATERAL (SELECT coalesce(bool_or(f @> i), false) AS one, coalesce(bool_and(f @> i), true) AS every FROM unnest(items) i WHERE i IS NOT NULL) e)
+SELECT n % 2 = 0 AS mostly_absent, count(*), count(*) FILTER (WHERE one) AS one, count(*) FILTER (WHERE every) AS every,
+	count(*) FILTER (WHERE any_of <> one OR any_of_memory <> one OR all_of <> every OR all_of_memory <> every) AS wrong
+FROM answers GROUP BY 1 ORDER BY 1;
+DROP TABLE asked;

@@ -223,7 +223,10 @@ bf_add_text(PG_FUNCTION_ARGS)
 	return add_one(fcinfo, item_hasher_for_text(fcinfo));
 }
 
-/* The elements of array argument 1 that are not NULL. */
+/* So many hashes of an array's elements are handed to the core at once. */
+#define ITEMS_AT_ONCE 256
+
+/* The elements of array argument 1. */
 static int
 elements_of(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bool **nulls)
 {
@@ -238,8 +241,6 @@ elements_of(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bo
 	return count;
 }
 
-#define ADDED_AT_ONCE 256
-
 SB_FUNCTION(bf_add_all);
 Datum
 bf_add_all(PG_FUNCTION_ARGS)
@@ -250,7 +251,7 @@ bf_add_all(PG_FUNCTION_ARGS)
 	Datum	   *items;
 	bool	   *nulls;
 	int			count = elements_of(fcinfo, hasher, &items, &nulls);
-	uint64_t	hashes[ADDED_AT_ONCE];
+	uint64_t	hashes[ITEMS_AT_ONCE];
 	int			hashed = 0;
 	Datum		result;
 
@@ -262,7 +263,7 @@ bf_add_all(PG_FUNCTION_ARGS)
 			hashes[hashed++] = item_hash_for(hasher, items[i], &bf.header.kind);
 			if (bf.header.kind.code == SB_KIND_NONE)
 				set_kind(lines, &bf.header, item_kind(hasher));
-			if (hashed == ADDED_AT_ONCE)
+			if (hashed == ITEMS_AT_ONCE)
 			{
 				sb_bf_add_many(&bf.header, lines, hashes, hashed);
 				hashed = 0;
@@ -310,7 +311,36 @@ bf_contained(PG_FUNCTION_ARGS)
 /* Of a stored filter, lines are read one by one as long as that is less to read than all of it. */
 #define WHOLE_FILTER_FROM(size) ((size) / 16384)
 
-/* Stops at the first element that answers `answer`; NULL elements are skipped. */
+/*
+ * Does one of the elements answer `answer`? NULL elements are skipped. All of the filter is at hand: they are asked by the batch, and
+ * the first batches are small, as one of the first elements often decides.
+ */
+static bool
+search_batches(const BfValue *bf, ItemHasher *hasher, const Datum *items, const bool *nulls, int count, bool answer)
+{
+	uint64_t	hashes[ITEMS_AT_ONCE];
+	bool		found[ITEMS_AT_ONCE];
+	int			at_once = 8;
+
+	for (int i = 0; i < count; at_once = Min(at_once * 2, ITEMS_AT_ONCE))
+	{
+		int			hashed = 0;
+
+		for (; i < count && hashed < at_once; i++)
+			if (!nulls[i])
+				hashes[hashed++] = item_hash_for(hasher, items[i], &bf->header.kind);
+		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
+			memset(found, false, sizeof found);
+		else
+			sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found);
+		for (int j = 0; j < hashed; j++)
+			if (found[j] == answer)
+				return true;
+	}
+	return false;
+}
+
+/* The same for an array argument. Of a stored filter that is much larger than the array no more is read than has to be. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
@@ -329,16 +359,7 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 		return false;
 	}
 	bf_open(value, &bf);
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-		{
-			uint64_t	hash = item_hash_for(hasher, items[i], &bf.header.kind);
-			bool		found = bf.header.kind.code != SB_KIND_NONE && sb_bf_contains(&bf.header, bf.lines, hash);
-
-			if (found == answer)
-				return true;
-		}
-	return false;
+	return search_batches(&bf, hasher, items, nulls, count, answer);
 }
 
 SB_FUNCTION(bf_contains_any);
