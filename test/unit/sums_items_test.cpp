@@ -86,10 +86,10 @@ std::vector<Hit> hits_on(Random &random, const std::vector<uint64_t> &hashes, in
 	return hits;
 }
 
-sb_tbf shape_of(uint32_t blocks, uint32_t block_cells, uint8_t k, int64_t half_life)
+sb_tbf shape_of(uint32_t blocks, uint16_t block_cells, uint8_t k, int64_t half_life)
 {
 	sb_tbf tbf;
-	EXPECT_EQ(sb_tbf_plan(100, 0.01, half_life, hour, false, &tbf), SB_OK);
+	EXPECT_EQ(sb_tbf_plan(100, 0.01, half_life, half_life == 0 ? 0 : hour, false, &tbf), SB_OK);
 	tbf.blocks = blocks;
 	tbf.block_cells = block_cells;
 	tbf.hashes = k;
@@ -102,7 +102,7 @@ sb_tbf shape_of(uint32_t blocks, uint32_t block_cells, uint8_t k, int64_t half_l
 TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 {
 	Random random(301);
-	for (auto [blocks, block_cells] : {std::pair{1u, 64u}, {1u, 4096u}, {2u, 4096u}, {3u, 4096u}, {7u, 4096u}, {64u, 4096u}})
+	for (auto [blocks, block_cells] : {std::pair<uint32_t, uint16_t>{1, 64}, {1, 4096}, {2, 4096}, {3, 4096}, {7, 4096}, {64, 4096}})
 		for (uint8_t k : {uint8_t{1}, uint8_t{7}, uint8_t{16}})
 			for (int64_t hours : {1, 15, 40, 100}) /* one plane, two, three, and some that fall out */
 				for (int64_t half_life : {hour, INT64_C(0)})
@@ -211,7 +211,7 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 	Random random(303);
 	for (uint32_t blocks : {1u, 5u})
 		for (int bits : {0, 1, 13, 40, 61})
-			for (uint64_t every : {1, 3, 1000})
+			for (uint64_t every : {1u, 3u, 1000u})
 			{
 				sb_tbf tbf = shape_of(blocks, 4096, 7, hour);
 				tbf.layout = SB_TBF_FLAT; /* which has nothing to do with it */
