@@ -464,6 +464,15 @@ inline Tbf merged(const sb_tbf &like, const std::vector<const Tbf *> &filters)
 	return sums.stored();
 }
 
+/* Two of them with the parameters of both. */
+inline Tbf joined(const Tbf &a, const Tbf &b)
+{
+	sb_tbf like;
+	sb_difference difference;
+	EXPECT_EQ(sb_tbf_join(&a.parameters, &b.parameters, &like, &difference), SB_OK);
+	return merged(like, {&a, &b});
+}
+
 /* -------------------------------------------------------------------- oracle */
 
 inline int64_t floor_quotient(int64_t a, int64_t b)
