@@ -25,11 +25,12 @@ SELECT part, count(*), bool_and(f = (SELECT pg_temp.filter(array_agg(i)) FROM bf
 SELECT step, count(*), bool_and(f = (SELECT pg_temp.filter(array_agg(i)) FROM bf_agg_lent l WHERE l.step <= s.step)) AS same
 	FROM (SELECT DISTINCT ON (step, last) step, i = 1999 + 2000 * step AS last, bf_agg(i, 60000) OVER (ORDER BY step) AS f FROM bf_agg_lent ORDER BY step, last) s
 	GROUP BY step ORDER BY step;
-SELECT array_agg(round(bf_cardinality(f)) ORDER BY i) AS items, count(DISTINCT f::bytea) AS different
-	FROM (SELECT i, bf_agg(i, 60000) OVER (ORDER BY i) AS f FROM bf_agg_lent) s WHERE i IN (5999, 6000, 9999, 11999);
+SELECT i, f = (SELECT pg_temp.filter(array_agg(l.i)) FROM bf_agg_lent l WHERE l.i <= s.i) AS same
+	FROM (SELECT i, bf_agg(i, 60000) OVER (ORDER BY i) AS f FROM bf_agg_lent) s
+	WHERE i IN (5119, 5120, 5121, 5999, 6000, 9999, 11999) ORDER BY i;
 
 -- in arrays, records, other aggregates, subqueries, CTEs, unions, joins
-SELECT (ARRAY[f, f])[2] = f AS in_array, (ROW(f, 1)::text = ROW(f, 1)::text) AS in_record, bf_union(f, f) = f AS united,
+SELECT (ARRAY[f, f])[2] = f AS in_array, (row_to_json(s) ->> 'f')::bf = f AS in_record, bf_union(f, f) = f AS united,
 	(SELECT f @> 7) AS outside, coalesce(f, bf_empty()) = f AS coalesced
 	FROM (SELECT bf_agg(i, 60000) AS f FROM bf_agg_lent OFFSET 0) s;
 SELECT array_length(array_agg(f), 1), bf_union_agg(f) = (SELECT pg_temp.filter(array_agg(i)) FROM bf_agg_lent) AS united, count(DISTINCT f::bytea) AS different
@@ -57,9 +58,24 @@ BEGIN
 END
 $$;
 
--- asked again, a state that is kept gives the same
-SELECT n, (SELECT round(bf_cardinality(f)) FROM (SELECT part, bf_agg(i, 60000) AS f FROM bf_agg_lent GROUP BY part) s WHERE part = n % 2) AS items
+-- asked again, a state that is kept gives the same (OFFSET 0: so that only what is read of the groups depends on n)
+SET enable_sort = off;
+CREATE TEMP VIEW asked_again AS SELECT n, (SELECT f = (SELECT k.f FROM kept k WHERE k.part = n % 2 LIMIT 1)
+		FROM (SELECT part, bf_agg(i, 60000) AS f FROM bf_agg_lent GROUP BY part OFFSET 0) s WHERE part = n % 2) AS same
 	FROM generate_series(1, 4) n;
+DO $$
+DECLARE
+	line text;
+	plan text := '';
+BEGIN
+	FOR line IN EXPLAIN (COSTS off) SELECT * FROM asked_again LOOP
+		plan := plan || line;
+	END LOOP;
+	RAISE NOTICE 'one hash table for all: %', plan LIKE '%Subquery Scan on s%Filter: (s.part = %HashAggregate%Seq Scan on bf_agg_lent';
+END
+$$;
+SELECT * FROM asked_again;
+RESET enable_sort;
 BEGIN;
 DECLARE filters CURSOR FOR SELECT bf_agg(i, 60000) AS f, part FROM bf_agg_lent GROUP BY part ORDER BY part;
 CREATE TEMP TABLE fetched (f bf, part int) ON COMMIT DROP;

@@ -26,41 +26,62 @@ SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
 }
 
 #if SB_HAS_AVX2_CODE
-SB_AVX2 static inline uint64_t without_zero_bytes(uint64_t word, uint64_t used)
+/* For each set of eight bytes how to shuffle: these to the front, or those at the front to where these are; others are zero. */
+struct shuffles
 {
-	return _pext_u64(word, used * 255);
-}
+	alignas(8) uint8_t squeeze[256][8];
+	alignas(8) uint8_t spread[256][8];
+	constexpr shuffles() : squeeze{}, spread{}
+	{
+		constexpr uint8_t zero = 0x80;
+		for (unsigned which = 0; which < 256; which++)
+		{
+			unsigned count = 0;
+			for (unsigned byte = 0; byte < 8; byte++)
+			{
+				const bool wanted = (which >> byte & 1) != 0;
+				squeeze[which][byte] = zero;
+				spread[which][byte] = wanted ? static_cast<uint8_t>(count) : zero;
+				if (wanted)
+					squeeze[which][count++] = static_cast<uint8_t>(byte);
+			}
+		}
+	}
+};
+constexpr shuffles shuffle;
 
-SB_AVX2 static inline uint64_t with_zero_bytes(uint64_t bytes, uint64_t which)
+/* (Not pext and pdep: on some processors they take a hundred cycles and more.) */
+SB_AVX2 static inline uint64_t shuffled(uint64_t bytes, const uint8_t *how)
 {
-	return _pdep_u64(bytes, _pdep_u64(which, each_byte) * 255);
+	const __m128i to = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(how));
+	return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_shuffle_epi8(_mm_cvtsi64_si128(static_cast<int64_t>(bytes)), to)));
 }
 #endif
 
-/* Its bytes that are not zero, the lowest first. */
+/* Its bytes that are not zero, the lowest first; `which` has a bit for each of them. */
 template <sb_simd variant>
-SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t used)
+SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
 {
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
-		return without_zero_bytes(word, used);
+		return shuffled(word, shuffle.squeeze[which]);
 #endif
 	uint64_t result = 0;
-	for (unsigned shift = 0; used != 0; used >>= 8, word >>= 8)
+	for (unsigned shift = 0; which != 0; which >>= 1, word >>= 8)
 	{
 		result |= (word & 255) << shift;
-		shift += static_cast<unsigned>(used & 1) * 8;
+		shift += static_cast<unsigned>(which & 1) * 8;
 	}
 	return result;
 }
 
-/* The other way; `which` has a bit for each byte. */
+/* The other way. */
 template <sb_simd variant>
 SB_KERNEL uint64_t spread(uint64_t bytes, uint64_t which)
 {
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
-		return with_zero_bytes(bytes, which);
+		return shuffled(bytes, shuffle.spread[which]);
 #endif
 	uint64_t result = 0;
 	for (; which != 0; which &= which - 1, bytes >>= 8)
@@ -94,10 +115,10 @@ SB_KERNEL void write_sparse_kernel(const unsigned char *lines, size_t count, uns
 		for (size_t i = 0; i < words; i++)
 		{
 			const uint64_t word = load_le<uint64_t>(lines + 8 * i);
-			const uint64_t used = used_bytes(word);
-			which |= bit_of_each_byte(used) << (8 * i);
-			store_le(to, squeeze<variant>(word, used)); /* eight bytes, of which the next ones overwrite those too many */
-			to += ones_of<variant>(used);
+			const uint64_t here = bit_of_each_byte(used_bytes(word));
+			which |= here << (8 * i);
+			store_le(to, squeeze<variant>(word, here)); /* of these eight bytes the next ones overwrite those too many */
+			to += ones_of<variant>(here);
 		}
 		store_le(out, which);
 		out = to;

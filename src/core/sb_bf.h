@@ -90,8 +90,8 @@ void		sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *
 void		sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
 
 /*
- * Lines of which most bytes are zero, in fewer bytes: how many, and writing them, which REQUIRES room for eight more. Whoever reads
- * them tests first whether they are what such a filter writes, or at least can be read as if they were.
+ * Lines of which most bytes are zero, in fewer bytes: how many, and writing them, which REQUIRES room for eight more. Whoever
+ * reads them tests them first: valid are those whose lengths agree, of which nothing is read beyond the end.
  */
 size_t		sb_bf_sparse_size(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
 void		sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) SB_NOEXCEPT;

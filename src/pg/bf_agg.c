@@ -25,7 +25,10 @@
 #define SELF_SIZED_LINES (UINT32_C(1) << 19)
 #define SMALLEST_SET 8
 
-/* Lines stand where they would in a value. From so many bytes on, a result that has as many lines is that value, and no copy. */
+/*
+ * Lines stand where they would in a value; a result that has as many lines is that value, and no copy, from so many bytes on:
+ * what is smaller is copied faster than most readers find their way to it.
+ */
 #define BEFORE_LINES (VARHDRSZ + SB_BF_HEADER)
 #define LENT_FROM_BYTES 65536
 
@@ -41,18 +44,18 @@ typedef struct BfState
 	sb_bf		plan;			/* the filter that is built; lines: those of `lines` when it is there */
 	bool		self_sized;
 	sb_hash_set set;			/* until lines is there */
-	unsigned char *lines;		/* BEFORE_LINES bytes before them are theirs */
+	unsigned char *lines;		/* BEFORE_LINES bytes before them are theirs, too, if they did not travel */
 	ExpandedFilter *lent;		/* the value that they are part of, if it was ever asked for */
 	uint64_t   *pending;		/* room for PENDING; NULL while the state is small */
 	uint32		pending_count;
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
 
 	/*
-	 * A state that has just come from a worker and is only read, once: its lines, or its sparse lines (lines is NULL then), or its
-	 * hashes (count of them, not aligned, set.slots is NULL then), lie where they came.
+	 * A state that has just come from a worker and is only read, once: its lines, or its sparse lines (lines is NULL then), or
+	 * its hashes (count of them, not aligned, set.slots is NULL then), lie where they came.
 	 */
 	const unsigned char *travelled;
-	size_t		sparse;			/* bytes of the sparse lines, or 0 */
+	size_t		sparse_bytes;	/* of the sparse lines, or 0 */
 	MemoryContext context;
 } BfState;
 
@@ -224,11 +227,17 @@ final_from_set(const BfState *state)
 	return result;
 }
 
+/*
+ * A read-only pointer to the state's own lines. What an executor node returns is good until it is called again, and before that
+ * neither does the state go on nor does its context end. Whoever keeps a datum longer copies it (datumCopy(), a tuple, a
+ * materialized slot; a window aggregate that returns a result for several rows), and that flattens expanded objects.
+ */
 static Datum
 lend_lines(BfState *state)
 {
 	struct varlena *value = (struct varlena *) (state->lines - BEFORE_LINES);
 
+	Assert(state->travelled == NULL);
 	SET_VARSIZE(value, BEFORE_LINES + line_bytes(state));
 	sb_bf_encode_header(&state->plan, VARDATA(value));
 	if (state->lent == NULL)
@@ -269,7 +278,7 @@ final_from_lines(BfState *state)
 	return result;
 }
 
-/* Leaves the state as it is, so that it can go on as a moving window does. */
+/* Leaves the state as it is, so that it can go on as a moving window does; what was lent then changes with it. */
 SB_FUNCTION(bf_agg_final);
 Datum
 bf_agg_final(PG_FUNCTION_ARGS)
@@ -348,7 +357,7 @@ state_unite(BfState *state, BfState *other)
 	item_kinds_must_agree(&state->plan.kind, &other->plan.kind, "unite");
 	if (state->plan.kind.code == SB_KIND_NONE)
 		state->plan.kind = other->plan.kind;
-	if (other->lines == NULL && other->sparse == 0)
+	if (other->lines == NULL && other->sparse_bytes == 0)
 	{
 		if (state->lines == NULL)
 			make_room_for(state, other);
@@ -358,8 +367,8 @@ state_unite(BfState *state, BfState *other)
 	}
 	if (state->lines == NULL)
 		set_to_lines(state);
-	if (other->sparse != 0)
-		sb_bf_or_sparse(&state->plan, state->lines, other->travelled, other->sparse);
+	if (other->sparse_bytes != 0)
+		sb_bf_or_sparse(&state->plan, state->lines, other->travelled, other->sparse_bytes);
 	else
 		sb_bf_or(&state->plan, state->lines, &other->plan, other->lines);
 }
@@ -374,7 +383,7 @@ copy_state(MemoryContext context, BfState *other)
 	state->lines = NULL;
 	state->lent = NULL;
 	state->travelled = NULL;
-	state->sparse = 0;
+	state->sparse_bytes = 0;
 	state->pending = NULL;
 	state->pending_count = 0;
 	state->hasher = NULL;
@@ -409,9 +418,9 @@ bf_agg_combine(PG_FUNCTION_ARGS)
 }
 
 /*
- * header (64 bytes), self_sized (1), form (1), then the hashes, the lines or these as sparse lines; of little-endian words.
- * A state of megabytes is copied once here, and not at all when it arrives. But PostgreSQL makes a tuple of it, sends that
- * and receives it, each time into fresh memory: a filter that sizes itself, nearly empty in each worker, is worth squeezing.
+ * header (64 bytes), self_sized (1), form (1), then the hashes, the lines or these as sparse lines; of little-endian words. A
+ * state of megabytes is copied once here, and not at all when it arrives. But PostgreSQL makes a tuple of it, sends that and
+ * receives it, each time into fresh memory: a filter that sizes itself, nearly empty in each worker, is worth squeezing.
  */
 #define TRAVEL_HEADER (SB_BF_HEADER + 2)
 
@@ -517,7 +526,7 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 		case TRAVEL_SPARSE_LINES:
 			if (!sb_bf_sparse_is_valid(&state->plan, state->travelled, size))
 				value_refuse("bf_agg", SB_BAD_LENGTH);
-			state->sparse = size;
+			state->sparse_bytes = size;
 			break;
 		default:
 			value_refuse("bf_agg", SB_BAD_HEADER);

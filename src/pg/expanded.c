@@ -61,12 +61,16 @@ make_lent_filter(MemoryContext context, struct varlena *flat)
 	ExpandedFilter *filter = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
 
 	EOH_init_header(&filter->hdr, &methods, context);
+	memcpy(filter->hdr.eoh_rw_ptr, filter->hdr.eoh_ro_ptr, EXPANDED_POINTER_SIZE);
 	filter->magic = EXPANDED_FILTER_MAGIC;
 	filter->flat = flat;
 	return filter;
 }
 
-/* Not the pointer inside the object: before PostgreSQL 16 a result of a final function that it has not allocated is copied. */
+/*
+ * A pointer in memory of its own, not the one inside the object: finalize_aggregate() of PostgreSQL 15 copies a result that is no
+ * chunk of the current context.
+ */
 Datum
 lend_filter(ExpandedFilter *filter)
 {

@@ -1,12 +1,13 @@
 /*
  * expanded.h: filters as expanded objects, for two ends.
  *
- * A large filter that is complete in the state of an aggregate is lent: the value is a read-only object that points there. Whoever
- * stores it copies it once; who only looks at it, not at all.
+ * A large filter that is complete in the state of an aggregate is lent: the value is a read-only object that points there.
+ * Whoever stores it copies it once; who only looks at it, not at all.
  *
- * A PL/pgSQL loop that adds to a variable works in place. PostgreSQL can do that from version 18 on (SupportRequestModifyInPlace): the variable holds a read/write expanded
- * object, and an adding function whose support function agrees gets it to change. Before 18 a variable is always passed
- * read-only, an object would be copied for each row, and so none is made: the functions then copy flat values.
+ * A PL/pgSQL loop that adds to a variable works in place. PostgreSQL can do that from version 18 on
+ * (SupportRequestModifyInPlace): the variable holds a read/write expanded object, and an adding function whose support function
+ * agrees gets it to change. Before 18 a variable is always passed read-only, an object would be copied for each row, and so none
+ * is made: the functions then copy flat values.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
 #define STREAMBLOOM_PG_EXPANDED_H
@@ -27,7 +28,7 @@ struct ExpandedFilter
 	ExpandedObjectHeader hdr;
 	int			magic;
 	struct varlena *flat;		/* the stored form; NULL while only the state knows it */
-	void	   *state;			/* in hdr.eoh_context; NULL if the flat form itself is changed in place */
+	void	   *state;			/* in hdr.eoh_context; NULL: the flat form is all there is and, if not lent, changed in place */
 	FlattenFilter flatten;
 };
 
@@ -41,8 +42,8 @@ extern ExpandedFilter *expanded_filter_to_change(Datum value);
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*
- * One whose stored form is the caller's, in memory of this context, and pointers to it: values that may be read as long as the stored
- * form stays as it is. PostgreSQL reads what a final function returns before the state goes on, or copies it.
+ * One whose stored form is the caller's, in memory of this context, and pointers to it: values that may be read as long as the
+ * stored form stays as it is. There is no read/write pointer to it, since its context is not its own.
  */
 extern ExpandedFilter *make_lent_filter(MemoryContext context, struct varlena *flat);
 extern Datum lend_filter(ExpandedFilter *filter);

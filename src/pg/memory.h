@@ -13,8 +13,8 @@
 extern void *allocate_cells(MemoryContext context, size_t bytes);
 
 /*
- * The same for lines of 64 bytes, each of which is a line of the processor's cache too: an item then touches one. There are `before`
- * bytes in front of them, too. Goes with its context; it cannot be freed by pfree().
+ * The same for lines of 64 bytes, each of which is a line of the processor's cache too: an item then touches one. There are
+ * `before` bytes in front of them, too. Goes with its context; it cannot be freed by pfree().
  */
 extern void *allocate_lines(MemoryContext context, size_t before, size_t bytes);
 
