@@ -1,0 +1,75 @@
+/*
+ * filter.hpp: the five filters that are compared, as one type: the plain filter, the stable one and the three schemes of
+ * the paper, each of them parameters and cells of the core.
+ */
+#ifndef PAPERS_FILTER_HPP
+#define PAPERS_FILTER_HPP
+
+#include "common.hpp"
+
+#include <vector>
+
+namespace papers {
+
+enum Variety
+{
+	BF,
+	SBF,
+	TWO,
+	MULTI,
+	HEAVY,
+	varieties
+};
+inline constexpr const char *names[varieties] = {"BF", "SBF", "IBF-2C", "IBF-MC", "IBF-H"};
+inline constexpr sb_scheme schemes[varieties] = {SB_STABLE, SB_STABLE, SB_TWO_CLASS, SB_MULTI_CLASS, SB_VALUE_WEIGHTED};
+
+struct Filter
+{
+	sb_stable parameters{};
+	std::vector<unsigned char> cells;
+
+	explicit Filter(const sb_stable &from) : parameters(from), cells(sb_stable_size(&from) - SB_STABLE_HEADER) {}
+
+	/* The plain filter is an sbf of one bit a cell that evicts nothing; the importances lie in low .. high. */
+	static Filter of(Variety variety, uint64_t bytes, int hashes, int bits, int evictions, double low = 0, double high = top)
+	{
+		sb_stable parameters;
+		sb_scheme scheme = schemes[variety];
+		if (scheme == SB_STABLE)
+			low = high = 0;
+		else if (scheme == SB_TWO_CLASS)
+			low = high = (low + high) / 2;
+		if (sb_stable_plan(bytes, 0.2, scheme, low, high, hashes, variety == BF ? 1 : bits, variety == BF ? 0 : evictions, 0,
+						   &parameters) != SB_OK)
+			die("these parameters are refused");
+		return Filter(parameters);
+	}
+
+	bool step(uint64_t hash, double importance)
+	{
+		return sb_stable_step(&parameters, cells.data(), hash, sb_stable_value_of(&parameters, importance));
+	}
+	double zeros() const
+	{
+		uint64_t counts[SB_STABLE_MAX_VALUE + 1];
+		sb_stable_count(&parameters, cells.data(), counts);
+		return static_cast<double>(counts[0]) / parameters.cells;
+	}
+
+	/* The formulas for this filter; shares as sb_stable_chain says, or uniform importances if empty. */
+	sb_stable_chain chain(std::vector<double> *shares) const
+	{
+		int max = sb_stable_max(&parameters);
+		if (shares->empty())
+		{
+			shares->resize(static_cast<size_t>(max));
+			sb_stable_uniform_shares(static_cast<sb_scheme>(parameters.scheme), max, shares->data());
+		}
+		return {static_cast<double>(parameters.cells), static_cast<double>(parameters.hashes),
+				static_cast<double>(parameters.evictions), max, parameters.scheme == SB_VALUE_WEIGHTED, shares->data()};
+	}
+};
+
+} // namespace papers
+
+#endif
