@@ -3,33 +3,17 @@
  */
 #include "memory.h"
 
-#include <sys/mman.h>
-
 #include "utils/memutils.h"
 
-#define HUGE_PAGE ((uintptr_t) 2 << 20)
-#define HUGE_PAGES_FROM ((size_t) 4 << 20)
-
+/*
+ * Not in huge pages, though they would make an access at random some 2 ns cheaper: a virtual machine that reports its free memory
+ * to the host has to get each of them back at the first touch, which took 4 to 5 ms a megabyte, and 0.7 to 1 in small pages.
+ * tbf_agg of 5 million items: 2.05 s with huge pages, 1.45 s without.
+ */
 void *
 allocate_cells(MemoryContext context, size_t bytes)
 {
-	void	   *cells;
-
-	if (bytes < HUGE_PAGES_FROM)
-		return MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	cells = MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE);
-#ifdef MADV_HUGEPAGE
-	{
-		/* only those that lie within: nothing is rounded up to two megabytes. An advice: where it is refused all is well, too */
-		uintptr_t	begin = ((uintptr_t) cells + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-		uintptr_t	end = ((uintptr_t) cells + bytes) & ~(HUGE_PAGE - 1);
-
-		if (begin < end)
-			(void) madvise((void *) begin, end - begin, MADV_HUGEPAGE);
-	}
-#endif
-	memset(cells, 0, bytes);
-	return cells;
+	return MemoryContextAllocExtended(context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 void *

@@ -6,10 +6,7 @@
 
 #include "compat.h"
 
-/*
- * Zeroed memory for a state, also more than a gigabyte. What is large is asked for in huge pages where the system has them on
- * request: its cells are touched at random, and page tables for megabytes of small pages do not fit the processor.
- */
+/* Zeroed memory for a state, also more than a gigabyte. */
 extern void *allocate_cells(MemoryContext context, size_t bytes);
 
 /*
