@@ -102,7 +102,6 @@ typedef struct sb_weight
 	int			exponent;
 } sb_weight;
 
-#define SB_TBF_WEIGHT_ONE {1, 0}	/* a filter as it is */
 #define SB_TBF_MAX_WEIGHT 0x1p33	/* weights for merging are smaller */
 
 /*

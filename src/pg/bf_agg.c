@@ -8,8 +8,6 @@
  */
 #include "bf.h"
 
-#include "lib/stringinfo.h"
-#include "libpq/pqformat.h"
 #include "utils/memutils.h"
 
 #include "expanded.h"
@@ -45,7 +43,6 @@ typedef struct BfState
 	bool		self_sized;
 	sb_hash_set set;			/* until lines is there */
 	unsigned char *lines;		/* BEFORE_LINES bytes before them are theirs, too, if they did not travel */
-	ExpandedFilter *lent;		/* the value that they are part of, if it was ever asked for */
 	uint64_t   *pending;		/* room for PENDING; NULL while the state is small */
 	uint32		pending_count;
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
@@ -240,9 +237,7 @@ lend_lines(BfState *state)
 	Assert(state->travelled == NULL);
 	SET_VARSIZE(value, BEFORE_LINES + line_bytes(state));
 	sb_bf_encode_header(&state->plan, VARDATA(value));
-	if (state->lent == NULL)
-		state->lent = make_lent_filter(state->context, value);
-	return lend_filter(state->lent);
+	return lend_filter(value);
 }
 
 /* Folds to the size that the estimated number of items needs, if that is smaller. */
@@ -381,7 +376,6 @@ copy_state(MemoryContext context, BfState *other)
 	*state = *other;
 	state->context = context;
 	state->lines = NULL;
-	state->lent = NULL;
 	state->travelled = NULL;
 	state->sparse_bytes = 0;
 	state->pending = NULL;

@@ -55,27 +55,20 @@ make_expanded_filter(FlattenFilter flatten)
 	return filter;
 }
 
-ExpandedFilter *
-make_lent_filter(MemoryContext context, struct varlena *flat)
-{
-	ExpandedFilter *filter = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
-
-	EOH_init_header(&filter->hdr, &methods, context);
-	memcpy(filter->hdr.eoh_rw_ptr, filter->hdr.eoh_ro_ptr, EXPANDED_POINTER_SIZE);
-	filter->magic = EXPANDED_FILTER_MAGIC;
-	filter->flat = flat;
-	return filter;
-}
-
 /*
- * A pointer in memory of its own, not the one inside the object: finalize_aggregate() of PostgreSQL 15 copies a result that is no
+ * The pointer is a chunk of its own, not the one inside the object: finalize_aggregate() of PostgreSQL 15 copies a result that is no
  * chunk of the current context.
  */
 Datum
-lend_filter(ExpandedFilter *filter)
+lend_filter(struct varlena *flat)
 {
+	ExpandedFilter *filter = palloc0(sizeof(ExpandedFilter));
 	void	   *pointer = palloc(EXPANDED_POINTER_SIZE);
 
+	EOH_init_header(&filter->hdr, &methods, CurrentMemoryContext);
+	memcpy(filter->hdr.eoh_rw_ptr, filter->hdr.eoh_ro_ptr, EXPANDED_POINTER_SIZE);
+	filter->magic = EXPANDED_FILTER_MAGIC;
+	filter->flat = flat;
 	memcpy(pointer, filter->hdr.eoh_ro_ptr, EXPANDED_POINTER_SIZE);
 	return PointerGetDatum(pointer);
 }

@@ -42,11 +42,10 @@ extern ExpandedFilter *expanded_filter_to_change(Datum value);
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*
- * One whose stored form is the caller's, in memory of this context, and pointers to it: values that may be read as long as the
- * stored form stays as it is. There is no read/write pointer to it, since its context is not its own.
+ * A value whose stored form is the caller's, to be read as long as that stays as it is and the current memory context lasts. There
+ * is no read/write pointer to it, since its context is not its own.
  */
-extern ExpandedFilter *make_lent_filter(MemoryContext context, struct varlena *flat);
-extern Datum lend_filter(ExpandedFilter *filter);
+extern Datum lend_filter(struct varlena *flat);
 
 /* Its stored form, to be read: made if there is none. */
 extern struct varlena *flat_filter(ExpandedFilter *filter);

@@ -483,7 +483,7 @@ TEST(Kernel, StoresAndMergesSums)
 				sb_sums merged{};
 				merged.width = again.size();
 				int planes;
-				constexpr sb_weight one = SB_TBF_WEIGHT_ONE;
+				constexpr sb_weight one = {1, 0};
 				int index = sb_sums_turn_for_weighted(&merged, &stored.parameters, &one, &planes);
 				ASSERT_EQ(planes, 1);
 				merged.plane[index] = again.data();
