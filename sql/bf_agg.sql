@@ -43,6 +43,16 @@ FROM unnest('{1,10,40,50,500,5000,50000}'::int[]) n, LATERAL (SELECT bf_agg(i) A
 ORDER BY n;
 SELECT (bf_info(bf_agg(1, NULL, 0.001))).false_positive_rate;
 
+-- integers of every size, and what is stored as one, wait for a batch: below and above zero, none is lost
+SELECT bf_agg(i::int2, 5001) = bf_add_all(bf_empty(5001), array_agg(i::int2)) AS int2, bf_agg(i, 5001) = bf_add_all(bf_empty(5001), array_agg(i)) AS int4,
+	bf_agg(i * 3000000000000001, 5001) = bf_add_all(bf_empty(5001), array_agg(i * 3000000000000001)) AS int8,
+	bf_agg(date '2000-01-01' + i, 5001) = bf_add_all(bf_empty(5001), array_agg(date '2000-01-01' + i)) AS date,
+	bf_agg(timestamptz '2000-01-01 UTC' + i * interval '1 s', 5001) = bf_add_all(bf_empty(5001), array_agg(timestamptz '2000-01-01 UTC' + i * interval '1 s')) AS timestamptz,
+	bf_agg(i::int2, 5001) = bf_agg(i::int8, 5001) AS small_and_large
+FROM generate_series(-2500, 2500) i;
+SELECT bool_and(bf_contains_all(f, items)) AS all_found
+FROM generate_series(1000, 1300, 7) n, LATERAL (SELECT bf_agg(i::int2) AS f, array_agg(i::int8) AS items FROM generate_series(-n, n) i) s;
+
 -- every hash of a set of hashes, also of those that need growing just at the end
 SELECT bool_and(bf_contains_all(f, items)) AS all_found
 FROM (SELECT bf_agg(i) AS f, array_agg(i) AS items FROM generate_series(1, 300) n, generate_series(1, n) i GROUP BY n) s;

@@ -25,6 +25,12 @@ uint64_t sb_hash_int64(int64_t value) noexcept
 	return XXH3_64bits(bytes, sizeof bytes);
 }
 
+void sb_hash_int64s(uint64_t *values, size_t count) noexcept
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = sb_hash_int64(static_cast<int64_t>(values[i]));
+}
+
 uint64_t sb_hash_double(double value) noexcept
 {
 	uint64_t pattern;

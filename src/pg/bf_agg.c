@@ -31,8 +31,9 @@
 #define LENT_FROM_BYTES 65536
 
 /*
- * A state that is not small keeps the newest hashes pending, and lets them in by the batch: when they arrive makes no
- * difference to a set, and the core asks for the memory of one while it adds another.
+ * A state that is not small keeps the newest items pending, and lets them in by the batch: when they arrive makes no
+ * difference to a set, and the core asks for the memory of one while it adds another. Pending are hashes; of items that are
+ * integers the integers, which are hashed with the batch.
  */
 #define PENDING 128
 #define PENDING_FROM_BYTES 4096
@@ -46,6 +47,7 @@ typedef struct BfState
 	uint64_t   *pending;		/* room for PENDING; NULL while the state is small */
 	uint32		pending_count;
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
+	ItemInteger integer;		/* of which size its items are, which are pending as integers then; or as hashes */
 
 	/*
 	 * A state that has just come from a worker and is only read, once: its lines, or its sparse lines (lines is NULL then), or
@@ -134,27 +136,36 @@ add_now(BfState *state, const uint64_t *hashes, size_t count)
 		sb_bf_add_many(&state->plan, state->lines, hashes, count);
 }
 
-/* Lets the pending hashes in. To be called before anything but state_add() looks at a state. */
+/* Lets items in: what they are is what state->integer says. They give way to their hashes. */
+static void
+let_in(BfState *state, uint64_t *items, size_t count)
+{
+	if (state->integer != ITEM_NO_INTEGER)
+		sb_hash_int64s(items, count);
+	add_now(state, items, count);
+}
+
+/* Lets the pending items in. To be called before anything but state_add() looks at a state. */
 static void
 settle(BfState *state)
 {
 	size_t		count = state->pending_count;
 
 	state->pending_count = 0;
-	add_now(state, state->pending, count);
+	let_in(state, state->pending, count);
 }
 
 static inline void
-state_add(BfState *state, uint64_t hash)
+state_add(BfState *state, uint64_t item)
 {
 	if (state->pending == NULL)
 	{
-		add_now(state, &hash, 1);
+		let_in(state, &item, 1);
 		if (state->lines != NULL || sb_hash_set_bytes(state->set.capacity, 0) >= PENDING_FROM_BYTES)
 			state->pending = MemoryContextAlloc(state->context, PENDING * sizeof(uint64_t));
 		return;
 	}
-	state->pending[state->pending_count++] = hash;
+	state->pending[state->pending_count++] = item;
 	if (state->pending_count == PENDING)
 		settle(state);
 }
@@ -173,7 +184,10 @@ bf_agg_add(PG_FUNCTION_ARGS)
 	/* nearly all rows: nothing is looked up, nothing allocated */
 	if (state != NULL && !PG_ARGISNULL(1) && state->hasher != NULL && state->hasher == fcinfo->flinfo->fn_extra)
 	{
-		state_add(state, item_hash(fcinfo->flinfo->fn_extra, PG_GETARG_DATUM(1)));
+		if (state->integer != ITEM_NO_INTEGER)
+			state_add(state, item_as_integer(state->integer, PG_GETARG_DATUM(1)));
+		else
+			state_add(state, item_hash(fcinfo->flinfo->fn_extra, PG_GETARG_DATUM(1)));
 		PG_RETURN_POINTER(state);
 	}
 
@@ -202,8 +216,12 @@ bf_agg_add(PG_FUNCTION_ARGS)
 	if (state->plan.kind.code == SB_KIND_NONE)
 		state->plan.kind = *item_kind(hasher);
 	if (state->plan.kind.code != SB_KIND_NAMED)		/* records may be of another kind in each row */
+	{
+		settle(state);
 		state->hasher = hasher;
-	state_add(state, hash);
+		state->integer = item_integer(hasher);
+	}
+	state_add(state, state->integer == ITEM_NO_INTEGER ? hash : item_as_integer(state->integer, PG_GETARG_DATUM(1)));
 	PG_RETURN_POINTER(state);
 }
 
@@ -381,6 +399,7 @@ copy_state(MemoryContext context, BfState *other)
 	state->pending = NULL;
 	state->pending_count = 0;
 	state->hasher = NULL;
+	state->integer = ITEM_NO_INTEGER;
 	make_set(state, SMALLEST_SET);
 	state_unite(state, other);
 	return state;

@@ -623,6 +623,22 @@ item_hash(ItemHasher *hasher, Datum item)
 	pg_unreachable();
 }
 
+ItemInteger
+item_integer(const ItemHasher *hasher)
+{
+	switch (hasher->way)
+	{
+		case HASH_INT2:
+			return ITEM_INT16;
+		case HASH_INT4:
+			return ITEM_INT32;
+		case HASH_INT8:
+			return ITEM_INT64;
+		default:
+			return ITEM_NO_INTEGER;
+	}
+}
+
 uint64_t
 item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 {

@@ -42,6 +42,29 @@ extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *fil
 extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 
 /*
+ * Items that are integers, as PostgreSQL passes them: their hash is sb_hash_int64() of the integer, so that whoever gathers items
+ * can gather integers and have them hashed together.
+ */
+typedef enum ItemInteger
+{
+	ITEM_NO_INTEGER,
+	ITEM_INT16,
+	ITEM_INT32,
+	ITEM_INT64
+} ItemInteger;
+
+extern ItemInteger item_integer(const ItemHasher *hasher);
+
+/* The integer itself; `size` is what item_integer() said, and not ITEM_NO_INTEGER. */
+static inline int64
+item_as_integer(ItemInteger size, Datum item)
+{
+	if (size == ITEM_INT64)
+		return DatumGetInt64(item);
+	return size == ITEM_INT32 ? DatumGetInt32(item) : DatumGetInt16(item);
+}
+
+/*
  * The item as its type's output function writes it (in palloc'd memory, in the encoding of the database): not a canonical
  * form, since settings such as TimeZone have their say, but one that a person recognises.
  */

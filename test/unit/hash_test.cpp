@@ -52,6 +52,22 @@ TEST(Hash, OfAnIntegerIsThatOfItsLittleEndianBytes)
 	}
 }
 
+TEST(Hash, OfManyIntegersIsThatOfEach)
+{
+	Random random(5);
+	for (size_t count = 0; count < 300; count++)
+	{
+		std::vector<uint64_t> values(count + 1);
+		for (auto &value : values)
+			value = random() >> (random() % 64);
+		auto hashes = values;
+		sb_hash_int64s(hashes.data(), count);
+		for (size_t i = 0; i < count; i++)
+			ASSERT_EQ(hashes[i], sb_hash_int64(static_cast<int64_t>(values[i])));
+		EXPECT_EQ(hashes[count], values[count]);
+	}
+}
+
 TEST(Hash, OfADoubleIsThatOfItsLittleEndianPattern)
 {
 	Random random(3);
