@@ -26,10 +26,15 @@ bool sb_hash_set_has_room(const sb_hash_set *set) noexcept
 
 uint64_t sb_hash_set_capacity_for(uint64_t count) noexcept
 {
-	uint64_t capacity = 8;
-	while (largest_count(capacity) < count && capacity < (UINT64_C(1) << 60))
-		capacity *= 2;
+	uint64_t capacity = 12;
+	while (largest_count(capacity) < count && capacity < (UINT64_C(1) << 59))
+		capacity = sb_hash_set_next_capacity(capacity);
 	return capacity;
+}
+
+uint64_t sb_hash_set_next_capacity(uint64_t capacity) noexcept
+{
+	return 2 * capacity + 4;
 }
 
 uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
@@ -107,7 +112,7 @@ uint64_t sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, siz
 /* The first empty slot for a hash that is not in the set; not 0. The first four often have just been written, one word at a time. */
 static uint64_t *empty_slot_for(sb_hash_set *set, uint64_t hash)
 {
-	for (uint64_t slot = own_slot(set->capacity, hash);; slot = (slot + 4) & (set->capacity - 1))
+	for (uint64_t slot = own_slot(set->capacity, hash);; slot = following(set->capacity, slot, 4))
 	{
 		uint64_t *four = &set->slots[place_of_slot(slot, set->beside)];
 		int taken = (four[0] != 0) + (four[1] != 0) + (four[2] != 0) + (four[3] != 0);

@@ -4,6 +4,7 @@
 #ifndef STREAMBLOOM_HASH_SET_HPP
 #define STREAMBLOOM_HASH_SET_HPP
 
+#include "bits.hpp"
 #include "simd.hpp"
 #include "streambloom.h"
 
@@ -14,13 +15,20 @@ constexpr size_t hashes_at_once = 256; /* at most, in a walk */
 /* How many hashes a set of this capacity holds. */
 constexpr uint64_t largest_count(uint64_t capacity)
 {
-	return capacity / 8 * 5;
+	return capacity / 4 * 5 / 2;
 }
 
-/* Where the search for a hash begins: at one of the fours. REQUIRES: capacity is a power of two, at least 8. */
+/* Where the search for a hash begins: at one of the fours. */
 constexpr uint64_t own_slot(uint64_t capacity, uint64_t hash)
 {
-	return hash >> (64 - std::countr_zero(capacity)) & ~UINT64_C(3);
+	return multiply_high(hash, capacity / 4) * 4;
+}
+
+/* The slot so many places on (1 or 4), as the search goes: after the last one comes the first. */
+constexpr uint64_t following(uint64_t capacity, uint64_t slot, uint64_t places)
+{
+	slot += places;
+	return slot < capacity ? slot : 0;
 }
 
 /* Where in `slots` the hash of a slot is; `beside` is best known to the compiler. */
@@ -50,18 +58,17 @@ SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
 template <sb_simd variant>
 SB_KERNEL uint64_t slot_for(const uint64_t *slots, uint64_t capacity, uint64_t beside, uint64_t hash)
 {
-	const uint64_t mask = capacity - 1;
 	uint64_t slot = own_slot(capacity, hash);
 	if (hash == 0)
 		return capacity;
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
-		for (;; slot = (slot + 4) & mask)
+		for (;; slot = following(capacity, slot, 4))
 			if (uint32_t found = find_in_four(slots + place_of_slot(slot, beside), hash); found != 0)
 				return slot + (static_cast<uint32_t>(std::countr_zero(found)) & 3);
 #endif
 	while (slots[place_of_slot(slot, beside)] != 0 && slots[place_of_slot(slot, beside)] != hash)
-		slot = (slot + 1) & mask;
+		slot = following(capacity, slot, 1);
 	return slot;
 }
 
@@ -97,8 +104,12 @@ inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take 
 	};
 	for (uint64_t slot = first; slot < end; slot++)
 		add(slot);
-	for (uint64_t i = end; i < first + capacity && hash_at(i & (capacity - 1)) != 0; i++)
-		add(i & (capacity - 1));
+	uint64_t slot = end % capacity;
+	for (uint64_t left = capacity - (end - first); left > 0 && hash_at(slot) != 0; left--)
+	{
+		add(slot);
+		slot = following(capacity, slot, 1);
+	}
 	if (part == 0 && hash_at(capacity) != 0)
 	{
 		hashes[count] = 0;

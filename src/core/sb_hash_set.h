@@ -18,7 +18,7 @@ extern "C" {
  * Each hash can have `beside` words of the caller's with it, so that one line of the cache brings both: `slots` holds the hashes
  * of slots 0 .. 3, the first words of these, the second words of these and so on, then slots 4 .. 7; in the end slot `capacity`,
  * which says (0 or 1) whether the hash 0 is in the set. sb_hash_set_bytes() in all, zeroed at first; lines are met best if
- * it begins at a multiple of 64. REQUIRES: capacity is a power of two, at least 8.
+ * it begins at a multiple of 64. REQUIRES: capacity is a multiple of 4, at least 8.
  */
 typedef struct sb_hash_set
 {
@@ -41,8 +41,13 @@ size_t		sb_hash_set_bytes(uint64_t capacity, uint32_t beside) SB_NOEXCEPT;
 /* Is there room for one more without passing a load of 5/8? */
 bool		sb_hash_set_has_room(const sb_hash_set *set) SB_NOEXCEPT;
 
-/* The smallest capacity that holds `count` hashes. */
+/*
+ * The capacities by which a set grows: 12, 28, 60, ... With no words beside, with one or with three the array then takes just less
+ * than a power of two, which is what an allocator such as PostgreSQL's gives to it. The smallest that holds `count` hashes, and
+ * the next one.
+ */
 uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
+uint64_t	sb_hash_set_next_capacity(uint64_t capacity) SB_NOEXCEPT;
 
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;

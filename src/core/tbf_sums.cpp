@@ -207,7 +207,7 @@ sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half
 
 /* How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a cache. */
 constexpr size_t ahead = 32;
-constexpr uint64_t prefetch_from_slots = 32768;
+constexpr uint64_t prefetch_from_slots = 32000;
 
 /* Not a lambda: one that does nothing but this is taken for one that does nothing, where it is not inlined. */
 SB_KERNEL void ask_for_item(const uint64_t *slots, uint64_t capacity, uint64_t beside, size_t plane, uint64_t hash)

@@ -21,7 +21,6 @@
  */
 #define SELF_SIZED_SET (UINT64CONST(1) << 20)
 #define SELF_SIZED_LINES (UINT32_C(1) << 19)
-#define SMALLEST_SET 8
 
 /*
  * Lines stand where they would in a value; a result that has as many lines is that value, and no copy, from so many bytes on:
@@ -83,7 +82,7 @@ make_state(MemoryContext context, bool self_sized, int64 items, double fpr)
 		state->plan.lines = SELF_SIZED_LINES;
 	state->self_sized = self_sized;
 	state->context = context;
-	make_set(state, SMALLEST_SET);
+	make_set(state, sb_hash_set_capacity_for(1));
 	return state;
 }
 
@@ -128,7 +127,7 @@ add_now(BfState *state, const uint64_t *hashes, size_t count)
 		size_t		added = sb_hash_set_insert_many(&state->set, hashes, count);
 
 		if (!sb_hash_set_has_room(&state->set))
-			grow_set(state, state->set.capacity * 2);
+			grow_set(state, sb_hash_set_next_capacity(state->set.capacity));
 		hashes += added;
 		count -= added;
 	}
@@ -400,7 +399,7 @@ copy_state(MemoryContext context, BfState *other)
 	state->pending_count = 0;
 	state->hasher = NULL;
 	state->integer = ITEM_NO_INTEGER;
-	make_set(state, SMALLEST_SET);
+	make_set(state, sb_hash_set_capacity_for(1));
 	state_unite(state, other);
 	return state;
 }

@@ -22,8 +22,11 @@ allocate_lines(MemoryContext context, size_t before, size_t bytes)
 	return (void *) TYPEALIGN(64, (char *) allocate_cells(context, before + bytes + 63) + before);
 }
 
-/* From so many bytes on the fours of a set are aligned: then before them stands what was allocated. */
-#define ALIGNED_SET ((size_t) 2048)
+/*
+ * From so many bytes on the fours of a set are aligned: then before them stands what was allocated. Smaller sets take what
+ * PostgreSQL's allocator gives to them in any case, a power of two.
+ */
+#define ALIGNED_SET ((size_t) 8192)
 
 void
 allocate_set(MemoryContext context, sb_hash_set *set)

@@ -68,7 +68,7 @@ tbf_moved_insert(TbfMoved *moved, uint64_t hash, uint64_t hits)
 	{
 		sb_hash_set old = moved->set;
 
-		make_slots(moved, old.capacity * 2);
+		make_slots(moved, sb_hash_set_next_capacity(old.capacity));
 		sb_hash_set_move(&moved->set, &old);
 		free_set(&old);
 	}

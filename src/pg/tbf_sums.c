@@ -21,14 +21,12 @@
  */
 #define SELF_SIZED_SET (UINT64CONST(1) << 25)
 
-#define SMALLEST_SET 8
-
 /*
  * A state that is not small keeps the newest hits pending, as long as they are of one half-life, and lets them in by the batch:
  * sums do not depend on when a hit arrives, and the hits arrive in the order in which they came. While some of a batch are added
  * the memory that the next need is on its way.
  */
-#define PENDING_FROM_WORDS 2048
+#define PENDING_FROM_WORDS 2000
 
 typedef struct TbfPendingHits
 {
@@ -151,7 +149,7 @@ tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized)
 		state->plan.blocks = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
 		state->plan.block_cells = SB_TBF_BLOCK;
 	}
-	make_set(state, SMALLEST_SET, 1);
+	make_set(state, sb_hash_set_capacity_for(1), 1);
 	if (plan->top != 0)
 		state->top = tbf_top_make(context, plan->top);
 	return state;
@@ -315,7 +313,7 @@ add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t 
 
 		/* at once, so that the form depends on the number of distinct items alone */
 		if (!sb_hash_set_has_room(&state->set))
-			grow_set(state, state->set.capacity * 2);
+			grow_set(state, sb_hash_set_next_capacity(state->set.capacity));
 	}
 	else if (state->moved != NULL)
 		add_recurring(state, index, hash, half_lives, value);
@@ -355,7 +353,7 @@ let_in(TbfSums *state)
 
 		/* at once, so that the form depends on the number of distinct items alone */
 		if (!sb_hash_set_has_room(&state->set))
-			grow_set(state, state->set.capacity * 2);
+			grow_set(state, sb_hash_set_next_capacity(state->set.capacity));
 	}
 	if (done < count && index >= 0 && !raises(state) && state->moved == NULL)
 		tbf_sums_must_fit(sb_sums_add_items(&state->sums, &state->plan, index, pending->half_lives, pending->hashes + done,

@@ -3,6 +3,7 @@
  */
 #include "support.h"
 
+#include <bit>
 #include <unordered_set>
 
 using namespace test;
@@ -19,12 +20,12 @@ struct Set
 	{
 	}
 
-	/* As an aggregate grows: insert what there is room for, else a set of twice the size takes all. */
+	/* As an aggregate grows: insert what there is room for, else the next larger set takes all. */
 	void insert(uint64_t hash)
 	{
 		if (!sb_hash_set_has_room(&set))
 		{
-			Set larger(set.capacity * 2, set.beside);
+			Set larger(sb_hash_set_next_capacity(set.capacity), set.beside);
 			sb_hash_set_move(&larger.set, &set);
 			slots = std::move(larger.slots);
 			set = larger.set;
@@ -116,10 +117,10 @@ TEST(HashSet, MovesWordsWithTheirHashes)
 	Random random(15);
 	for (uint32_t before = 0; before <= 4; before++)
 		for (uint32_t after = before; after <= 4; after++)
-			for (uint64_t capacity : {UINT64_C(8), UINT64_C(64), UINT64_C(4096)})
+			for (uint64_t capacity : {UINT64_C(8), UINT64_C(12), UINT64_C(64), UINT64_C(4092)})
 			{
 				Set from(capacity, before);
-				Set to(before == after ? 2 * capacity : capacity, after);
+				Set to(before == after ? sb_hash_set_next_capacity(capacity) : capacity, after);
 				auto word = [](Set &set, uint64_t slot, uint32_t which) -> uint64_t & {
 					return set.slots[sb_hash_set_place(slot, set.set.beside) + 4 * (which + 1)];
 				};
@@ -174,7 +175,7 @@ TEST(HashSet, HoldsTheHashZeroBesideTheOthers)
 
 TEST(HashSet, HasRoomUpToALoadOfFiveEighths)
 {
-	for (uint64_t capacity = 8; capacity <= 4096; capacity *= 2)
+	for (uint64_t capacity = 8; capacity <= 4096; capacity += 4)
 	{
 		Set set(capacity);
 		uint64_t inserted = 0;
@@ -187,27 +188,35 @@ TEST(HashSet, HasRoomUpToALoadOfFiveEighths)
 
 TEST(HashSet, CapacityForIsTheSmallestThatHolds)
 {
-	for (uint64_t count = 0; count < 3000; count++)
+	uint64_t expected = sb_hash_set_capacity_for(0);
+	for (uint64_t count = 0; count < 30000; count++)
 	{
-		uint64_t capacity = sb_hash_set_capacity_for(count);
-		ASSERT_GE(capacity, 8u);
-		ASSERT_EQ(capacity & (capacity - 1), 0u);
-		EXPECT_LE(count, capacity * 5 / 8) << count;
-		if (capacity > 8)
-		{
-			EXPECT_GT(count, capacity / 2 * 5 / 8) << count;
-		}
+		if (count > expected * 5 / 8)
+			expected = sb_hash_set_next_capacity(expected);
+		ASSERT_EQ(sb_hash_set_capacity_for(count), expected) << count;
 	}
+	EXPECT_EQ(sb_hash_set_capacity_for(0), 12u);
 }
 
 TEST(HashSet, CapacityForAnyCountEnds)
 {
-	for (int bit = 12; bit < 64; bit++)
+	for (int bit = 12; bit < 58; bit++)
 	{
-		uint64_t capacity = sb_hash_set_capacity_for(UINT64_C(1) << bit);
-		EXPECT_EQ(capacity & (capacity - 1), 0u);
+		uint64_t count = UINT64_C(1) << bit;
+		EXPECT_GE(sb_hash_set_capacity_for(count) / 8 * 5, count);
 	}
 	EXPECT_NE(sb_hash_set_capacity_for(UINT64_MAX), 0u);
+}
+
+/* What PostgreSQL's allocator rounds up to a power of two must not be a little more than one. */
+TEST(HashSet, ArraysTakeJustLessThanAPowerOfTwo)
+{
+	for (uint64_t capacity = sb_hash_set_capacity_for(1); capacity < 1 << 20; capacity = sb_hash_set_next_capacity(capacity))
+		for (uint32_t beside : {0u, 1u, 3u})
+		{
+			size_t bytes = sb_hash_set_bytes(capacity, beside);
+			EXPECT_EQ(bytes + 3 * sizeof(uint64_t), std::bit_ceil(bytes)) << capacity << " " << beside;
+		}
 }
 
 TEST(HashSet, WalkEndsBeyondTheLastSlot)

@@ -318,7 +318,7 @@ TEST(Kernel, InsertsManyHashes)
 	for (size_t i = 0; i < 3000; i++)
 		hashes.push_back(i % 3 == 0 ? hashes[i] : hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some again, some that fight for the same slots */
 	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
-	for (uint64_t capacity : {UINT64_C(8), UINT64_C(64), UINT64_C(8192), UINT64_C(16384)})
+	for (uint64_t capacity : {UINT64_C(8), UINT64_C(60), UINT64_C(64), UINT64_C(8192), UINT64_C(16380)})
 	{
 		std::vector<uint64_t> expected(capacity + 1);
 		sb_hash_set one{expected.data(), capacity, 0, 0};
@@ -354,7 +354,7 @@ static std::vector<uint64_t> counters_of(const Tbf &filter)
 
 TEST(Kernel, AddsHitsToItemsOfASet)
 {
-	constexpr uint64_t capacity = 4096;
+	constexpr uint64_t capacity = 4092;
 	std::vector<uint64_t> hashes = random_hashes(78, 2000);
 	for (size_t i = 0; i < 4000; i++)
 		hashes.push_back(i % 2 == 0 ? hashes[i / 3] : i % 700);

@@ -217,7 +217,7 @@ add_to_set(sb_hash_set *set, uint64 hash)
 {
 	if (!sb_hash_set_has_room(set))
 	{
-		sb_hash_set larger = {.capacity = set->capacity * 2};
+		sb_hash_set larger = {.capacity = sb_hash_set_next_capacity(set->capacity)};
 
 		allocate_set(CurrentMemoryContext, &larger);
 		sb_hash_set_move(&larger, set);
@@ -256,7 +256,7 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 	for (int column = 0; column < items->columns; column++)
 		if (reader->sets[column].slots == NULL)
 		{
-			reader->sets[column].capacity = 4096;
+			reader->sets[column].capacity = sb_hash_set_capacity_for(2048);
 			allocate_set(GetMemoryChunkContext(reader), &reader->sets[column]);
 		}
 
