@@ -38,6 +38,9 @@ SELECT bf_index_check('grown_bf');
 SELECT sum((bf_of('grown_bf', block * 4) @> 12345)::integer) BETWEEN 1 AND 5 AS few FROM generate_series(0, 300) block
 WHERE bf_of('grown_bf', block * 4) IS NOT NULL;
 
+-- groups have filters of sizes of their own, which do not unite
+SELECT bf_of('grown_bf');
+
 -- ranges whose rows are all dead: their old values go with a new summary
 DELETE FROM grown WHERE v BETWEEN 100 AND 15000;
 VACUUM grown;

@@ -67,7 +67,7 @@ COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, ti
 
 CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life)';
+COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), age being counted in whole epochs';
 CREATE FUNCTION tbf_count_now(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count_now(tbf, "any") IS 'implementation of the operator ->: use tbf_count()';

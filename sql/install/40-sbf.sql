@@ -94,7 +94,7 @@ COMMENT ON FUNCTION sbf_contains_all(sbf, anyarray) IS 'does the filter remember
 
 CREATE FUNCTION sbf_decay(filter sbf, steps bigint) RETURNS sbf
 	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_decay(sbf, bigint) IS 'the filter after this many evictions without an arrival: as if so many other items had come and left nothing';
+COMMENT ON FUNCTION sbf_decay(sbf, bigint) IS 'the filter after this many steps of eviction without an arrival: as if so many other items had come and left nothing';
 CREATE FUNCTION sbf_union(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_union(sbf, sbf) IS 'the larger of each two cells: remembers what either remembers, and errs more often until it has decayed';
 CREATE OPERATOR | (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_union, COMMUTATOR = |);

@@ -86,7 +86,7 @@ COMMENT ON FUNCTION ibf_contains_all(ibf, anyarray) IS 'does the filter remember
 
 CREATE FUNCTION ibf_decay(filter ibf, steps bigint) RETURNS ibf
 	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_decay(ibf, bigint) IS 'the filter after this many evictions without an arrival: as if so many other items had come and left nothing';
+COMMENT ON FUNCTION ibf_decay(ibf, bigint) IS 'the filter after this many steps of eviction without an arrival: as if so many other items had come and left nothing';
 CREATE FUNCTION ibf_union(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_union(ibf, ibf) IS 'the larger of each two cells: remembers what either remembers, and errs more often until it has decayed';
 CREATE OPERATOR | (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_union, COMMUTATOR = |);

@@ -151,4 +151,4 @@ CREATE FUNCTION bf_index_stats(
 COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row a column of a bf index: ranges and their states, pages, fill, and the false-positive rate that follows from it';
 CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block, or with NULL of all ranges together; NULL if any of them is not summarised';
+COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block, or with NULL of all ranges together (an error if they have filters of different sizes); NULL if any of them is not summarised';

@@ -1,5 +1,5 @@
 /*
- * compat.h: the one place that knows how PostgreSQL's versions differ. Every file of the shim includes it first.
+ * compat.h: what several files need of how PostgreSQL's versions differ. Every file of the shim includes it first.
  */
 #ifndef STREAMBLOOM_PG_COMPAT_H
 #define STREAMBLOOM_PG_COMPAT_H

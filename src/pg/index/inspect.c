@@ -362,7 +362,7 @@ bf_of(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
-					 errhint("Give the block of a range, or REINDEX with larger pages_per_range.")));
+					 errhint("Give the block of a range, or make the filter of the whole table with bf_agg().")));
 		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, lines);
 	}
 	bf_close_index(index, heap, AccessShareLock);
