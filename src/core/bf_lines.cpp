@@ -167,6 +167,26 @@ bool sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>
+SB_KERNEL void line_add(unsigned char *line, int hashes, uint32_t hash)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return line_add_inline(line, hashes, hash);
+#endif
+	line_add_portable(line, hashes, hash);
+}
+
+template <sb_simd variant>
+SB_KERNEL bool line_contains(const unsigned char *line, int hashes, uint32_t hash)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return line_contains_inline(line, hashes, hash);
+#endif
+	return line_contains_portable(line, hashes, hash);
+}
+
+template <sb_simd variant>
 SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count)
 {
 	/* copies, for `lines` may alias anything */
@@ -178,11 +198,7 @@ SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint
 	{
 		if (i + ahead < count)
 			__builtin_prefetch(lines + line_of(n, hashes[i + ahead]), 1);
-		unsigned char *line = lines + line_of(n, hashes[i]);
-		if constexpr (variant == SB_SIMD_AVX2)
-			line_add_inline(line, k, static_cast<uint32_t>(hashes[i]));
-		else
-			line_add_portable(line, k, static_cast<uint32_t>(hashes[i]));
+		line_add<variant>(lines + line_of(n, hashes[i]), k, static_cast<uint32_t>(hashes[i]));
 	}
 }
 
@@ -197,11 +213,7 @@ SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines,
 	{
 		if (i + ahead < count)
 			__builtin_prefetch(lines + line_of(n, hashes[i + ahead]));
-		const unsigned char *line = lines + line_of(n, hashes[i]);
-		if constexpr (variant == SB_SIMD_AVX2)
-			found[i] = line_contains_inline(line, k, static_cast<uint32_t>(hashes[i]));
-		else
-			found[i] = line_contains_portable(line, k, static_cast<uint32_t>(hashes[i]));
+		found[i] = line_contains<variant>(lines + line_of(n, hashes[i]), k, static_cast<uint32_t>(hashes[i]));
 	}
 }
 

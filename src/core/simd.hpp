@@ -12,7 +12,8 @@
 #include "bits.hpp"
 #include "streambloom.h"
 
-#if defined(__x86_64__)
+/* SB_NO_AVX2_CODE: as on other processors, to see here that it compiles */
+#if defined(__x86_64__) && !defined(SB_NO_AVX2_CODE)
 #include <immintrin.h>
 #define SB_HAS_AVX2_CODE 1
 #define SB_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
