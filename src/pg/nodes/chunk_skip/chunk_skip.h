@@ -36,6 +36,12 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_INDEXES,			/* oid */
 	CHUNK_SKIP_QUESTION_SETS,	/* which set of keys */
 
+	/*
+	 * One integer: 1 if rows of a child may be hidden from the user by security quals or a security-barrier view. A plain
+	 * EXPLAIN then asks nothing. The keys are those of leakproof clauses only.
+	 */
+	CHUNK_SKIP_GUARDED,
+
 	CHUNK_SKIP_PRIVATE_LENGTH
 };
 

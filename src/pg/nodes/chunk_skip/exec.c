@@ -59,6 +59,7 @@ typedef struct ChunkSkipState
 {
 	CustomScanState css;
 	bool		stands_aside;
+	bool		asks_nothing;	/* a plain EXPLAIN that has no values of parameters, or must not tell of hidden rows */
 	int			argument_count;
 	Argument   *arguments;
 	int			set_count;
@@ -367,7 +368,6 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	ChunkSkipState *state = (ChunkSkipState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	Plan	   *append = outerPlan(plan);
-	bool		generic = false;
 
 	/* slots are those of the children, of whatever kind */
 	node->ss.ps.resultopsset = true;
@@ -385,10 +385,12 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	state->place = palloc0(state->children * sizeof(int));
 	read_arguments(state, plan->custom_exprs);
 	read_questions(state, plan->custom_private);
+	state->asks_nothing = (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
+		linitial_int(list_nth(plan->custom_private, CHUNK_SKIP_GUARDED));
 #if PG_VERSION_NUM >= 160000
-	generic = (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;	/* parameters have no values */
+	state->asks_nothing |= (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;
 #endif
-	if (generic)
+	if (state->asks_nothing)
 		for (int i = 0; i < state->children; i++)
 			state->place[i] = state->kept++;
 	else
@@ -504,7 +506,7 @@ chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyInteger("Partitions Asked", NULL, state->children_asked, es);
 	if (state->asked_at_start)
 		ExplainPropertyInteger("Partitions Skipped", NULL, state->children - state->kept, es);
-	if (state->parameters != NULL && state->kept > 0)
+	if (state->asks_nothing || (state->parameters != NULL && state->kept > 0))
 	{
 		if (!es->analyze)
 			ExplainPropertyText("Asked", "at run time", es);

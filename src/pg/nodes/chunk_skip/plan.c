@@ -15,6 +15,8 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
@@ -33,8 +35,24 @@ bool		chunk_skip_enabled = true;
 static planner_hook_type previous_planner;
 static get_relation_info_hook_type previous_get_relation_info;
 
-/* Has the planning of this statement met a bf index? If not, nothing is looked at. */
-static bool met_bf_index = false;
+/* What is noted while a statement is planned; it lies on the stack of plan_statement(). */
+typedef struct Planning
+{
+	MemoryContext context;		/* in which the list is kept */
+	bool		met_bf_index;	/* if no table has one, the plan is not looked at */
+
+	/*
+	 * The oids of the tables that stand behind security quals or in a security-barrier view. The finished plan does not
+	 * show this. A table that stands in the statement twice, once of them behind such quals, is treated as guarded in
+	 * both places.
+	 */
+	List	   *guarded;
+	PlannerInfo *looked_above;	/* the query that is_below_barrier() was asked about last, and its answer */
+	bool		below_barrier;
+} Planning;
+
+/* Of the innermost statement that is being planned; NULL: none is, or ChunkSkip was switched off when it began. */
+static Planning *planning = NULL;
 
 /* ------------------------------------------------------------ what to ask */
 
@@ -58,6 +76,19 @@ clauses_of_scan(const Scan *scan)
 	if (IsA(scan, BitmapHeapScan))
 		return list_concat_copy(((const BitmapHeapScan *) scan)->bitmapqualorig, scan->plan.qual);
 	return list_copy(scan->plan.qual);
+}
+
+/* Those of the clauses that pass no value of a column to a function that may tell it. */
+static List *
+leakproof_clauses(List *clauses)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+		if (!contain_leaked_vars(lfirst(cell)))
+			result = lappend(result, lfirst(cell));
+	return result;
 }
 
 /* Does a bitmap come from this index? */
@@ -185,6 +216,7 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 	List	   *heaps = NIL;
 	List	   *indexes = NIL;
 	List	   *question_sets = NIL;
+	bool		guarded = false;
 	ListCell   *cell;
 
 	if (list_length(children) < 2)
@@ -192,6 +224,7 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 	foreach(cell, children)
 	{
 		Scan	   *scan = scan_of_child(lfirst(cell));
+		List	   *clauses;
 		RangeTblEntry *rte;
 		Relation	heap;
 		List	   *questions;
@@ -205,8 +238,14 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
 		if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL || rte->relkind != RELKIND_RELATION)
 			continue;
+		clauses = clauses_of_scan(scan);
+		if (list_member_oid(planning->guarded, rte->relid))
+		{
+			guarded = true;
+			clauses = leakproof_clauses(clauses);
+		}
 		heap = table_open(rte->relid, NoLock);
-		questions = chunk_questions(heap, scan->scanrelid, clauses_of_scan(scan));
+		questions = chunk_questions(heap, scan->scanrelid, clauses);
 		table_close(heap, NoLock);
 		foreach(inner, questions)
 		{
@@ -222,7 +261,8 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 	}
 	if (positions == NIL)
 		return append;
-	return make_chunk_skip(append, relids, arguments, list_make5(sets, positions, heaps, indexes, question_sets));
+	return make_chunk_skip(append, relids, arguments,
+						   lappend(list_make5(sets, positions, heaps, indexes, question_sets), list_make1_int(guarded)));
 }
 
 /* ------------------------------------------------------------------ finding */
@@ -285,16 +325,11 @@ improve(Plan *plan, PlannedStmt *statement)
 
 /* -------------------------------------------------------------------- hooks */
 
-/* Only notes whether the statement is any of our business. */
-static void
-note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+static bool
+has_bf_index(const RelOptInfo *rel)
 {
 	ListCell   *cell;
 
-	if (previous_get_relation_info)
-		previous_get_relation_info(root, relation, inhparent, rel);
-	if (met_bf_index || !chunk_skip_enabled)
-		return;
 	foreach(cell, rel->indexlist)
 		switch (((IndexOptInfo *) lfirst(cell))->relam)
 		{
@@ -307,32 +342,98 @@ note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
 				break;
 			default:
 				if (((IndexOptInfo *) lfirst(cell))->relam == bf_index_am_oid())
-					met_bf_index = true;
+					return true;
 		}
+	return false;
+}
+
+/*
+ * Is this query within another that has a security-barrier view in FROM? The view may then be this query. Which subquery
+ * of the other it is cannot be told here, so all of them count.
+ */
+static bool
+is_below_barrier(PlannerInfo *root)
+{
+	if (planning->looked_above == root)
+		return planning->below_barrier;
+	planning->looked_above = root;
+	planning->below_barrier = false;
+	for (PlannerInfo *above = root->parent_root; above != NULL; above = above->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, above->parse->rtable)
+			planning->below_barrier |= lfirst_node(RangeTblEntry, cell)->security_barrier;
+	}
+	return planning->below_barrier;
+}
+
+/* Are there conditions that must be tested before the query's own may see a row of this relation? */
+static bool
+is_guarded(PlannerInfo *root, Index relid)
+{
+	while (relid > 0)
+	{
+		const RangeTblEntry *rte = root->simple_rte_array[relid];
+
+		if (rte->securityQuals != NIL || rte->security_barrier)
+			return true;
+		/* partitions and inheritance children have no such quals of their own: their parent's hold for them */
+		if (root->append_rel_array == NULL || root->append_rel_array[relid] == NULL)
+			break;
+		relid = root->append_rel_array[relid]->parent_relid;
+	}
+	return is_below_barrier(root);
+}
+
+/* Notes what the finished plan does not show. */
+static void
+note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, relation, inhparent, rel);
+	if (planning == NULL || !has_bf_index(rel))
+		return;
+	planning->met_bf_index = true;
+	if (is_guarded(root, rel->relid))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(planning->context);
+
+		planning->guarded = lappend_oid(planning->guarded, relation);
+		MemoryContextSwitchTo(caller);
+	}
 }
 
 static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters)
 {
-	bool		outer_met = met_bf_index;
+	Planning   *outer = planning;
+	Planning	mine = {.context = CurrentMemoryContext};
 	PlannedStmt *statement;
 	ListCell   *cell;
 
-	/* Should planning fail, or a statement be planned within it, this is at worst set when it need not be. */
-	met_bf_index = false;
-	if (previous_planner)
-		statement = previous_planner(parse, query_string, cursor_options, parameters);
-	else
-		statement = standard_planner(parse, query_string, cursor_options, parameters);
-
-	/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node it does not know. */
-	if (met_bf_index && chunk_skip_enabled && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+	/* Functions that are evaluated while planning may plan statements of their own, and may catch errors of these. */
+	planning = chunk_skip_enabled ? &mine : NULL;
+	PG_TRY();
 	{
-		statement->planTree = improve(statement->planTree, statement);
-		foreach(cell, statement->subplans)
-			lfirst(cell) = improve(lfirst(cell), statement);
+		if (previous_planner)
+			statement = previous_planner(parse, query_string, cursor_options, parameters);
+		else
+			statement = standard_planner(parse, query_string, cursor_options, parameters);
+
+		/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node it does not know. */
+		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+		{
+			statement->planTree = improve(statement->planTree, statement);
+			foreach(cell, statement->subplans)
+				lfirst(cell) = improve(lfirst(cell), statement);
+		}
 	}
-	met_bf_index = outer_met;
+	PG_FINALLY();
+	{
+		planning = outer;
+	}
+	PG_END_TRY();
 	return statement;
 }
 
