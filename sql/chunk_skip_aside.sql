@@ -87,7 +87,7 @@ SET min_parallel_table_scan_size = 0;
 SET enable_bitmapscan = off;
 SELECT node('SELECT * FROM log WHERE uid = 5000');
 SELECT id, uid FROM log WHERE uid = 5000;
--- a subquery that workers run, with the node in it
+-- a subquery that workers run: without the node
 SET enable_bitmapscan = on;
 CREATE TABLE driver AS SELECT i AS n FROM generate_series(1, 2000) i;
 ALTER TABLE driver SET (parallel_workers = 2);

@@ -54,6 +54,14 @@ typedef struct Planning
 /* Of the innermost statement that is being planned; NULL: none is, or ChunkSkip was switched off when it began. */
 static Planning *planning = NULL;
 
+/* What is known of a finished statement while nodes are put into it. */
+typedef struct Improvement
+{
+	PlannedStmt *statement;
+	int			last_id;		/* the largest plan_node_id; -1: not looked for yet */
+	Bitmapset  *by_leader;		/* the plan_ids of sub-plans that the leader alone runs, as far as they were met */
+} Improvement;
+
 /* ------------------------------------------------------------ what to ask */
 
 /* The scan of a child, under what does not change which rows there are; NULL for anything else. */
@@ -165,12 +173,62 @@ number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 
 /* ------------------------------------------------------------- the new node */
 
+static int	largest_id(const Plan *plan);
+
+static int
+largest_id_of_list(List *plans)
+{
+	int			largest = 0;
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		largest = Max(largest, largest_id(lfirst(cell)));
+	return largest;
+}
+
+/* The largest plan_node_id in a tree of plans. */
+static int
+largest_id(const Plan *plan)
+{
+	List	   *more = NIL;
+	int			largest;
+
+	if (plan == NULL)
+		return 0;
+	check_stack_depth();
+	if (IsA(plan, Append))
+		more = ((const Append *) plan)->appendplans;
+	else if (IsA(plan, MergeAppend))
+		more = ((const MergeAppend *) plan)->mergeplans;
+	else if (IsA(plan, BitmapAnd))
+		more = ((const BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		more = ((const BitmapOr *) plan)->bitmapplans;
+	else if (IsA(plan, CustomScan))
+		more = ((const CustomScan *) plan)->custom_plans;
+	else if (IsA(plan, SubqueryScan))
+		more = list_make1(((const SubqueryScan *) plan)->subplan);
+	largest = Max(plan->plan_node_id, largest_id_of_list(more));
+	largest = Max(largest, largest_id(outerPlan(plan)));
+	return Max(largest, largest_id(innerPlan(plan)));
+}
+
+/* The id of a new node. What instruments plans takes it for unique in the statement. */
+static int
+new_id(Improvement *improvement)
+{
+	if (improvement->last_id < 0)
+		improvement->last_id = Max(largest_id(improvement->statement->planTree),
+								   largest_id_of_list(improvement->statement->subplans));
+	return ++improvement->last_id;
+}
+
 /*
  * The node above an Append or MergeAppend. What it returns are the child's rows as they are: its target list is the
  * child's.
  */
 static Plan *
-make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
+make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *private)
 {
 	CustomScan *skip = makeNode(CustomScan);
 	Plan	   *plan = &skip->scan.plan;
@@ -181,7 +239,7 @@ make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
 	plan->plan_rows = append->plan_rows;
 	plan->plan_width = append->plan_width;
 	plan->parallel_safe = append->parallel_safe;	/* in a worker it does nothing */
-	plan->plan_node_id = append->plan_node_id;
+	plan->plan_node_id = id;
 	plan->extParam = bms_copy(append->extParam);
 	plan->allParam = bms_copy(append->allParam);
 	plan->initPlan = append->initPlan;
@@ -208,8 +266,9 @@ make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
 
 /* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
 static Plan *
-wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
+wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
 {
+	PlannedStmt *statement = improvement->statement;
 	List	   *arguments = NIL;
 	List	   *sets = NIL;
 	List	   *positions = NIL;
@@ -261,7 +320,7 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 	}
 	if (positions == NIL)
 		return append;
-	return make_chunk_skip(append, relids, arguments,
+	return make_chunk_skip(append, new_id(improvement), relids, arguments,
 						   lappend(list_make5(sets, positions, heaps, indexes, question_sets), list_make1_int(guarded)));
 }
 
@@ -279,15 +338,17 @@ is_pruned_at_run_time(const Plan *plan)
 #endif
 }
 
-/* The plan with nodes put in. */
+/* The plan, which the leader alone runs, with nodes put in. */
 static Plan *
-improve(Plan *plan, PlannedStmt *statement)
+improve(Plan *plan, Improvement *improvement)
 {
 	ListCell   *cell;
 
 	if (plan == NULL)
 		return NULL;
 	check_stack_depth();
+	foreach(cell, plan->initPlan)
+		improvement->by_leader = bms_add_member(improvement->by_leader, lfirst_node(SubPlan, cell)->plan_id);
 	switch (nodeTag(plan))
 	{
 		case T_Gather:
@@ -298,29 +359,70 @@ improve(Plan *plan, PlannedStmt *statement)
 				Append	   *append = (Append *) plan;
 
 				foreach(cell, append->appendplans)
-					lfirst(cell) = improve(lfirst(cell), statement);
+					lfirst(cell) = improve(lfirst(cell), improvement);
 				if (append->nasyncplans > 0 || plan->parallel_aware || is_pruned_at_run_time(plan))
 					return plan;
-				return wrap(plan, append->appendplans, append->apprelids, statement);
+				return wrap(plan, append->appendplans, append->apprelids, improvement);
 			}
 		case T_MergeAppend:
 			{
 				MergeAppend *append = (MergeAppend *) plan;
 
 				foreach(cell, append->mergeplans)
-					lfirst(cell) = improve(lfirst(cell), statement);
+					lfirst(cell) = improve(lfirst(cell), improvement);
 				if (is_pruned_at_run_time(plan))
 					return plan;
-				return wrap(plan, append->mergeplans, append->apprelids, statement);
+				return wrap(plan, append->mergeplans, append->apprelids, improvement);
 			}
 		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan = improve(((SubqueryScan *) plan)->subplan, statement);
+			((SubqueryScan *) plan)->subplan = improve(((SubqueryScan *) plan)->subplan, improvement);
 			return plan;
 		default:
-			plan->lefttree = improve(plan->lefttree, statement);
-			plan->righttree = improve(plan->righttree, statement);
+			plan->lefttree = improve(plan->lefttree, improvement);
+			plan->righttree = improve(plan->righttree, improvement);
 			return plan;
 	}
+}
+
+/*
+ * Can a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialise them. Where a
+ * worker and the leader meet the same sub-plan below a Gather, both must have the same nodes below it, or they cannot
+ * exchange what they measured. Finished plans do not show easily where a sub-plan is referenced; those that belong to a
+ * node which the leader alone runs are known.
+ */
+static bool
+may_run_in_worker(const Plan *plan, int plan_id, const Improvement *improvement)
+{
+	return improvement->statement->parallelModeNeeded && plan->parallel_safe &&
+		!bms_is_member(plan_id, improvement->by_leader);
+}
+
+static void
+improve_statement(PlannedStmt *statement)
+{
+	Improvement improvement = {.statement = statement, .last_id = -1};
+	Bitmapset  *done = NULL;
+	bool		progress;
+
+	statement->planTree = improve(statement->planTree, &improvement);
+	/* a sub-plan may have sub-plans that only then turn out to be the leader's */
+	do
+	{
+		ListCell   *cell;
+
+		progress = false;
+		foreach(cell, statement->subplans)
+		{
+			int			plan_id = foreach_current_index(cell) + 1;
+
+			if (lfirst(cell) == NULL || bms_is_member(plan_id, done) ||
+				may_run_in_worker(lfirst(cell), plan_id, &improvement))
+				continue;
+			lfirst(cell) = improve(lfirst(cell), &improvement);
+			done = bms_add_member(done, plan_id);
+			progress = true;
+		}
+	} while (progress);
 }
 
 /* -------------------------------------------------------------------- hooks */
@@ -410,7 +512,6 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	Planning   *outer = planning;
 	Planning	mine = {.context = CurrentMemoryContext};
 	PlannedStmt *statement;
-	ListCell   *cell;
 
 	/* Functions that are evaluated while planning may plan statements of their own, and may catch errors of these. */
 	planning = chunk_skip_enabled ? &mine : NULL;
@@ -423,11 +524,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 
 		/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node it does not know. */
 		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
-		{
-			statement->planTree = improve(statement->planTree, statement);
-			foreach(cell, statement->subplans)
-				lfirst(cell) = improve(lfirst(cell), statement);
-		}
+			improve_statement(statement);
 	}
 	PG_FINALLY();
 	{
