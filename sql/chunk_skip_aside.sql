@@ -168,6 +168,16 @@ SELECT relation::regclass, locktype FROM pg_locks
 WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%idx' ORDER BY 1;
 ROLLBACK;
 
+-- but a plain EXPLAIN leaves no such lock, and is not counted as a scan of the index
+SELECT pg_stat_force_next_flush();
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT node('SELECT id FROM log WHERE uid = 5000');
+SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation IN (SELECT indexrelid FROM pg_index WHERE indrelid::regclass::text LIKE 'log%');
+SELECT relid::regclass, pg_stat_get_xact_numscans(relid) FROM unnest('{log_0_uid_idx,log_2_uid_idx}'::regclass[]) relid;
+SELECT id FROM log WHERE uid = 5000;
+SELECT relid::regclass, pg_stat_get_xact_numscans(relid) FROM unnest('{log_0_uid_idx,log_2_uid_idx}'::regclass[]) relid;
+ROLLBACK;
+
 -- summarising is not needed for the answer to be right: new rows, new ranges, desummarised ones
 INSERT INTO log SELECT 3999, 500000 + i FROM generate_series(1, 3000) i;
 SELECT count(*) FROM log WHERE uid = 502999;

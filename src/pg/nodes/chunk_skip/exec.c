@@ -293,6 +293,7 @@ static bool
 ask(ChunkSkipState *state, const Question *question)
 {
 	const KeySet *set = &state->sets[question->set];
+	const EState *estate = state->css.ss.ps.state;
 	Relation	heap;
 	bool		answer;
 
@@ -302,7 +303,8 @@ ask(ChunkSkipState *state, const Question *question)
 		return true;
 	/* the executor has locked all tables of the plan */
 	heap = table_open(question->heap, NoLock);
-	answer = chunk_may_match(heap, question->index, set->entries, set->asked, state->css.ss.ps.state->es_snapshot);
+	answer = chunk_may_match(heap, question->index, set->entries, set->asked, estate->es_snapshot,
+							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
 	table_close(heap, NoLock);
 	return answer;
 }
