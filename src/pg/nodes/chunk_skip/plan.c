@@ -34,6 +34,7 @@ bool		chunk_skip_enabled = true;
 
 static planner_hook_type previous_planner;
 static get_relation_info_hook_type previous_get_relation_info;
+static ExecutorStart_hook_type previous_executor_start;
 
 /* What is noted while a statement is planned; it lies on the stack of plan_statement(). */
 typedef struct Planning
@@ -522,7 +523,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 		else
 			statement = standard_planner(parse, query_string, cursor_options, parameters);
 
-		/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node it does not know. */
+		/* the core asks for this where WHERE CURRENT OF may follow; see portal.c */
 		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
 			improve_statement(statement);
 	}
@@ -532,6 +533,16 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	}
 	PG_END_TRY();
 	return statement;
+}
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	query->plannedstmt = chunk_skip_statement_for_portal(query->plannedstmt);
+	if (previous_executor_start)
+		previous_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
 }
 
 void
@@ -546,4 +557,6 @@ chunk_skip_init(void)
 	planner_hook = plan_statement;
 	previous_get_relation_info = get_relation_info_hook;
 	get_relation_info_hook = note_relation;
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
 }
