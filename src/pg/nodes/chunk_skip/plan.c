@@ -457,6 +457,8 @@ has_bf_index(const RelOptInfo *rel)
 static bool
 is_below_barrier(PlannerInfo *root)
 {
+	if (root->parent_root == NULL)
+		return false;
 	if (planning->looked_above == root)
 		return planning->below_barrier;
 	planning->looked_above = root;
