@@ -40,6 +40,7 @@ static ExecutorStart_hook_type previous_executor_start;
 typedef struct Planning
 {
 	MemoryContext context;		/* in which the list is kept */
+	Oid			method;			/* bf_index_am_oid(), when it was needed */
 	bool		met_bf_index;	/* if no table has one, the plan is not looked at */
 
 	/*
@@ -444,7 +445,9 @@ has_bf_index(const RelOptInfo *rel)
 			case BRIN_AM_OID:
 				break;
 			default:
-				if (((IndexOptInfo *) lfirst(cell))->relam == bf_index_am_oid())
+				if (!OidIsValid(planning->method))
+					planning->method = bf_index_am_oid();
+				if (((IndexOptInfo *) lfirst(cell))->relam == planning->method)
 					return true;
 		}
 	return false;
