@@ -131,7 +131,7 @@ foreach my $query ('SELECT id FROM log WHERE uid = 5000',
 	'SELECT (SELECT max(id) FROM log WHERE uid = l.id) FROM log l WHERE uid = (SELECT max(id) FROM log WHERE uid = 5000)')
 {
 	my (undef, undef, $log) = StreambloomTap::psql($db->name, "$load SET debug_print_plan = on; SET client_min_messages = log; $query;");
-	my @ids = $log =~ /:plan_node_id (\d+)/g;
+	my @ids = $log =~ /:(?:\w+\.)*plan_node_id (\d+)/g;
 	my %seen;
 	$seen{$_}++ foreach @ids;
 	ok($log =~ /ChunkSkip/ && @ids > 4 && !grep({ $_ > 1 } values %seen), "unique ids: $query") or diag("@ids");
