@@ -87,7 +87,7 @@ SET min_parallel_table_scan_size = 0;
 SET enable_bitmapscan = off;
 SELECT node('SELECT * FROM log WHERE uid = 5000');
 SELECT id, uid FROM log WHERE uid = 5000;
--- a subquery that workers run, with the node in it
+-- a subquery that workers run: without the node
 SET enable_bitmapscan = on;
 CREATE TABLE driver AS SELECT i AS n FROM generate_series(1, 2000) i;
 ALTER TABLE driver SET (parallel_workers = 2);
@@ -166,6 +166,16 @@ BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT id FROM log WHERE uid = 5000;
 SELECT relation::regclass, locktype FROM pg_locks
 WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%idx' ORDER BY 1;
+ROLLBACK;
+
+-- but a plain EXPLAIN leaves no such lock, and is not counted as a scan of the index
+SELECT pg_stat_force_next_flush();
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT node('SELECT id FROM log WHERE uid = 5000');
+SELECT count(*) FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation IN (SELECT indexrelid FROM pg_index WHERE indrelid::regclass::text LIKE 'log%');
+SELECT relid::regclass, pg_stat_get_xact_numscans(relid) FROM unnest('{log_0_uid_idx,log_2_uid_idx}'::regclass[]) relid;
+SELECT id FROM log WHERE uid = 5000;
+SELECT relid::regclass, pg_stat_get_xact_numscans(relid) FROM unnest('{log_0_uid_idx,log_2_uid_idx}'::regclass[]) relid;
 ROLLBACK;
 
 -- summarising is not needed for the answer to be right: new rows, new ranges, desummarised ones

@@ -293,15 +293,19 @@ chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value)
 
 /* REQUIRES: open_usable() opened it. */
 static bool
-may_match(Relation heap, Relation index, ScanKey keys, int nkeys, Snapshot snapshot)
+may_match(Relation heap, Relation index, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only)
 {
-	/* As index_beginscan() would, and before the answer: whoever inserts a row from now on looks at this lock. */
-	PredicateLockRelation(index, snapshot);
+	if (!explain_only)
+	{
+		/* As index_beginscan() would, and before the answer: whoever inserts a row from now on looks at this lock. */
+		PredicateLockRelation(index, snapshot);
+		pgstat_count_index_scan(index);
+	}
 	return bf_index_may_match(index, heap, keys, nkeys, snapshot);
 }
 
 bool
-chunk_may_match(Relation heap, Oid oid, ScanKey keys, int nkeys, Snapshot snapshot)
+chunk_may_match(Relation heap, Oid oid, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only)
 {
 	Relation	index;
 	bool		result;
@@ -311,7 +315,7 @@ chunk_may_match(Relation heap, Oid oid, ScanKey keys, int nkeys, Snapshot snapsh
 	index = open_usable(heap, oid, bf_index_am_oid());
 	if (index == NULL)
 		return true;
-	result = may_match(heap, index, keys, nkeys, snapshot);
+	result = may_match(heap, index, keys, nkeys, snapshot, explain_only);
 	relation_close(index, AccessShareLock);
 	return result;
 }
@@ -356,7 +360,7 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oi
 
 			*asked = lfirst_oid(cell);
 			chunk_scan_key(&entry, linitial(keys), clause->value);
-			result = may_match(heap, index, &entry, 1, snapshot);
+			result = may_match(heap, index, &entry, 1, snapshot, false);
 		}
 		relation_close(index, AccessShareLock);
 		if (!result)

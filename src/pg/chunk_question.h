@@ -50,9 +50,10 @@ extern void chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value);
 
 /*
  * May rows that the snapshot sees and that satisfy the keys be in the heap? True also if the index cannot tell any
- * more. Leaves the predicate lock that an index scan would. REQUIRES: the heap is locked, the snapshot taken.
+ * more. Leaves the predicate lock that an index scan would, and is counted as one, unless this is only for a plain
+ * EXPLAIN. REQUIRES: the heap is locked, the snapshot taken.
  */
-extern bool chunk_may_match(Relation heap, Oid index, ScanKey keys, int nkeys, Snapshot snapshot);
+extern bool chunk_may_match(Relation heap, Oid index, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only);
 
 /* What is known of an operator in an operator family: found once for all the indexes that are alike. */
 typedef struct ChunkOperator

@@ -332,7 +332,8 @@ extern Oid	bf_index_am_oid(void);
  * May a row that this MVCC snapshot sees and that satisfies the keys be in the heap? Keys are as for an index scan:
  * sk_attno counts the index's columns from 1; strategy 1 is =, with SK_SEARCHARRAY = ANY; SK_SEARCHNULL.
  * REQUIRES: the caller has locked the heap before it opened the index, has found the index valid, ready and (for
- * indcheckxmin) old enough, and holds the snapshot already: the heap's length is taken here.
+ * indcheckxmin) old enough, and holds the snapshot already: the heap's length is taken here. The caller takes predicate
+ * locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_may_match(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot);
 

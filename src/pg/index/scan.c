@@ -298,7 +298,6 @@ ask(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot, T
 	int64		found;
 
 	prepare_question(index, keys, nkeys, snapshot, &question);
-	pgstat_count_index_scan(index);
 	found = find_pages(index, RelationGetNumberOfBlocks(heap), &question, tbm);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
@@ -314,6 +313,7 @@ bf_index_may_match(Relation index, Relation heap, ScanKey keys, int nkeys, Snaps
 int64
 bf_index_get_pages(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot, TIDBitmap *tbm)
 {
+	pgstat_count_index_scan(index);
 	return ask(index, heap, keys, nkeys, snapshot, tbm);
 }
 

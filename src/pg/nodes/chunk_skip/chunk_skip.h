@@ -3,8 +3,9 @@
  * whose `bf` indexes say that no row can match. README.md in this folder draws the flow and argues why no row can be
  * lost.
  *
- *   plan.c   owns the hooks, puts the node into finished plans
- *   exec.c   asks, runs, explains
+ *   plan.c    owns the hooks, puts the node into finished plans
+ *   exec.c    asks, runs, explains
+ *   portal.c  takes it out of plans that WHERE CURRENT OF may look into
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
 #define STREAMBLOOM_PG_CHUNK_SKIP_H
@@ -36,11 +37,23 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_INDEXES,			/* oid */
 	CHUNK_SKIP_QUESTION_SETS,	/* which set of keys */
 
+	/*
+	 * One integer: 1 if rows of a child may be hidden from the user by security quals or a security-barrier view. A plain
+	 * EXPLAIN then asks nothing. The keys are those of leakproof clauses only.
+	 */
+	CHUNK_SKIP_GUARDED,
+
 	CHUNK_SKIP_PRIVATE_LENGTH
 };
 
 /* When the library is loaded. */
 extern void chunk_skip_init(void);
+
+/*
+ * The statement that is to be executed when a query starts: another one, without the node, if it is the query of a portal
+ * that WHERE CURRENT OF may refer to.
+ */
+extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 
 extern const CustomScanMethods chunk_skip_scan_methods;
 

@@ -1,10 +1,11 @@
 /*
  * exec.c: the node ChunkSkip at work.
  *
- * Keys whose arguments are known when the execution begins (constants, parameters of the statement, stable functions)
- * are asked then, with the query's snapshot, and only children that may hold rows are initialised: the Append is copied
- * with fewer children. Keys whose arguments come later, and may change (parameters of nested loops, results of
- * subqueries), are asked before the first row of each scan; the children that cannot hold rows then sit that scan out.
+ * Keys whose arguments are known when the execution begins (constants and parameters of the statement) are asked then,
+ * with the query's snapshot, and only children that may hold rows are initialised: the Append is copied with fewer
+ * children. All other arguments are evaluated when the first row of a scan is asked for: those that change (parameters of
+ * nested loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
+ * children that cannot hold rows then sit that scan out.
  */
 #include "chunk_skip.h"
 
@@ -31,7 +32,8 @@
 typedef struct Argument
 {
 	ExprState  *expression;
-	Bitmapset  *parameters;		/* that change during the execution; NULL: its value is known when that begins */
+	bool		known;			/* when the execution begins */
+	Bitmapset  *parameters;		/* that change during the execution */
 	Datum		value;
 	bool		isnull;
 } Argument;
@@ -59,6 +61,7 @@ typedef struct ChunkSkipState
 {
 	CustomScanState css;
 	bool		stands_aside;
+	bool		asks_nothing;	/* a plain EXPLAIN that has no values of parameters, or must not tell of hidden rows */
 	int			argument_count;
 	Argument   *arguments;
 	int			set_count;
@@ -68,7 +71,8 @@ typedef struct ChunkSkipState
 	int			children;		/* of the plan */
 	int		   *place;			/* of each of them in the copy; -1: skipped for good */
 	int			kept;			/* children of the copy */
-	Bitmapset  *parameters;		/* that the answers hang on */
+	bool		late;			/* some arguments are not known when the execution begins */
+	Bitmapset  *parameters;		/* that the answers depend on */
 	bool		to_ask;			/* before the next row */
 	bool		nothing;		/* no child has to be read in this scan */
 
@@ -130,9 +134,48 @@ find_parameters(Node *node, Bitmapset **parameters)
 	return expression_tree_walker(node, find_parameters, parameters);
 }
 
+/*
+ * Can it be evaluated when the execution begins? Only if that cannot fail and calls no function: it may be that no row is
+ * ever asked for, and a plain EXPLAIN evaluates it too. Constants, parameters of the statement, and arrays of both.
+ */
+static bool
+is_known(Node *node, ParamListInfo values)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	if (IsA(node, Const))
+		return true;
+	if (IsA(node, Param))
+	{
+		const Param *param = (const Param *) node;
+		const ParamExternData *value;
+		ParamExternData workspace;
+
+		if (param->paramkind != PARAM_EXTERN || values == NULL || param->paramid < 1 || param->paramid > values->numParams)
+			return false;
+		/* PL/pgSQL fetches its variables when they are needed, which fails for a field of a record without a value */
+		if (values->paramFetch != NULL)
+			value = values->paramFetch(values, param->paramid, true, &workspace);
+		else
+			value = &values->params[param->paramid - 1];
+		return value->ptype == param->paramtype;
+	}
+	if (IsA(node, ArrayExpr) && !((ArrayExpr *) node)->multidims)
+	{
+		ListCell   *cell;
+
+		foreach(cell, ((ArrayExpr *) node)->elements)
+			if (!is_known(lfirst(cell), values))
+				return false;
+		return true;
+	}
+	return false;
+}
+
 static void
 read_arguments(ChunkSkipState *state, List *expressions)
 {
+	ParamListInfo values = state->css.ss.ps.state->es_param_list_info;
 	ListCell   *cell;
 
 	state->argument_count = list_length(expressions);
@@ -142,6 +185,8 @@ read_arguments(ChunkSkipState *state, List *expressions)
 		Argument   *argument = &state->arguments[foreach_current_index(cell)];
 
 		argument->expression = ExecInitExpr(lfirst(cell), &state->css.ss.ps);
+		argument->known = is_known(lfirst(cell), values);
+		state->late |= !argument->known;
 		find_parameters(lfirst(cell), &argument->parameters);
 		state->parameters = bms_add_members(state->parameters, argument->parameters);
 	}
@@ -217,7 +262,7 @@ prepare_keys(ChunkSkipState *state, bool all)
 	{
 		Argument   *argument = &state->arguments[i];
 
-		if (all || argument->parameters == NULL)
+		if (all || argument->known)
 			argument->value = ExecEvalExpr(argument->expression, econtext, &argument->isnull);
 	}
 	for (int i = 0; i < state->set_count; i++)
@@ -230,7 +275,7 @@ prepare_keys(ChunkSkipState *state, bool all)
 		{
 			Argument   *argument = set->arguments[k] < 0 ? NULL : &state->arguments[set->arguments[k]];
 
-			if (argument != NULL && argument->parameters != NULL && !all)
+			if (argument != NULL && !argument->known && !all)
 				continue;
 			if (argument != NULL && argument->isnull)
 				set->impossible = true; /* as for all index scans, = is strict */
@@ -248,6 +293,7 @@ static bool
 ask(ChunkSkipState *state, const Question *question)
 {
 	const KeySet *set = &state->sets[question->set];
+	const EState *estate = state->css.ss.ps.state;
 	Relation	heap;
 	bool		answer;
 
@@ -257,7 +303,8 @@ ask(ChunkSkipState *state, const Question *question)
 		return true;
 	/* the executor has locked all tables of the plan */
 	heap = table_open(question->heap, NoLock);
-	answer = chunk_may_match(heap, question->index, set->entries, set->asked, state->css.ss.ps.state->es_snapshot);
+	answer = chunk_may_match(heap, question->index, set->entries, set->asked, estate->es_snapshot,
+							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
 	table_close(heap, NoLock);
 	return answer;
 }
@@ -367,7 +414,6 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	ChunkSkipState *state = (ChunkSkipState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	Plan	   *append = outerPlan(plan);
-	bool		generic = false;
 
 	/* slots are those of the children, of whatever kind */
 	node->ss.ps.resultopsset = true;
@@ -385,10 +431,12 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	state->place = palloc0(state->children * sizeof(int));
 	read_arguments(state, plan->custom_exprs);
 	read_questions(state, plan->custom_private);
+	state->asks_nothing = (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
+		linitial_int(list_nth(plan->custom_private, CHUNK_SKIP_GUARDED));
 #if PG_VERSION_NUM >= 160000
-	generic = (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;	/* parameters have no values */
+	state->asks_nothing |= (eflags & EXEC_FLAG_EXPLAIN_GENERIC) != 0;
 #endif
-	if (generic)
+	if (state->asks_nothing)
 		for (int i = 0; i < state->children; i++)
 			state->place[i] = state->kept++;
 	else
@@ -397,7 +445,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 		outerPlanState(node) = ExecInitNode(append, estate, eflags);
 	else if (state->kept > 0)
 		outerPlanState(node) = ExecInitNode(with_fewer_children(state, append), estate, eflags);
-	state->to_ask = state->parameters != NULL && state->kept > 0;
+	state->to_ask = state->late && state->kept > 0;
 }
 
 static TupleTableSlot *
@@ -504,7 +552,7 @@ chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyInteger("Partitions Asked", NULL, state->children_asked, es);
 	if (state->asked_at_start)
 		ExplainPropertyInteger("Partitions Skipped", NULL, state->children - state->kept, es);
-	if (state->parameters != NULL && state->kept > 0)
+	if (state->asks_nothing || (state->late && state->kept > 0))
 	{
 		if (!es->analyze)
 			ExplainPropertyText("Asked", "at run time", es);

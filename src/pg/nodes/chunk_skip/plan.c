@@ -15,6 +15,8 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
@@ -32,9 +34,35 @@ bool		chunk_skip_enabled = true;
 
 static planner_hook_type previous_planner;
 static get_relation_info_hook_type previous_get_relation_info;
+static ExecutorStart_hook_type previous_executor_start;
 
-/* Has the planning of this statement met a bf index? If not, nothing is looked at. */
-static bool met_bf_index = false;
+/* What is noted while a statement is planned; it lies on the stack of plan_statement(). */
+typedef struct Planning
+{
+	MemoryContext context;		/* in which the list is kept */
+	Oid			method;			/* bf_index_am_oid(), when it was needed */
+	bool		met_bf_index;	/* if no table has one, the plan is not looked at */
+
+	/*
+	 * The oids of the tables that stand behind security quals or in a security-barrier view. The finished plan does not
+	 * show this. A table that stands in the statement twice, once of them behind such quals, is treated as guarded in
+	 * both places.
+	 */
+	List	   *guarded;
+	PlannerInfo *looked_above;	/* the query that is_below_barrier() was asked about last, and its answer */
+	bool		below_barrier;
+} Planning;
+
+/* Of the innermost statement that is being planned; NULL: none is, or ChunkSkip was switched off when it began. */
+static Planning *planning = NULL;
+
+/* What is known of a finished statement while nodes are put into it. */
+typedef struct Improvement
+{
+	PlannedStmt *statement;
+	int			last_id;		/* the largest plan_node_id; -1: not looked for yet */
+	Bitmapset  *by_leader;		/* the plan_ids of sub-plans that the leader alone runs, as far as they were met */
+} Improvement;
 
 /* ------------------------------------------------------------ what to ask */
 
@@ -58,6 +86,19 @@ clauses_of_scan(const Scan *scan)
 	if (IsA(scan, BitmapHeapScan))
 		return list_concat_copy(((const BitmapHeapScan *) scan)->bitmapqualorig, scan->plan.qual);
 	return list_copy(scan->plan.qual);
+}
+
+/* Those of the clauses that pass no value of a column to a function that may tell it. */
+static List *
+leakproof_clauses(List *clauses)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+		if (!contain_leaked_vars(lfirst(cell)))
+			result = lappend(result, lfirst(cell));
+	return result;
 }
 
 /* Does a bitmap come from this index? */
@@ -134,12 +175,62 @@ number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 
 /* ------------------------------------------------------------- the new node */
 
+static int	largest_id(const Plan *plan);
+
+static int
+largest_id_of_list(List *plans)
+{
+	int			largest = 0;
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		largest = Max(largest, largest_id(lfirst(cell)));
+	return largest;
+}
+
+/* The largest plan_node_id in a tree of plans. */
+static int
+largest_id(const Plan *plan)
+{
+	List	   *more = NIL;
+	int			largest;
+
+	if (plan == NULL)
+		return 0;
+	check_stack_depth();
+	if (IsA(plan, Append))
+		more = ((const Append *) plan)->appendplans;
+	else if (IsA(plan, MergeAppend))
+		more = ((const MergeAppend *) plan)->mergeplans;
+	else if (IsA(plan, BitmapAnd))
+		more = ((const BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		more = ((const BitmapOr *) plan)->bitmapplans;
+	else if (IsA(plan, CustomScan))
+		more = ((const CustomScan *) plan)->custom_plans;
+	else if (IsA(plan, SubqueryScan))
+		more = list_make1(((const SubqueryScan *) plan)->subplan);
+	largest = Max(plan->plan_node_id, largest_id_of_list(more));
+	largest = Max(largest, largest_id(outerPlan(plan)));
+	return Max(largest, largest_id(innerPlan(plan)));
+}
+
+/* The id of a new node. What instruments plans takes it for unique in the statement. */
+static int
+new_id(Improvement *improvement)
+{
+	if (improvement->last_id < 0)
+		improvement->last_id = Max(largest_id(improvement->statement->planTree),
+								   largest_id_of_list(improvement->statement->subplans));
+	return ++improvement->last_id;
+}
+
 /*
  * The node above an Append or MergeAppend. What it returns are the child's rows as they are: its target list is the
  * child's.
  */
 static Plan *
-make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
+make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *private)
 {
 	CustomScan *skip = makeNode(CustomScan);
 	Plan	   *plan = &skip->scan.plan;
@@ -150,7 +241,7 @@ make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
 	plan->plan_rows = append->plan_rows;
 	plan->plan_width = append->plan_width;
 	plan->parallel_safe = append->parallel_safe;	/* in a worker it does nothing */
-	plan->plan_node_id = append->plan_node_id;
+	plan->plan_node_id = id;
 	plan->extParam = bms_copy(append->extParam);
 	plan->allParam = bms_copy(append->allParam);
 	plan->initPlan = append->initPlan;
@@ -177,14 +268,16 @@ make_chunk_skip(Plan *append, Bitmapset *relids, List *arguments, List *private)
 
 /* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
 static Plan *
-wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
+wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
 {
+	PlannedStmt *statement = improvement->statement;
 	List	   *arguments = NIL;
 	List	   *sets = NIL;
 	List	   *positions = NIL;
 	List	   *heaps = NIL;
 	List	   *indexes = NIL;
 	List	   *question_sets = NIL;
+	bool		guarded = false;
 	ListCell   *cell;
 
 	if (list_length(children) < 2)
@@ -192,6 +285,7 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 	foreach(cell, children)
 	{
 		Scan	   *scan = scan_of_child(lfirst(cell));
+		List	   *clauses;
 		RangeTblEntry *rte;
 		Relation	heap;
 		List	   *questions;
@@ -205,8 +299,14 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
 		if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL || rte->relkind != RELKIND_RELATION)
 			continue;
+		clauses = clauses_of_scan(scan);
+		if (list_member_oid(planning->guarded, rte->relid))
+		{
+			guarded = true;
+			clauses = leakproof_clauses(clauses);
+		}
 		heap = table_open(rte->relid, NoLock);
-		questions = chunk_questions(heap, scan->scanrelid, clauses_of_scan(scan));
+		questions = chunk_questions(heap, scan->scanrelid, clauses);
 		table_close(heap, NoLock);
 		foreach(inner, questions)
 		{
@@ -222,7 +322,8 @@ wrap(Plan *append, List *children, Bitmapset *relids, PlannedStmt *statement)
 	}
 	if (positions == NIL)
 		return append;
-	return make_chunk_skip(append, relids, arguments, list_make5(sets, positions, heaps, indexes, question_sets));
+	return make_chunk_skip(append, new_id(improvement), relids, arguments,
+						   lappend(list_make5(sets, positions, heaps, indexes, question_sets), list_make1_int(guarded)));
 }
 
 /* ------------------------------------------------------------------ finding */
@@ -239,15 +340,17 @@ is_pruned_at_run_time(const Plan *plan)
 #endif
 }
 
-/* The plan with nodes put in. */
+/* The plan, which the leader alone runs, with nodes put in. */
 static Plan *
-improve(Plan *plan, PlannedStmt *statement)
+improve(Plan *plan, Improvement *improvement)
 {
 	ListCell   *cell;
 
 	if (plan == NULL)
 		return NULL;
 	check_stack_depth();
+	foreach(cell, plan->initPlan)
+		improvement->by_leader = bms_add_member(improvement->by_leader, lfirst_node(SubPlan, cell)->plan_id);
 	switch (nodeTag(plan))
 	{
 		case T_Gather:
@@ -258,43 +361,79 @@ improve(Plan *plan, PlannedStmt *statement)
 				Append	   *append = (Append *) plan;
 
 				foreach(cell, append->appendplans)
-					lfirst(cell) = improve(lfirst(cell), statement);
+					lfirst(cell) = improve(lfirst(cell), improvement);
 				if (append->nasyncplans > 0 || plan->parallel_aware || is_pruned_at_run_time(plan))
 					return plan;
-				return wrap(plan, append->appendplans, append->apprelids, statement);
+				return wrap(plan, append->appendplans, append->apprelids, improvement);
 			}
 		case T_MergeAppend:
 			{
 				MergeAppend *append = (MergeAppend *) plan;
 
 				foreach(cell, append->mergeplans)
-					lfirst(cell) = improve(lfirst(cell), statement);
+					lfirst(cell) = improve(lfirst(cell), improvement);
 				if (is_pruned_at_run_time(plan))
 					return plan;
-				return wrap(plan, append->mergeplans, append->apprelids, statement);
+				return wrap(plan, append->mergeplans, append->apprelids, improvement);
 			}
 		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan = improve(((SubqueryScan *) plan)->subplan, statement);
+			((SubqueryScan *) plan)->subplan = improve(((SubqueryScan *) plan)->subplan, improvement);
 			return plan;
 		default:
-			plan->lefttree = improve(plan->lefttree, statement);
-			plan->righttree = improve(plan->righttree, statement);
+			plan->lefttree = improve(plan->lefttree, improvement);
+			plan->righttree = improve(plan->righttree, improvement);
 			return plan;
 	}
 }
 
+/*
+ * Can a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialise them. Where a
+ * worker and the leader meet the same sub-plan below a Gather, both must have the same nodes below it, or they cannot
+ * exchange what they measured. Finished plans do not show easily where a sub-plan is referenced; those that belong to a
+ * node which the leader alone runs are known.
+ */
+static bool
+may_run_in_worker(const Plan *plan, int plan_id, const Improvement *improvement)
+{
+	return improvement->statement->parallelModeNeeded && plan->parallel_safe &&
+		!bms_is_member(plan_id, improvement->by_leader);
+}
+
+static void
+improve_statement(PlannedStmt *statement)
+{
+	Improvement improvement = {.statement = statement, .last_id = -1};
+	Bitmapset  *done = NULL;
+	bool		progress;
+
+	statement->planTree = improve(statement->planTree, &improvement);
+	/* a sub-plan may have sub-plans that only then turn out to be the leader's */
+	do
+	{
+		ListCell   *cell;
+
+		progress = false;
+		foreach(cell, statement->subplans)
+		{
+			int			plan_id = foreach_current_index(cell) + 1;
+
+			if (lfirst(cell) == NULL || bms_is_member(plan_id, done) ||
+				may_run_in_worker(lfirst(cell), plan_id, &improvement))
+				continue;
+			lfirst(cell) = improve(lfirst(cell), &improvement);
+			done = bms_add_member(done, plan_id);
+			progress = true;
+		}
+	} while (progress);
+}
+
 /* -------------------------------------------------------------------- hooks */
 
-/* Only notes whether the statement is any of our business. */
-static void
-note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+static bool
+has_bf_index(const RelOptInfo *rel)
 {
 	ListCell   *cell;
 
-	if (previous_get_relation_info)
-		previous_get_relation_info(root, relation, inhparent, rel);
-	if (met_bf_index || !chunk_skip_enabled)
-		return;
 	foreach(cell, rel->indexlist)
 		switch (((IndexOptInfo *) lfirst(cell))->relam)
 		{
@@ -306,34 +445,109 @@ note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
 			case BRIN_AM_OID:
 				break;
 			default:
-				if (((IndexOptInfo *) lfirst(cell))->relam == bf_index_am_oid())
-					met_bf_index = true;
+				if (!OidIsValid(planning->method))
+					planning->method = bf_index_am_oid();
+				if (((IndexOptInfo *) lfirst(cell))->relam == planning->method)
+					return true;
 		}
+	return false;
+}
+
+/*
+ * Is this query within another that has a security-barrier view in FROM? The view may then be this query. Which subquery
+ * of the other it is cannot be told here, so all of them count.
+ */
+static bool
+is_below_barrier(PlannerInfo *root)
+{
+	if (root->parent_root == NULL)
+		return false;
+	if (planning->looked_above == root)
+		return planning->below_barrier;
+	planning->looked_above = root;
+	planning->below_barrier = false;
+	for (PlannerInfo *above = root->parent_root; above != NULL; above = above->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, above->parse->rtable)
+			planning->below_barrier |= lfirst_node(RangeTblEntry, cell)->security_barrier;
+	}
+	return planning->below_barrier;
+}
+
+/* Are there conditions that must be tested before the query's own may see a row of this relation? */
+static bool
+is_guarded(PlannerInfo *root, Index relid)
+{
+	while (relid > 0)
+	{
+		const RangeTblEntry *rte = root->simple_rte_array[relid];
+
+		if (rte->securityQuals != NIL || rte->security_barrier)
+			return true;
+		/* partitions and inheritance children have no such quals of their own: their parent's hold for them */
+		if (root->append_rel_array == NULL || root->append_rel_array[relid] == NULL)
+			break;
+		relid = root->append_rel_array[relid]->parent_relid;
+	}
+	return is_below_barrier(root);
+}
+
+/* Notes what the finished plan does not show. */
+static void
+note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, relation, inhparent, rel);
+	if (planning == NULL || !has_bf_index(rel))
+		return;
+	planning->met_bf_index = true;
+	if (is_guarded(root, rel->relid))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(planning->context);
+
+		planning->guarded = lappend_oid(planning->guarded, relation);
+		MemoryContextSwitchTo(caller);
+	}
 }
 
 static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters)
 {
-	bool		outer_met = met_bf_index;
+	Planning   *outer = planning;
+	Planning	mine = {.context = CurrentMemoryContext};
 	PlannedStmt *statement;
-	ListCell   *cell;
 
-	/* Should planning fail, or a statement be planned within it, this is at worst set when it need not be. */
-	met_bf_index = false;
-	if (previous_planner)
-		statement = previous_planner(parse, query_string, cursor_options, parameters);
-	else
-		statement = standard_planner(parse, query_string, cursor_options, parameters);
-
-	/* WHERE CURRENT OF looks for the scan of the partition, and would not find it below a node it does not know. */
-	if (met_bf_index && chunk_skip_enabled && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+	/* Functions that are evaluated while planning may plan statements of their own, and may catch errors of these. */
+	planning = chunk_skip_enabled ? &mine : NULL;
+	PG_TRY();
 	{
-		statement->planTree = improve(statement->planTree, statement);
-		foreach(cell, statement->subplans)
-			lfirst(cell) = improve(lfirst(cell), statement);
+		if (previous_planner)
+			statement = previous_planner(parse, query_string, cursor_options, parameters);
+		else
+			statement = standard_planner(parse, query_string, cursor_options, parameters);
+
+		/* the core asks for this where WHERE CURRENT OF may follow; see portal.c */
+		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+			improve_statement(statement);
 	}
-	met_bf_index = outer_met;
+	PG_FINALLY();
+	{
+		planning = outer;
+	}
+	PG_END_TRY();
 	return statement;
+}
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	query->plannedstmt = chunk_skip_statement_for_portal(query->plannedstmt);
+	if (previous_executor_start)
+		previous_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
 }
 
 void
@@ -348,4 +562,6 @@ chunk_skip_init(void)
 	planner_hook = plan_statement;
 	previous_get_relation_info = get_relation_info_hook;
 	get_relation_info_hook = note_relation;
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
 }

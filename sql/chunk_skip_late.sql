@@ -1,0 +1,153 @@
+-- chunk_skip_late: what can fail is evaluated when the first row is asked for, and not before
+
+LOAD 'streambloom';
+CREATE SCHEMA chunk_skip_late;
+SET search_path = chunk_skip_late, public;
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+CREATE TABLE log (id int NOT NULL, uid bigint, filler text DEFAULT repeat('x', 50)) PARTITION BY RANGE (id);
+CREATE TABLE log_0 PARTITION OF log FOR VALUES FROM (0) TO (4000);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (4000) TO (8000);
+CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (8000) TO (12000);
+INSERT INTO log SELECT i, i FROM generate_series(0, 11999) i;
+CREATE INDEX ON log USING bf (uid) WITH (pages_per_range = 8);
+VACUUM ANALYZE log;
+CREATE FUNCTION node(query text, run bool DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	result text := '';
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
+		IF line ~ 'Custom Scan' THEN result := result || 'node: '; END IF;
+		IF line ~ '(Partitions|Scans) (Asked|Skipped)|Asked: at' THEN result := result || btrim(line) || '; '; END IF;
+	END LOOP;
+	RETURN coalesce(nullif(rtrim(result, '; '), ''), 'no node');
+END
+$$;
+CREATE SEQUENCE calls;
+-- STABLE, although it counts how often it is called
+CREATE FUNCTION called(v bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM nextval('chunk_skip_late.calls'); RETURN v; END $$;
+CREATE FUNCTION calls_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	before bigint := nextval('calls');
+BEGIN
+	EXECUTE query;
+	RETURN CASE nextval('calls') - before - 1 WHEN 0 THEN 'none' ELSE 'some' END;
+END
+$$;
+
+-- known when the execution begins: constants, and parameters of the statement
+SET plan_cache_mode = force_generic_plan;
+PREPARE bare(bigint) AS SELECT id FROM log WHERE uid = $1;
+PREPARE bare_list(bigint, bigint) AS SELECT id FROM log WHERE uid IN ($1, $2, 9000);
+PREPARE bare_array(bigint[]) AS SELECT id FROM log WHERE uid = ANY ($1);
+SELECT node('EXECUTE bare(5000)');
+SELECT node('EXECUTE bare_list(5000, NULL)');
+SELECT node('EXECUTE bare_array(''{5000,1}'')');
+EXECUTE bare(5000);
+EXECUTE bare_list(5000, NULL);
+EXECUTE bare_array('{5000,1}');
+
+-- later: casts of parameters, and functions
+PREPARE converted(text) AS SELECT id FROM log WHERE uid = $1::bigint;
+SELECT node('EXECUTE converted(''5000'')');
+SELECT node('EXECUTE converted(''5000'')', true);
+EXECUTE converted('5000');
+EXECUTE converted(NULL);
+SELECT node('EXECUTE converted(''no number'')');
+SELECT sqlstate_of('EXECUTE converted(''no number'')');
+-- one condition that is known at once, one that is not
+PREPARE two(bigint, text) AS SELECT id FROM log WHERE uid IN ($1, 9000) AND uid = $2::bigint;
+SELECT node('EXECUTE two(5000, ''no number'')');
+SELECT node('EXECUTE two(5000, ''5000'')', true);
+SELECT node('EXECUTE two(5000, ''9000'')', true);
+SELECT node('EXECUTE two(5000, ''1'')', true);
+EXECUTE two(5000, '5000');
+EXECUTE two(5000, '9000');
+EXECUTE two(5000, '1');
+
+-- a branch that is not taken
+PREPARE branch(text) AS SELECT CASE WHEN $1 ~ '^[0-9]+$' THEN (SELECT id FROM log WHERE uid = $1::bigint) END;
+EXECUTE branch('5000');
+EXECUTE branch('no number');
+SELECT node('EXECUTE branch(''no number'')');
+SELECT node('EXECUTE branch(''no number'')', true);
+PREPARE gate(text) AS SELECT count(*) FROM (SELECT * FROM log WHERE uid = $1::bigint OFFSET 0) l WHERE $1 ~ '^[0-9]+$';
+EXECUTE gate('5000');
+EXECUTE gate('no number');
+PREPARE gate_within(text) AS SELECT count(*) FROM log WHERE $1 ~ '^[0-9]+$' AND uid = $1::bigint;
+EXECUTE gate_within('5000');
+EXECUTE gate_within('no number');
+PREPARE none(text, int) AS SELECT id FROM log WHERE uid = $1::bigint LIMIT $2;
+EXECUTE none('5000', 1);
+EXECUTE none('no number', 0);
+PREPARE no_outer(text) AS SELECT l.id FROM (SELECT 1 WHERE $1 ~ '^[0-9]+$') o, LATERAL (SELECT * FROM log WHERE uid = $1::bigint OFFSET 0) l;
+EXECUTE no_outer('5000');
+EXECUTE no_outer('no number');
+
+-- a plain EXPLAIN calls no function, nor does a scan that is never executed
+PREPARE by_call(bigint, int) AS SELECT id FROM log WHERE uid = called($1) LIMIT $2;
+SELECT node('EXECUTE by_call(5000, 1)');
+SELECT calls_of('EXPLAIN EXECUTE by_call(5000, 1)'), calls_of('EXECUTE by_call(5000, 0)'), calls_of('EXECUTE by_call(5000, 1)');
+SELECT node('SELECT id FROM log WHERE uid = called(5000)', true);
+SELECT id FROM log WHERE uid = called(5000);
+
+-- scans that begin again: before their first row, and with and without a change
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_memoize = off;
+SET enable_material = off;
+SELECT w, l.id FROM unnest('{5000,9000,1}'::bigint[]) w LEFT JOIN LATERAL (SELECT id FROM log WHERE uid = called(w) OFFSET 0) l ON true;
+SELECT w, l.id FROM unnest('{5000,9000,1}'::bigint[]) w LEFT JOIN LATERAL (SELECT id FROM log WHERE uid = called(5000) OFFSET 0) l ON l.id >= w;
+SELECT w, l.id FROM unnest('{5000,9000,1}'::bigint[]) w LEFT JOIN LATERAL (SELECT id FROM log WHERE uid = called(-1) OFFSET 0) l ON l.id >= w;
+SET enable_memoize = on;
+SELECT w, l.id FROM unnest('{5000,9000,5000,1,9000,5000}'::bigint[]) w, LATERAL (SELECT id FROM log WHERE uid = called(w) OFFSET 0) l;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+RESET enable_memoize;
+RESET enable_material;
+
+-- PL/pgSQL: a field of a record that has no value, in a branch that is not taken; variables
+CREATE FUNCTION by_record(known bool) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	IF known THEN
+		SELECT 5000::bigint AS uid INTO r;
+	END IF;
+	RETURN CASE WHEN known THEN (SELECT id FROM log WHERE uid = r.uid) END;
+END
+$$;
+SELECT by_record(true), by_record(false), by_record(true);
+CREATE FUNCTION by_variable(v text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint;
+BEGIN
+	IF v ~ '^[0-9]+$' THEN
+		n := v;
+	END IF;
+	RETURN (SELECT id FROM log WHERE uid = n);
+END
+$$;
+SELECT by_variable('5000'), by_variable('no number'), by_variable('9000');
+RESET plan_cache_mode;
+
+-- a cursor that begins with the last row
+BEGIN;
+SELECT set_config('plan_cache_mode', 'force_generic_plan', true);
+DECLARE c SCROLL CURSOR FOR SELECT id FROM log WHERE uid IN (called(5000), 9000);
+FETCH ABSOLUTE -1 FROM c;
+FETCH BACKWARD ALL FROM c;
+FETCH ALL FROM c;
+ROLLBACK;
+
+-- no rows at all: an argument is evaluated when the scan begins, as in the bitmap scans of the partitions, and fails there
+SET plan_cache_mode = force_generic_plan;
+DELETE FROM log;
+SELECT node('EXECUTE by_call(5000, 1)', true);
+SELECT calls_of('EXECUTE by_call(5000, 1)'), sqlstate_of('EXECUTE converted(''no number'')');
+SET streambloom.enable_chunk_skip = off;
+SELECT calls_of('EXECUTE by_call(5000, 1)'), sqlstate_of('EXECUTE converted(''no number'')');
+
+DROP SCHEMA chunk_skip_late CASCADE;
