@@ -250,11 +250,29 @@ typedef struct BfRangeItems
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
 
+/*
+ * Expressions and predicates of an index run as the table's owner, in a security-restricted operation and with a search_path
+ * of pg_catalog, pg_temp. bf_become_owner() sees to that, until bf_become_caller(); after an error the end of the
+ * (sub)transaction puts everything back.
+ */
+typedef struct BfCaller
+{
+	Oid			user;
+	int			security;
+	int			guc_level;
+} BfCaller;
+
+extern void bf_become_owner(Relation heap, BfCaller *caller);
+extern void bf_become_caller(const BfCaller *caller);
+
+/* Does the index have expressions or a predicate, that is: is somebody's code run for each row? */
+extern bool bf_runs_code(Relation index);
+
 /* What is needed to read the rows of a heap as the index sees them. */
 typedef struct BfHeapReader BfHeapReader;
 
-/* Raises an error for tables that are not heaps. indexInfo may be NULL: then the reader makes its own. */
-extern BfHeapReader *bf_open_heap(Relation heap, Relation index, IndexInfo *indexInfo);
+/* Raises an error for tables that are not heaps. REQUIRES: bf_become_owner(). */
+extern BfHeapReader *bf_open_heap(Relation heap, Relation index);
 extern void bf_close_heap(BfHeapReader *reader);
 
 /*

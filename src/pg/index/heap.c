@@ -14,13 +14,18 @@
 #include "access/transam.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "../memory.h"
 
@@ -64,8 +69,60 @@ bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
 	}
 }
 
+/* ------------------------------------------------------ expressions, predicate */
+
+void
+bf_become_owner(Relation heap, BfCaller *caller)
+{
+	GetUserIdAndSecContext(&caller->user, &caller->security);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, caller->security | SECURITY_RESTRICTED_OPERATION);
+	caller->guc_level = NewGUCNestLevel();
+	sb_restrict_search_path();
+}
+
+void
+bf_become_caller(const BfCaller *caller)
+{
+	AtEOXact_GUC(false, caller->guc_level);
+	SetUserIdAndSecContext(caller->user, caller->security);
+}
+
+/* What the catalogue has in this column of the index's row in pg_index: a tree of expressions, or NULL. */
+static Node *
+catalogue_tree(Relation index, AttrNumber column)
+{
+	bool		isnull;
+	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
+
+	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
+}
+
+bool
+bf_runs_code(Relation index)
+{
+	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
+		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
+/*
+ * The columns, expressions and predicate of the index. The relation cache's own trees are not used: it has SQL functions
+ * inlined in them, whose bodies were parsed with whatever search_path the session had at that moment. These are prepared
+ * (and inlined) by the executor, after bf_become_owner().
+ */
+static IndexInfo *
+own_index_info(Relation index)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+
+	info->ii_Expressions = (List *) catalogue_tree(index, Anum_pg_index_indexprs);
+	info->ii_Predicate = make_ands_implicit((Expr *) catalogue_tree(index, Anum_pg_index_indpred));
+	return info;
+}
+
+/* -------------------------------------------------------------------- the reader */
+
 BfHeapReader *
-bf_open_heap(Relation heap, Relation index, IndexInfo *indexInfo)
+bf_open_heap(Relation heap, Relation index)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
@@ -76,7 +133,7 @@ bf_open_heap(Relation heap, Relation index, IndexInfo *indexInfo)
 				 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(heap)),
 				 errdetail("It reads pages of the table access method \"heap\" only.")));
 	reader->heap = heap;
-	reader->info = indexInfo != NULL ? indexInfo : BuildIndexInfo(index);
+	reader->info = own_index_info(index);
 	reader->estate = CreateExecutorState();
 	reader->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	context = GetPerTupleExprContext(reader->estate);
@@ -94,9 +151,6 @@ bf_close_heap(BfHeapReader *reader)
 	ExecDropSingleTupleTableSlot(reader->slot);
 	FreeExecutorState(reader->estate);
 	FreeAccessStrategy(reader->strategy);
-	/* they point into the state that is gone, and the caller's IndexInfo lives on */
-	reader->info->ii_ExpressionsState = NIL;
-	reader->info->ii_PredicateState = NULL;
 	for (int column = 0; column < reader->hashers.columns; column++)
 		if (reader->sets[column].slots != NULL)
 			free_set(&reader->sets[column]);

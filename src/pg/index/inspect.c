@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -121,9 +120,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 	BfHeapReader *reader;
 	Snapshot	snapshot;
 	BlockNumber heap_blocks;
-	Oid			user;
-	int			security,
-				guc_level;
+	BfCaller	who_calls;
 	double		rows;
 
 	check.index = bf_open_index(PG_GETARG_OID(0), mode, &check.heap);
@@ -133,24 +130,18 @@ bf_index_check(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index)),
 				 errhint("Please REINDEX it.")));
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(check.heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
-	guc_level = NewGUCNestLevel();
-	sb_restrict_search_path();
-
+	bf_become_owner(check.heap, &who_calls);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
 	heap_blocks = RelationGetNumberOfBlocks(check.heap);
 	check_pages(&check);
-	reader = bf_open_heap(check.heap, check.index, NULL);
+	reader = bf_open_heap(check.heap, check.index);
 	for (BlockNumber block = 0; block < heap_blocks; block++)
 		bf_read_committed_rows(reader, block, snapshot, check_row, &check);
 	rows = bf_reader_rows(reader);
 	bf_close_heap(reader);
 	UnregisterSnapshot(snapshot);
-
-	AtEOXact_GUC(false, guc_level);
-	SetUserIdAndSecContext(user, security);
+	bf_become_caller(&who_calls);
 	bf_close_index(check.index, check.heap, mode);
 	PG_RETURN_INT64((int64) rows);
 }

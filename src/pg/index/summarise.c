@@ -12,7 +12,6 @@
 #include "catalog/index.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 
 /* As many pages of the heap are read before their bits are written, at most. */
@@ -168,7 +167,7 @@ summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 static int64
 summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 {
-	BfHeapReader *reader = bf_open_heap(heap, index, NULL);
+	BfHeapReader *reader = bf_open_heap(heap, index);
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
 	BlockNumber pages_per_range = bf_geometry(index)->pages_per_range;
 	uint64		first = 0;
@@ -197,15 +196,12 @@ summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 	return done;
 }
 
-/* Expressions and predicates of the index run as the table's owner, and can do no more than that. */
 int64
 bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 {
 	MemoryContext context;
 	MemoryContext caller;
-	Oid			user;
-	int			security;
-	int			guc_level;
+	BfCaller	who_calls;
 	int64		done;
 
 	if (summarising)
@@ -215,10 +211,7 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 						RelationGetRelationName(index))));
 	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarise", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
-	guc_level = NewGUCNestLevel();
-	sb_restrict_search_path();
+	bf_become_owner(heap, &who_calls);
 	summarising = true;
 	PG_TRY();
 	{
@@ -229,8 +222,7 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 		summarising = false;
 	}
 	PG_END_TRY();
-	AtEOXact_GUC(false, guc_level);
-	SetUserIdAndSecContext(user, security);
+	bf_become_caller(&who_calls);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	return done;
