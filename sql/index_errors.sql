@@ -22,12 +22,13 @@ SELECT command, error_of(command) FROM (VALUES
 	('CALL bf_summarize(''a_view'')'), ('CALL bf_summarize(0)')) c(command);
 SELECT bf_of('t_bf', 1000), bf_of(NULL), bf_of('t_bf', 0, 2) @> '77'::text;
 
--- who may do what: summarise who owns the index, look in who may read the table
+-- who may do what: the owner summarises and checks, who may read the table looks in (more of it in index_rights)
 CREATE ROLE streambloom_reader;
 CREATE ROLE streambloom_nobody;
 GRANT SELECT ON t TO streambloom_reader;
 SET ROLE streambloom_reader;
-SELECT bf_index_check('t_bf'), bf_of('t_bf', 0) @> 5, (SELECT count(*) FROM bf_index_stats('t_bf'));
+SELECT bf_of('t_bf', 0) @> 5, (SELECT count(*) FROM bf_index_stats('t_bf'));
+SELECT error_of('SELECT bf_index_check(''t_bf'')');
 SELECT error_of('SELECT bf_summarize_new_values(''t_bf'')');
 SELECT error_of('SELECT bf_desummarize_range(''t_bf'', 0)');
 SELECT error_of('CALL bf_summarize(''t'')');

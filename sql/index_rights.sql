@@ -97,7 +97,74 @@ SELECT error_of('CREATE INDEX ON app.t USING bf ((1 / (pg_catalog.length(w) - 2)
 SELECT current_setting('search_path'), current_user;
 RESET search_path;
 
-DROP FUNCTION by_eve;
+-- To summarise and to check an index is for the owner, and from 17 on for whoever may maintain the table; to look in, for whoever
+-- may read it. Who may not neither waits for a lock nor gets one.
+CREATE FUNCTION by(who text, command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	PERFORM set_config('role', who, true);
+	BEGIN
+		EXECUTE command;
+		result := 'done';
+	EXCEPTION WHEN OTHERS THEN
+		result := SQLSTATE || ': ' || SQLERRM;
+	END;
+	PERFORM set_config('role', 'none', true);
+	RETURN result;
+END
+$$;
+CREATE TABLE eve_reads (v integer);
+CREATE INDEX eve_reads_bf ON eve_reads USING bf (v);
+INSERT INTO eve_reads SELECT generate_series(1, 10);
+ALTER TABLE eve_reads OWNER TO streambloom_app;
+GRANT SELECT ON eve_reads TO streambloom_eve;
+CREATE TABLE commands (n serial, command text);
+INSERT INTO commands (command) VALUES ('SELECT bf_index_check(''eve_reads_bf'')'), ('SELECT bf_summarize_new_values(''eve_reads_bf'')'),
+	('SELECT bf_summarize_range(''eve_reads_bf'', 0)'), ('SELECT bf_desummarize_range(''eve_reads_bf'', 0)'),
+	('CALL bf_summarize(''eve_reads'')'), ('CALL bf_summarize(''eve_reads_bf'')'),
+	('SELECT bf_of(''eve_reads_bf'')'), ('SELECT bf_index_stats(''eve_reads_bf'')');
+SELECT command, by('streambloom_eve', command) FROM commands ORDER BY n;
+SELECT string_agg(DISTINCT by('streambloom_app', command), ' ') AS by_owner FROM commands;
+DO $$
+BEGIN
+	IF current_setting('server_version_num')::integer >= 170000 THEN
+		REVOKE SELECT ON eve_reads FROM streambloom_eve;
+		GRANT MAINTAIN ON eve_reads TO streambloom_eve;
+	ELSE
+		-- all who have the rights of the owner
+		GRANT streambloom_app TO streambloom_eve;
+	END IF;
+END $$;
+SELECT command, by('streambloom_eve', command) FROM commands WHERE command NOT LIKE '%bf\_of%' AND command NOT LIKE '%stats%' ORDER BY n;
+SELECT by('streambloom_eve', 'SELECT bf_of(''eve_reads_bf'')') IN ('done', '42501: permission denied for table eve_reads') AS reading_is_another_right;
+DO $$
+BEGIN
+	IF current_setting('server_version_num')::integer >= 170000 THEN
+		REVOKE MAINTAIN ON eve_reads FROM streambloom_eve;
+	ELSE
+		REVOKE streambloom_app FROM streambloom_eve;
+	END IF;
+END $$;
+
+-- row-level security
+GRANT SELECT ON eve_reads TO streambloom_eve;
+ALTER TABLE eve_reads ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON eve_reads USING (v < 3);
+SELECT by('streambloom_eve', command) FROM commands WHERE command LIKE '%bf\_of%' OR command LIKE '%stats%' ORDER BY n;
+SET ROLE streambloom_eve;
+SELECT error_of('SELECT bf_of(''eve_reads_bf'')');
+SET row_security = off;
+SELECT error_of('SELECT bf_of(''eve_reads_bf'')');
+RESET row_security;
+RESET ROLE;
+SELECT string_agg(DISTINCT by('streambloom_app', command), ' ') AS by_owner FROM commands;
+ALTER TABLE eve_reads FORCE ROW LEVEL SECURITY;
+SELECT command, by('streambloom_app', command) AS by_owner_who_forced_himself FROM commands ORDER BY n;
+SELECT string_agg(DISTINCT by('none', command), ' ') AS by_superuser FROM commands;
+
+DROP TABLE eve_reads, commands;
+DROP FUNCTION by, by_eve;
 SET client_min_messages = warning;
 DROP SCHEMA app, eve CASCADE;
 DROP ROLE streambloom_app, streambloom_eve;

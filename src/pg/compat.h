@@ -93,13 +93,6 @@ sb_interval_infinity(const Interval *interval)
 #define sb_estimate_array_length(root, expression) estimate_array_length(expression)
 #endif
 
-/* Does the user own this relation? */
-#if PG_VERSION_NUM >= 160000
-#define sb_owns_relation(relation, user) object_ownercheck(RelationRelationId, relation, user)
-#else
-#define sb_owns_relation(relation, user) pg_class_ownercheck(relation, user)
-#endif
-
 #include "streambloom.h"
 
 #endif

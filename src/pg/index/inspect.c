@@ -7,27 +7,14 @@
 
 #include "access/relation.h"
 #include "access/xlog.h"
-#include "catalog/objectaddress.h"
-#include "catalog/pg_class.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "../bf.h"
 #include "functions.h"
-
-/* Content of an index is content of its table. */
-static void
-check_may_read(Relation heap)
-{
-	AclResult	result = pg_class_aclcheck(RelationGetRelid(heap), GetUserId(), ACL_SELECT);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, get_relkind_objtype(heap->rd_rel->relkind), RelationGetRelationName(heap));
-}
 
 /* ------------------------------------------------------------- bf_index_check */
 
@@ -123,8 +110,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 	BfCaller	who_calls;
 	double		rows;
 
-	check.index = bf_open_index(PG_GETARG_OID(0), mode, &check.heap);
-	check_may_read(check.heap);
+	check.index = bf_open_index(PG_GETARG_OID(0), BF_TO_CHECK, mode, &check.heap);
 	if (!check.index->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -234,8 +220,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 	int64		states[3];
 
 	InitMaterializedSRF(fcinfo, 0);
-	index = bf_open_index(PG_GETARG_OID(0), AccessShareLock, &heap);
-	check_may_read(heap);
+	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	geometry = bf_geometry_copy(bf_geometry_current(index));
 	count_states(index, geometry, heap_blocks, states);
@@ -317,8 +302,7 @@ bf_of(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	index = bf_open_index(PG_GETARG_OID(0), AccessShareLock, &heap);
-	check_may_read(heap);
+	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	geometry = bf_geometry_copy(bf_geometry_current(index));
 	if (column < 1 || column > geometry->columns)
 		ereport(ERROR,
