@@ -55,6 +55,27 @@ END
 $$;
 RESET enable_seqscan;
 
+SELECT error_of('SELECT bf_of(''fails_bf'', 0)');
+SELECT error_of('SELECT * FROM bf_index_stats(''fails_bf'')');
+-- a cancelled one is empty, and would say no to all
+DROP INDEX fails_bf;
+SET statement_timeout = '1s';
+CREATE FUNCTION takes_long(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM pg_sleep(1000); RETURN $1; END';
+\set VERBOSITY terse
+CREATE INDEX CONCURRENTLY fails_bf ON fails USING bf (v, takes_long(v));
+\set VERBOSITY default
+RESET statement_timeout;
+SELECT error_of('SELECT bf_of(''fails_bf'') @> 1');
+-- a partial one lacks rows, and so may one that the planner does not take yet
+CREATE INDEX partial_bf ON fails USING bf (v) WHERE v > 0;
+SELECT error_of('SELECT bf_of(''partial_bf'', 0) @> 0'), bf_index_check('partial_bf'), (SELECT count(*) FROM bf_index_stats('partial_bf'));
+CREATE INDEX young_bf ON fails USING bf (v);
+BEGIN;
+UPDATE pg_index SET indcheckxmin = true WHERE indexrelid = 'young_bf'::regclass;
+SELECT error_of('SELECT bf_of(''young_bf'', 0) @> 0');
+COMMIT;
+SELECT bf_of('young_bf', 0) @> 0;
+
 -- an expression that summarises from within
 CREATE TABLE nested (v integer);
 CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
@@ -70,5 +91,5 @@ RESET streambloom_test.nested;
 SELECT bf_summarize_new_values('nested_bf');
 
 DROP TABLE t, parted, fails, nested CASCADE;
-DROP FUNCTION from_within;
+DROP FUNCTION from_within, takes_long;
 DROP ROLE streambloom_reader, streambloom_nobody;

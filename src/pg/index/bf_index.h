@@ -210,6 +210,16 @@ bf_position(BfFilterPage *content, uint32 position)
 /* Reads a page of the index, of which is known that it must be there. */
 extern Buffer bf_read_page(Relation index, BlockNumber block);
 
+/* Whoever looks at pages with a snapshot. */
+typedef struct BfViewer
+{
+	Snapshot	snapshot;
+	uint64		xmin;			/* its full xmin; 0: nobody has needed it yet */
+} BfViewer;
+
+/* May an MVCC snapshot see rows that are missing on this page although their ranges are summarised there (the horizon)? */
+extern bool bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
+
 /* A transaction id with its epoch, for one that is not more than 2^31 older than the next. */
 extern uint64 bf_full_xid(TransactionId xid);
 

@@ -525,3 +525,13 @@ bf_full_xid(TransactionId xid)
 		epoch--;
 	return epoch << 32 | xid;
 }
+
+bool
+bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content)
+{
+	if (content->horizon == 0)
+		return false;
+	if (viewer->xmin == 0)
+		viewer->xmin = bf_full_xid(viewer->snapshot->xmin);
+	return content->horizon > viewer->xmin;
+}

@@ -5,8 +5,11 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/transam.h"
 #include "access/xlog.h"
+#include "catalog/pg_index.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -15,6 +18,16 @@
 
 #include "../bf.h"
 #include "functions.h"
+
+static void
+refuse_invalid(Relation index)
+{
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+				 errhint("Please REINDEX it.")));
+}
 
 /* ------------------------------------------------------------- bf_index_check */
 
@@ -111,11 +124,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 	double		rows;
 
 	check.index = bf_open_index(PG_GETARG_OID(0), BF_TO_CHECK, mode, &check.heap);
-	if (!check.index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index)),
-				 errhint("Please REINDEX it.")));
+	refuse_invalid(check.index);
 	bf_become_owner(check.heap, &who_calls);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
@@ -221,6 +230,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	geometry = bf_geometry_copy(bf_geometry_current(index));
 	count_states(index, geometry, heap_blocks, states);
@@ -253,9 +263,43 @@ bf_index_stats(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------------- bf_of */
 
-/* Reads the lines of one range of a group into a bf's; false if it is not summarised on all pages. */
+/*
+ * May what the index says of a range be taken for all rows there that the snapshot sees? The planner has such rules for the
+ * indexes of a query (get_relation_info()); here the caller has chosen the index.
+ */
+static void
+refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
+{
+	refuse_invalid(index);
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is partial", RelationGetRelationName(index)),
+				 errdetail("Its filters lack the rows for which its predicate is not true."),
+				 errhint("Make the filter with bf_agg() and a WHERE clause.")));
+	if (index->rd_index->indcheckxmin &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is too new for this transaction", RelationGetRelationName(index)),
+				 errdetail("It lacks rows that transactions older than it may see."),
+				 errhint("Try again when all transactions that are older than the index have ended.")));
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has no answer for a snapshot of this kind", RelationGetRelationName(index))));
+}
+
+/*
+ * Reads the lines of one range of a group into a bf's; false if it is not summarised on all pages.
+ *
+ * Pages are read one after the other, and rows are written and ranges summarised meanwhile. That does no harm: an item has all
+ * its cells on one page, and what this page says under its lock holds for the snapshot, whatever others say
+ * (README.md).
+ */
 static bool
-add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, unsigned char *to)
+add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, BfViewer *viewer,
+				   unsigned char *to)
 {
 	const BfGroup *group = &geometry->group[number];
 	BlockNumber start = bf_column_start(geometry, number, column);
@@ -268,8 +312,15 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 		BfFilterPage *content;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
 		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column);
 		summarised = content->states[range] == BF_SUMMARISED;
+		if (summarised && bf_is_before_horizon(viewer, content))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
+					 errdetail("They were deleted when their range was summarised, which the snapshot does not know yet."),
+					 errhint("Try again in a new transaction, or when all transactions that are older have ended.")));
 		for (uint32 position = 0; position < group->positions && page * group->positions + position < lines; position++)
 		{
 			const unsigned char *from = bf_position(content, position) + range * SB_BF_LINE;
@@ -300,9 +351,12 @@ bf_of(PG_FUNCTION_ARGS)
 	Datum		result = (Datum) 0;
 	bool		known = true;
 
+	BfViewer	viewer = {.snapshot = GetActiveSnapshot()};
+
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	refuse_if_rows_may_be_missing(index, viewer.snapshot);
 	geometry = bf_geometry_copy(bf_geometry_current(index));
 	if (column < 1 || column > geometry->columns)
 		ereport(ERROR,
@@ -338,7 +392,8 @@ bf_of(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
 					 errhint("Give the block of a range, or make the filter of the whole table with bf_agg().")));
-		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, lines);
+		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range,
+								   &viewer, lines);
 	}
 	bf_close_index(index, heap, AccessShareLock);
 	if (!known)
