@@ -13,6 +13,7 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 /* As many pages of the heap are read before their bits are written, at most. */
 #define MOST_PAGES_AT_ONCE 32768
@@ -202,6 +203,7 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 	MemoryContext context;
 	MemoryContext caller;
 	BfCaller	who_calls;
+	bool		push_snapshot = !ActiveSnapshotSet();
 	int64		done;
 
 	if (summarising)
@@ -211,6 +213,12 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 						RelationGetRelationName(index))));
 	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarise", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
+	/*
+	 * Expressions want a snapshot, and so does what reads out-of-line values. A procedure that has committed has none any more.
+	 * It is taken here, behind the locks: CREATE INDEX CONCURRENTLY waits for whoever has an old one.
+	 */
+	if (push_snapshot)
+		PushActiveSnapshot(GetTransactionSnapshot());
 	bf_become_owner(heap, &who_calls);
 	summarising = true;
 	PG_TRY();
@@ -223,6 +231,8 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 	}
 	PG_END_TRY();
 	bf_become_caller(&who_calls);
+	if (push_snapshot)
+		PopActiveSnapshot();
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	return done;
