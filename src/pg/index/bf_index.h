@@ -37,6 +37,12 @@
  *   entries                          those of the first groups; the others on directory pages
  *
  * All but `groups`, `directory_pages` and what follows them is written once, when the index is built, and never again.
+ *
+ * Groups lie one after the other from block 1 on, without a gap; a directory page lies just before the first group whose
+ * entry is on it. After the last group there may be pages that a crash left; they are used again.
+ *
+ * Whatever is read from the meta page and the directory is checked before it is used: the checksums, that the groups follow each
+ * other, and that they end within the file. A checksum of 0 stands for none (none was kept at first).
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 1
@@ -53,7 +59,8 @@ typedef struct BfMetaPage
 	double		load;			/* items a line at that rate */
 	uint32		hashes;			/* cells an item sets in its line */
 	uint32		directory_pages;
-	uint32		zero[6];
+	uint32		checksum;		/* CRC-32C of this struct with zeros in groups, directory_pages and here */
+	uint32		zero[5];
 } BfMetaPage;
 
 /* One group. Groups follow each other without a gap, from range 0 on. */
@@ -62,8 +69,8 @@ typedef struct BfGroupEntry
 	uint32		first_range;
 	uint32		ranges;			/* 1 .. BF_INDEX_MAX_RANGES */
 	BlockNumber first_block;	/* of its filter pages: those of column 1, then of column 2, ... */
-	uint32		zero;
-	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of each column */
+	uint32		checksum;		/* CRC-32C of this entry with zeros here */
+	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of each column; they fill whole pages */
 } BfGroupEntry;
 
 /* A directory page: after the page header this, then entries. */
@@ -197,8 +204,11 @@ extern Buffer bf_new_page(Relation index, BlockNumber block);
 /* Sets up an empty filter page. */
 extern void bf_filter_page_init(Page page, int column, const BfGroup *group, uint32 first_line);
 
-/* The content of a filter page; an error if it is not the page that it should be. */
-extern BfFilterPage *bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column);
+/*
+ * The content of a filter page; an error if it is not the page that it should be: the `number`th (from 0) of this column's run.
+ */
+extern BfFilterPage *bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
+									BlockNumber number);
 
 /* The lines of a position of this page: those of the group's ranges, one after the other. */
 static inline unsigned char *
@@ -207,7 +217,7 @@ bf_position(BfFilterPage *content, uint32 position)
 	return (unsigned char *) content + BF_LINES_OFFSET(content->ranges) + (size_t) position * content->ranges * SB_BF_LINE;
 }
 
-/* Reads a page of the index, of which is known that it must be there. */
+/* Reads a page of the index. REQUIRES: `block` comes from a geometry, which knows that the file has it, or is 0. */
 extern Buffer bf_read_page(Relation index, BlockNumber block);
 
 /* Whoever looks at pages with a snapshot. */

@@ -176,7 +176,7 @@ write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	xlog = GenericXLogStart(index);
 	image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-	change_page(bf_filter_page(index, block, image, &lines->group, column), lines, column, page, state, horizon);
+	change_page(bf_filter_page(index, block, image, &lines->group, column, page), lines, column, page, state, horizon);
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 }
@@ -205,6 +205,6 @@ bf_read_states(Relation index, const BfGroup *group, uint8 *states)
 	Buffer		buffer = bf_read_page(index, group->first_block);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(states, bf_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0)->states, group->ranges);
+	memcpy(states, bf_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0, 0)->states, group->ranges);
 	UnlockReleaseBuffer(buffer);
 }

@@ -40,20 +40,21 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	const BfGroup *group = &geometry->group[number];
 	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], hash);
 	uint32		position = line % group->positions;
-	BlockNumber block = bf_column_start(geometry, number, column) + line / group->positions;
+	BlockNumber page = line / group->positions;
+	BlockNumber block = bf_column_start(geometry, number, column) + page;
 	Buffer		buffer = bf_read_page(index, block);
 	BfFilterPage *content;
 	bool		wanted;
 
 	/* Most items of a range that is summarised are there already, and so is the record that brought them. */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	wanted = is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column), range, position,
+	wanted = is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
 					   geometry->hashes, hash);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (wanted)
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		content = bf_filter_page(index, block, BufferGetPage(buffer), group, column);
+		content = bf_filter_page(index, block, BufferGetPage(buffer), group, column, page);
 		if (is_wanted(content, range, position, geometry->hashes, hash))
 			bf_add_to_line(index, buffer, bf_position(content, position) + range * SB_BF_LINE, geometry->hashes, hash);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);

@@ -44,13 +44,14 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	const BfGeometry *geometry = check->geometry;
 	const BfGroup *group = &geometry->group[number];
 	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], row->hashes[column]);
-	BlockNumber block = bf_column_start(geometry, number, column) + line / group->positions;
+	BlockNumber page = line / group->positions;
+	BlockNumber block = bf_column_start(geometry, number, column) + page;
 	Buffer		buffer = bf_read_page(check->index, block);
 	BfFilterPage *content;
 	bool		missing;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column);
+	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARISED &&
 		!(row->deleted_by != 0 && content->horizon > row->deleted_by) &&
 		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
@@ -99,10 +100,10 @@ check_pages(Check *check)
 
 				CHECK_FOR_INTERRUPTS();
 				LockBuffer(buffer, BUFFER_LOCK_SHARE);
-				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column);
+				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column,
+										 page);
 				for (uint32 range = 0; range < content->ranges; range++)
 					bad |= content->states[range] > BF_SUMMARISED;
-				bad |= content->first_line != page * geometry->group[number].positions;
 				UnlockReleaseBuffer(buffer);
 				if (bad)
 					bf_index_corrupted(check->index, start + page, "its content is out of range");
@@ -173,7 +174,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 
 			CHECK_FOR_INTERRUPTS();
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column);
+			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 			for (uint32 range = 0; range < group->ranges; range++)
 			{
 				if (content->states[range] != BF_SUMMARISED ||
@@ -313,7 +314,7 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column);
+		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 		summarised = content->states[range] == BF_SUMMARISED;
 		if (summarised && bf_is_before_horizon(viewer, content))
 			ereport(ERROR,

@@ -202,7 +202,8 @@ ask_group(Relation index, const BfGeometry *geometry, uint32 number, Question *q
 			buffer = bf_read_page(index, block);
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
 			sb_test_for_old_snapshot(question->viewer.snapshot, index, BufferGetPage(buffer));
-			add_untrusted(question, bf_filter_page(index, block, BufferGetPage(buffer), group, condition->column), mask);
+			add_untrusted(question, bf_filter_page(index, block, BufferGetPage(buffer), group, condition->column, block - start),
+						  mask);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
 		sb_bf_lines_containing(bf_position(content, line % group->positions), group->ranges, geometry->hashes, hash,
