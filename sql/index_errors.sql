@@ -76,6 +76,30 @@ SELECT error_of('SELECT bf_of(''young_bf'', 0) @> 0');
 COMMIT;
 SELECT bf_of('young_bf', 0) @> 0;
 
+-- An expression that fails on a row: who is it, and how does VACUUM go on?
+CREATE SCHEMA "odd schema";
+CREATE TABLE "odd schema".fails (v integer);
+CREATE FUNCTION inverse(v integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF v = 0 AND current_setting('streambloom_test.fails', true) = 'on' THEN RAISE 'there is no inverse of 0'; END IF;
+	RETURN 1000 / greatest(v, 1);
+END $$;
+INSERT INTO "odd schema".fails VALUES (1), (0);
+CREATE INDEX "odd index" ON "odd schema".fails USING bf (inverse(v)) WITH (pages_per_range = 1);
+SELECT bf_desummarize_range('"odd schema"."odd index"', 0);
+SET streambloom_test.fails = on;
+VACUUM "odd schema".fails;
+SELECT bf_summarize_new_values('"odd schema"."odd index"');
+SELECT bf_index_check('"odd schema"."odd index"');
+REINDEX TABLE "odd schema".fails;
+-- what is deleted is not evaluated
+DELETE FROM "odd schema".fails WHERE v = 0;
+REINDEX TABLE "odd schema".fails;
+VACUUM "odd schema".fails;
+RESET streambloom_test.fails;
+DROP TABLE "odd schema".fails;
+DROP SCHEMA "odd schema";
+
 -- an expression that summarises from within
 CREATE TABLE nested (v integer);
 CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
@@ -91,5 +115,5 @@ RESET streambloom_test.nested;
 SELECT bf_summarize_new_values('nested_bf');
 
 DROP TABLE t, parted, fails, nested CASCADE;
-DROP FUNCTION from_within, takes_long;
+DROP FUNCTION from_within, takes_long, inverse;
 DROP ROLE streambloom_reader, streambloom_nobody;

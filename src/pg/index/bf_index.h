@@ -291,13 +291,17 @@ extern bool bf_runs_code(Relation index);
 /* What is needed to read the rows of a heap as the index sees them. */
 typedef struct BfHeapReader BfHeapReader;
 
-/* Raises an error for tables that are not heaps. REQUIRES: bf_become_owner(). */
-extern BfHeapReader *bf_open_heap(Relation heap, Relation index);
+/*
+ * Raises an error for tables that are not heaps. `in_vacuum`: errors of expressions are to say how VACUUM can go on.
+ * REQUIRES: bf_become_owner().
+ */
+extern BfHeapReader *bf_open_heap(Relation heap, Relation index, bool in_vacuum);
 extern void bf_close_heap(BfHeapReader *reader);
 
 /*
- * Reads the pages of a range, as far as the heap goes (heap_blocks), and hands out the items of every row version that is
- * not surely dead to all, heap-only ones too. Memory of *items is palloc'd in the current context.
+ * Reads the pages of a range, as far as the heap goes (heap_blocks), and hands out the items of every row version that some
+ * snapshot may see, heap-only ones too; but those whose deleter has committed only if the index has neither expressions nor a
+ * predicate, and they no out-of-line values. Memory of *items is palloc'd in the current context.
  */
 extern void bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
 						  BfRangeItems *items);
@@ -384,7 +388,7 @@ extern int64 bf_index_get_pages(Relation index, Relation heap, ScanKey keys, int
  * not all there yet, only with `partial`. Returns how many were.
  * REQUIRES: ShareUpdateExclusiveLock on the heap: one summariser at a time.
  */
-extern int64 bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial);
+extern int64 bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
 
 /* Is this session in bf_summarise()? */
 extern bool bf_is_summarising(void);

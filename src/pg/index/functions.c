@@ -183,7 +183,7 @@ summarise_index(Oid indexoid, BlockNumber block)
 	Relation	heap;
 	bool		usable;
 	Relation	index = open_to_summarise(indexoid, &heap, &usable);
-	int64		done = usable ? bf_summarise(index, heap, block, true) : 0;
+	int64		done = usable ? bf_summarise(index, heap, block, true, false) : 0;
 
 	bf_close_index(index, heap, ShareUpdateExclusiveLock);
 	return done;

@@ -39,10 +39,17 @@ struct BfHeapReader
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;
 	BfHashers	hashers;
+	bool		runs_code;		/* of the index: it has expressions or a predicate */
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
 	sb_hash_set sets[INDEX_MAX_KEYS];	/* of the range being read; empty between ranges */
+
+	/* for the context of errors */
+	const char *index_name;
+	const char *drop_command;	/* what lets VACUUM pass; NULL if this is none */
+	bool		evaluating;
+	ItemPointerData at;
 
 	/* the page that was read last */
 	PGAlignedBlock page;
@@ -122,7 +129,7 @@ own_index_info(Relation index)
 /* -------------------------------------------------------------------- the reader */
 
 BfHeapReader *
-bf_open_heap(Relation heap, Relation index)
+bf_open_heap(Relation heap, Relation index, bool in_vacuum)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
@@ -134,6 +141,12 @@ bf_open_heap(Relation heap, Relation index)
 				 errdetail("It reads pages of the table access method \"heap\" only.")));
 	reader->heap = heap;
 	reader->info = own_index_info(index);
+	reader->runs_code = bf_runs_code(index);
+	reader->index_name = pstrdup(RelationGetRelationName(index));
+	/* now, because nothing can be looked up any more when there is an error */
+	if (in_vacuum && reader->runs_code)
+		reader->drop_command = psprintf("DROP INDEX %s", quote_qualified_identifier(
+			get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index)));
 	reader->estate = CreateExecutorState();
 	reader->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	context = GetPerTupleExprContext(reader->estate);
@@ -243,8 +256,11 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 			reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
 		return true;
 	}
-	/* it may become dead to all at any time, and its out-of-line values be removed before we have read them */
-	if (verdict == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple))
+	/*
+	 * A deleted version may become dead to all at any time, and its out-of-line values be removed before we have read them. And an
+	 * expression may fail on what was deleted for that very reason: it must not keep the index from being made.
+	 */
+	if (verdict == HEAPTUPLE_RECENTLY_DEAD && (HeapTupleHasExternal(tuple) || reader->runs_code))
 	{
 		reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
 		return true;
@@ -252,16 +268,53 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 	return false;
 }
 
-/* The values of the index's columns, in the memory of the row; false if the index's predicate does not hold. */
-static bool
-form_values(BfHeapReader *reader, HeapTuple tuple, Datum *values, bool *isnull)
+/* Says for which index and row an error was raised; in VACUUM, which fails with it each time, how to be rid of the index. */
+static void
+add_error_context(void *argument)
 {
+	const BfHeapReader *reader = argument;
+
+	if (!reader->evaluating)
+		return;
+	errcontext("row version (%u,%u) of table \"%s\" for index \"%s\"",
+			   ItemPointerGetBlockNumberNoCheck(&reader->at), ItemPointerGetOffsetNumberNoCheck(&reader->at),
+			   RelationGetRelationName(reader->heap), reader->index_name);
+	if (reader->drop_command != NULL && reader->runs_code && geterrcode() != ERRCODE_QUERY_CANCELED)
+		errcontext("VACUUM cannot finish while an expression or predicate of this index fails; to remove the index: %s",
+				   reader->drop_command);
+}
+
+/*
+ * The items of a row version in all columns; false if the index does not have it, because its predicate is not true. Other
+ * memory than the row's is not used.
+ */
+static bool
+hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
+{
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = add_error_context, .arg = reader};
+	MemoryContext caller;
+	bool		entered;
+
 	ResetPerTupleExprContext(reader->estate);
+	caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(reader->estate));
+	reader->at = tuple->t_self;
+	reader->evaluating = true;
+	error_context_stack = &callback;
 	ExecStoreHeapTuple(tuple, reader->slot, false);
-	if (!ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate)))
-		return false;
-	FormIndexDatum(reader->info, reader->slot, reader->estate, values, isnull);
-	return true;
+	entered = ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate));
+	if (entered)
+	{
+		Datum		values[INDEX_MAX_KEYS];
+		bool		isnull[INDEX_MAX_KEYS];
+
+		FormIndexDatum(reader->info, reader->slot, reader->estate, values, isnull);
+		for (int column = 0; column < reader->hashers.columns; column++)
+			hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
+	}
+	error_context_stack = callback.previous;
+	reader->evaluating = false;
+	MemoryContextSwitchTo(caller);
+	return entered;
 }
 
 /* ------------------------------------------------------------------ a range */
@@ -301,8 +354,6 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 {
 	uint64		first = (uint64) range * pages_per_range;
 	uint64		end = Min(first + pages_per_range, heap_blocks);
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext row = GetPerTupleMemoryContext(reader->estate);
 
 	items->range = range;
 	items->columns = reader->hashers.columns;
@@ -320,26 +371,21 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 		for (int i = 0; i < reader->count; i++)
 		{
 			HeapTupleData tuple;
-			Datum		values[INDEX_MAX_KEYS];
-			bool		isnull[INDEX_MAX_KEYS];
 			uint64		hashes[INDEX_MAX_KEYS];
-			bool		entered;
+			MemoryContext caller;
 
 			if (reader->verdicts[i] == HEAPTUPLE_LIVE || reader->verdicts[i] == HEAPTUPLE_DELETE_IN_PROGRESS)
 				reader->live_rows++;
 			get_tuple(reader, block, i, &tuple);
 			if (leave_out(reader, &tuple, reader->verdicts[i]))
 				continue;
-			MemoryContextSwitchTo(row);
-			entered = form_values(reader, &tuple, values, isnull);
-			for (int column = 0; entered && column < items->columns; column++)
-				hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
-			MemoryContextSwitchTo(GetMemoryChunkContext(reader));
-			for (int column = 0; entered && column < items->columns; column++)
+			if (!hash_row(reader, &tuple, hashes))
+				continue;
+			caller = MemoryContextSwitchTo(GetMemoryChunkContext(reader));
+			for (int column = 0; column < items->columns; column++)
 				add_to_set(&reader->sets[column], hashes[column]);
 			MemoryContextSwitchTo(caller);
-			if (entered)
-				reader->rows++;
+			reader->rows++;
 		}
 	}
 	for (int column = 0; column < items->columns; column++)
@@ -374,34 +420,23 @@ void
 bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 					   void (*check) (const BfRow *row, void *argument), void *argument)
 {
-	MemoryContext caller = CurrentMemoryContext;
-
 	read_page(reader, block);
 	for (int i = 0; i < reader->count; i++)
 	{
 		HTSV_Result verdict = reader->verdicts[i];
 		HeapTupleData tuple;
-		Datum		values[INDEX_MAX_KEYS];
-		bool		isnull[INDEX_MAX_KEYS];
 		BfRow		row;
 
 		get_tuple(reader, block, i, &tuple);
 		if (verdict == HEAPTUPLE_INSERT_IN_PROGRESS || leave_out(reader, &tuple, verdict) ||
 			!was_committed(tuple.t_data, snapshot))
 			continue;
-		MemoryContextSwitchTo(GetPerTupleMemoryContext(reader->estate));
-		if (form_values(reader, &tuple, values, isnull))
-		{
-			row.tid = tuple.t_self;
-			row.deleted_by = verdict == HEAPTUPLE_RECENTLY_DEAD ?
-				bf_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data)) : 0;
-			for (int column = 0; column < reader->hashers.columns; column++)
-				row.hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
-			MemoryContextSwitchTo(caller);
-			check(&row, argument);
-			reader->rows++;
-		}
-		MemoryContextSwitchTo(caller);
+		if (!hash_row(reader, &tuple, row.hashes))
+			continue;
+		row.tid = tuple.t_self;
+		row.deleted_by = verdict == HEAPTUPLE_RECENTLY_DEAD ? bf_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data)) : 0;
+		check(&row, argument);
+		reader->rows++;
 	}
 	ExecClearTuple(reader->slot);
 }

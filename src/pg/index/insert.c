@@ -80,7 +80,7 @@ summarise_range_before(Relation index, Relation heap, BlockNumber block)
 	/* this session from within an index expression, or somebody else at it */
 	if (bf_is_summarising() || !may_run_as_owner(index, heap) || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
 		return;
-	(void) bf_summarise(index, heap, block - 1, false);
+	(void) bf_summarise(index, heap, block - 1, false, false);
 	UnlockRelation(heap, ShareUpdateExclusiveLock);
 }
 

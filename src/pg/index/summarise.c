@@ -166,9 +166,9 @@ summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 }
 
 static int64
-summarise(Relation index, Relation heap, BlockNumber block, bool partial)
+summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
-	BfHeapReader *reader = bf_open_heap(heap, index);
+	BfHeapReader *reader = bf_open_heap(heap, index, in_vacuum);
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
 	BlockNumber pages_per_range = bf_geometry(index)->pages_per_range;
 	uint64		first = 0;
@@ -198,7 +198,7 @@ summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 }
 
 int64
-bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
+bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
 	MemoryContext context;
 	MemoryContext caller;
@@ -223,7 +223,7 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 	summarising = true;
 	PG_TRY();
 	{
-		done = summarise(index, heap, block, partial);
+		done = summarise(index, heap, block, partial, in_vacuum);
 	}
 	PG_FINALLY();
 	{
@@ -283,7 +283,7 @@ bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
-	(void) bf_summarise(info->index, heap, InvalidBlockNumber, false);
+	(void) bf_summarise(info->index, heap, InvalidBlockNumber, false, true);
 	table_close(heap, AccessShareLock);
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	stats->num_index_tuples = info->num_heap_tuples;
