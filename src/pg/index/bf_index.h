@@ -96,7 +96,7 @@ typedef struct BfFilterPage
 	uint32		first_range;	/* of the group */
 	uint32		first_line;
 	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
-	uint64		zero;
+	uint64		standby_horizon;	/* the same for snapshots that were taken during recovery only */
 	uint8		states[FLEXIBLE_ARRAY_MEMBER];
 } BfFilterPage;
 
@@ -447,6 +447,9 @@ extern void bf_create_group(Relation index, BfGroupLines *lines, BfRangeState st
  * say BF_SUMMARISED.
  */
 extern void bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
+
+/* Snapshots of standbys that are older than this do not believe what stands on any page so far. */
+extern void bf_raise_standby_horizon(Relation index, uint64 horizon);
 
 /* The states of a group's ranges as its first page has them: enough for summarisers, not for readers or writers. */
 extern void bf_read_states(Relation index, const BfGroup *group, uint8 *states);

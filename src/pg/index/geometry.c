@@ -646,9 +646,13 @@ bf_full_xid(TransactionId xid)
 bool
 bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content)
 {
-	if (content->horizon == 0)
+	uint64		horizon = content->horizon;
+
+	if (viewer->snapshot->takenDuringRecovery)
+		horizon = Max(horizon, content->standby_horizon);
+	if (horizon == 0)
 		return false;
 	if (viewer->xmin == 0)
 		viewer->xmin = bf_full_xid(viewer->snapshot->xmin);
-	return content->horizon > viewer->xmin;
+	return horizon > viewer->xmin;
 }

@@ -8,10 +8,12 @@
 #include "bf_index.h"
 
 #include "access/table.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -266,10 +268,25 @@ bf_desummarise(Relation index, BlockNumber block)
 
 /* -------------------------------------------------------------------- VACUUM */
 
-/* Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarised anew. */
+/*
+ * Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarised anew.
+ *
+ * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this when they begin to validate an index, which is ready then, but
+ * not valid. They add the rows that their snapshot sees and that were written during the build. Rows that were written during the
+ * build and deleted before that snapshot are nowhere in the index. On this server they wait for all snapshots that see them; on
+ * a standby nobody does. The deleters of these rows have smaller transaction ids than the next one, and a snapshot whose xmin is
+ * not smaller sees none of the rows.
+ */
 IndexBulkDeleteResult *
 bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
+	if (info->index->rd_index->indisready && !info->index->rd_index->indisvalid)
+	{
+		if (RelationNeedsWAL(info->index))
+			bf_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
+		/* The core evaluates the expressions of the rows that it adds, as the owner: its GUC nest level ends after that. */
+		sb_restrict_search_path();
+	}
 	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
 }
 
