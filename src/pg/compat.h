@@ -79,6 +79,14 @@ sb_interval_infinity(const Interval *interval)
 	((void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false))
 #endif
 
+/* From 18 on EXPLAIN ANALYZE shows how often an index was searched. */
+#if PG_VERSION_NUM >= 180000
+#define sb_count_index_search(scan) \
+	do { if ((scan)->instrument != NULL) (scan)->instrument->nsearches++; } while (0)
+#else
+#define sb_count_index_search(scan) ((void) 0)
+#endif
+
 /* Pins the page where it was last, if it is still there. */
 #if PG_VERSION_NUM >= 160000
 #define sb_read_recent_buffer(relation, block, buffer) ReadRecentBuffer((relation)->rd_locator, MAIN_FORKNUM, block, buffer)

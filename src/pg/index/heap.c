@@ -8,9 +8,13 @@
  */
 #include "bf_index.h"
 
+#include "access/detoast.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/table.h"
 #include "access/tableam.h"
+#include "access/toast_internals.h"
 #include "access/transam.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
@@ -19,8 +23,10 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -40,6 +46,7 @@ struct BfHeapReader
 	TransactionId oldest_xmin;
 	BfHashers	hashers;
 	bool		runs_code;		/* of the index: it has expressions or a predicate */
+	Bitmapset  *attributes;		/* of the table that the index needs, as pull_varattnos() counts them */
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
@@ -126,6 +133,20 @@ own_index_info(Relation index)
 	return info;
 }
 
+/* What the index needs of a row. */
+static Bitmapset *
+needed_attributes(const IndexInfo *info)
+{
+	Bitmapset  *attributes = NULL;
+
+	for (int i = 0; i < info->ii_NumIndexKeyAttrs; i++)
+		if (info->ii_IndexAttrNumbers[i] != 0)
+			attributes = bms_add_member(attributes, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos((Node *) info->ii_Expressions, 1, &attributes);
+	pull_varattnos((Node *) info->ii_Predicate, 1, &attributes);
+	return attributes;
+}
+
 /* -------------------------------------------------------------------- the reader */
 
 BfHeapReader *
@@ -142,6 +163,7 @@ bf_open_heap(Relation heap, Relation index, bool in_vacuum)
 	reader->heap = heap;
 	reader->info = own_index_info(index);
 	reader->runs_code = bf_runs_code(index);
+	reader->attributes = needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
 	/* now, because nothing can be looked up any more when there is an error */
 	if (in_vacuum && reader->runs_code)
@@ -268,6 +290,129 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 	return false;
 }
 
+/* ---------------------------------------------------------- out-of-line values */
+
+/*
+ * Reads an out-of-line value as it is stored (it may be compressed); NULL if parts of it are missing. heap_fetch_toast_slice()
+ * would raise an error then.
+ */
+static struct varlena *
+fetch_if_there(struct varlena *value)
+{
+	struct varatt_external pointer;
+	Relation	toast;
+	Relation   *indexes;
+	int			index_count,
+				valid_index;
+	SnapshotData any = {.snapshot_type = SNAPSHOT_TOAST};
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	struct varlena *result;
+	Size		size,
+				have = 0;
+	int32		next = 0;
+	bool		whole = true;
+
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
+	result = palloc(size + VARHDRSZ);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer))
+		SET_VARSIZE_COMPRESSED(result, size + VARHDRSZ);
+	else
+		SET_VARSIZE(result, size + VARHDRSZ);
+
+	toast = table_open(pointer.va_toastrelid, AccessShareLock);
+	valid_index = toast_open_indexes(toast, AccessShareLock, &indexes, &index_count);
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(pointer.va_valueid));
+	scan = systable_beginscan_ordered(toast, indexes[valid_index], &any, 1, &key);
+	while (whole && (tuple = systable_getnext_ordered(scan, ForwardScanDirection)) != NULL)
+	{
+		bool		isnull;
+		int32		number = DatumGetInt32(heap_getattr(tuple, 2, RelationGetDescr(toast), &isnull));
+		struct varlena *chunk = (struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
+		Size		length = VARSIZE_ANY_EXHDR(chunk);
+
+		whole = !VARATT_IS_EXTERNAL(chunk) && !VARATT_IS_COMPRESSED(chunk) && number == next++ && have + length <= size;
+		if (whole)
+			memcpy(VARDATA(result) + have, VARDATA_ANY(chunk), length);
+		have += length;
+	}
+	systable_endscan_ordered(scan);
+	toast_close_indexes(indexes, index_count, NoLock);
+	table_close(toast, NoLock);
+	return whole && have == size ? result : NULL;
+}
+
+/*
+ * Is the row version gone that was on the page when this was copied, or is nobody to read it any more? A version that somebody
+ * may still see is not. Then the horizon knows of it.
+ */
+static bool
+has_gone(BfHeapReader *reader, HeapTuple tuple)
+{
+	OffsetNumber offset = ItemPointerGetOffsetNumber(&tuple->t_self);
+	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self), RBM_NORMAL,
+											reader->strategy);
+	Page		page = BufferGetPage(buffer);
+	bool		gone = true;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(PageGetItemId(page, offset)))
+	{
+		HeapTupleData now = *tuple;
+		HTSV_Result verdict;
+
+		now.t_data = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
+		now.t_len = ItemIdGetLength(PageGetItemId(page, offset));
+		verdict = HeapTupleSatisfiesVacuum(&now, reader->oldest_xmin, buffer);
+		gone = verdict == HEAPTUPLE_DEAD || verdict == HEAPTUPLE_RECENTLY_DEAD ||
+			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
+	}
+	UnlockReleaseBuffer(buffer);
+	/* who deleted it may be unknown by now, but has committed */
+	if (gone)
+		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
+	return gone;
+}
+
+/*
+ * Puts the out-of-line values that the index needs into the slot of a row version; false if the version is gone, and they with it.
+ *
+ * That happens although the version was there when its page was copied: others do not wait for VACUUM's snapshot, so what is
+ * deleted while VACUUM summarises may be removed at once. Values of a transaction that is rolled back are removed at once too,
+ * whoever summarises.
+ */
+static bool
+fetch_values(BfHeapReader *reader, HeapTuple tuple)
+{
+	TupleDesc	descriptor = RelationGetDescr(reader->heap);
+	TupleTableSlot *slot = reader->slot;
+	bool		all = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
+
+	if (!HeapTupleHasExternal(tuple))
+		return true;
+	slot_getallattrs(slot);
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		struct varlena *value;
+
+		if (!(all || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes)) || slot->tts_isnull[i] ||
+			TupleDescAttr(descriptor, i)->attisdropped || TupleDescAttr(descriptor, i)->attlen != -1 ||
+			!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
+			continue;
+		value = fetch_if_there((struct varlena *) DatumGetPointer(slot->tts_values[i]));
+		if (value != NULL)
+			slot->tts_values[i] = PointerGetDatum(value);
+		else if (has_gone(reader, tuple))
+			return false;
+		/* else the table is damaged: whoever reads the value will say so */
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------------- a row */
+
 /* Says for which index and row an error was raised; in VACUUM, which fails with it each time, how to be rid of the index. */
 static void
 add_error_context(void *argument)
@@ -285,8 +430,8 @@ add_error_context(void *argument)
 }
 
 /*
- * The items of a row version in all columns; false if the index does not have it, because its predicate is not true. Other
- * memory than the row's is not used.
+ * The items of a row version in all columns; false if the index does not have it, because its predicate is not true or the version
+ * has gone meanwhile. Other memory than the row's is not used.
  */
 static bool
 hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
@@ -301,7 +446,7 @@ hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
 	reader->evaluating = true;
 	error_context_stack = &callback;
 	ExecStoreHeapTuple(tuple, reader->slot, false);
-	entered = ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate));
+	entered = fetch_values(reader, tuple) && ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate));
 	if (entered)
 	{
 		Datum		values[INDEX_MAX_KEYS];

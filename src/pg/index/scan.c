@@ -341,6 +341,7 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	int64		found;
 
 	pgstat_count_index_scan(scan->indexRelation);
+	sb_count_index_search(scan);
 	if (state->heap_blocks == InvalidBlockNumber)
 	{
 		/* the snapshot of a scan does not change, so rows in pages that come after this are not for it */
