@@ -22,12 +22,13 @@ SELECT command, error_of(command) FROM (VALUES
 	('CALL bf_summarize(''a_view'')'), ('CALL bf_summarize(0)')) c(command);
 SELECT bf_of('t_bf', 1000), bf_of(NULL), bf_of('t_bf', 0, 2) @> '77'::text;
 
--- who may do what: summarise who owns the index, look in who may read the table
+-- who may do what: the owner summarises and checks, who may read the table looks in (more of it in index_rights)
 CREATE ROLE streambloom_reader;
 CREATE ROLE streambloom_nobody;
 GRANT SELECT ON t TO streambloom_reader;
 SET ROLE streambloom_reader;
-SELECT bf_index_check('t_bf'), bf_of('t_bf', 0) @> 5, (SELECT count(*) FROM bf_index_stats('t_bf'));
+SELECT bf_of('t_bf', 0) @> 5, (SELECT count(*) FROM bf_index_stats('t_bf'));
+SELECT error_of('SELECT bf_index_check(''t_bf'')');
 SELECT error_of('SELECT bf_summarize_new_values(''t_bf'')');
 SELECT error_of('SELECT bf_desummarize_range(''t_bf'', 0)');
 SELECT error_of('CALL bf_summarize(''t'')');
@@ -54,6 +55,51 @@ END
 $$;
 RESET enable_seqscan;
 
+SELECT error_of('SELECT bf_of(''fails_bf'', 0)');
+SELECT error_of('SELECT * FROM bf_index_stats(''fails_bf'')');
+-- a cancelled one is empty, and would say no to all
+DROP INDEX fails_bf;
+SET statement_timeout = '1s';
+CREATE FUNCTION takes_long(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM pg_sleep(1000); RETURN $1; END';
+\set VERBOSITY terse
+CREATE INDEX CONCURRENTLY fails_bf ON fails USING bf (v, takes_long(v));
+\set VERBOSITY default
+RESET statement_timeout;
+SELECT error_of('SELECT bf_of(''fails_bf'') @> 1');
+-- a partial one lacks rows, and so may one that the planner does not take yet
+CREATE INDEX partial_bf ON fails USING bf (v) WHERE v > 0;
+SELECT error_of('SELECT bf_of(''partial_bf'', 0) @> 0'), bf_index_check('partial_bf'), (SELECT count(*) FROM bf_index_stats('partial_bf'));
+CREATE INDEX young_bf ON fails USING bf (v);
+BEGIN;
+UPDATE pg_index SET indcheckxmin = true WHERE indexrelid = 'young_bf'::regclass;
+SELECT error_of('SELECT bf_of(''young_bf'', 0) @> 0');
+COMMIT;
+SELECT bf_of('young_bf', 0) @> 0;
+
+-- An expression that fails on a row: who is it, and how does VACUUM go on?
+CREATE SCHEMA "odd schema";
+CREATE TABLE "odd schema".fails (v integer);
+CREATE FUNCTION inverse(v integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF v = 0 AND current_setting('streambloom_test.fails', true) = 'on' THEN RAISE 'there is no inverse of 0'; END IF;
+	RETURN 1000 / greatest(v, 1);
+END $$;
+INSERT INTO "odd schema".fails VALUES (1), (0);
+CREATE INDEX "odd index" ON "odd schema".fails USING bf (inverse(v)) WITH (pages_per_range = 1);
+SELECT bf_desummarize_range('"odd schema"."odd index"', 0);
+SET streambloom_test.fails = on;
+VACUUM "odd schema".fails;
+SELECT bf_summarize_new_values('"odd schema"."odd index"');
+SELECT bf_index_check('"odd schema"."odd index"');
+REINDEX TABLE "odd schema".fails;
+-- what is deleted is not evaluated
+DELETE FROM "odd schema".fails WHERE v = 0;
+REINDEX TABLE "odd schema".fails;
+VACUUM "odd schema".fails;
+RESET streambloom_test.fails;
+DROP TABLE "odd schema".fails;
+DROP SCHEMA "odd schema";
+
 -- an expression that summarises from within
 CREATE TABLE nested (v integer);
 CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
@@ -69,5 +115,5 @@ RESET streambloom_test.nested;
 SELECT bf_summarize_new_values('nested_bf');
 
 DROP TABLE t, parted, fails, nested CASCADE;
-DROP FUNCTION from_within;
+DROP FUNCTION from_within, takes_long, inverse;
 DROP ROLE streambloom_reader, streambloom_nobody;

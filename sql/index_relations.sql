@@ -72,6 +72,15 @@ INSERT INTO passing SELECT generate_series(5001, 10000);
 SELECT answers('SELECT * FROM passing WHERE v = 9000'), answers('SELECT * FROM passing WHERE v = 4000');
 SELECT bf_summarize_new_values('passing_bf') > 5, bf_index_check('passing_bf');
 COMMIT;
+-- a parallel plan leaves what looks into them to the leader
+CREATE TEMP TABLE mine (v integer);
+INSERT INTO mine SELECT generate_series(1, 100);
+CREATE INDEX mine_bf ON mine USING bf (v);
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
+SELECT count(*) FROM pg_class WHERE (bf_of('mine_bf', 0) @> 5) IS NULL;
+SELECT count(*) FROM pg_class WHERE (SELECT summarised FROM bf_index_stats('mine_bf') WHERE oid = oid) IS NULL;
+RESET parallel_leader_participation; RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
+DROP TABLE mine;
 CREATE UNLOGGED TABLE unlogged (v integer);
 CREATE INDEX unlogged_bf ON unlogged USING bf (v) WITH (pages_per_range = 2);
 INSERT INTO unlogged SELECT generate_series(1, 5000);

@@ -45,6 +45,18 @@ SELECT q, answers('SELECT * FROM hits WHERE ' || q)
 FROM (VALUES ('host = 77'), ('host = -77'), ('host = 78'), ('url = ''/merged''')) t(q);
 SELECT bf_index_check('hits_bf');
 
+-- from 18 on EXPLAIN ANALYZE shows how often an index was searched
+CREATE FUNCTION searches(query text) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
+	RETURN substring(plan::text FROM '"Index Searches": (\d+)');
+END $$;
+SELECT coalesce(searches('SELECT * FROM hits WHERE host = 80'), 1) AS searches
+WHERE (current_setting('server_version_num')::integer < 180000) = (searches('SELECT * FROM hits WHERE host = 80') IS NULL);
+DROP FUNCTION searches;
+
 -- a cursor goes on with its snapshot whatever is done meanwhile
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, host FROM hits WHERE host = 80;

@@ -128,7 +128,7 @@ COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint) IS 'forgets the summa
 CREATE PROCEDURE bf_summarize(relation regclass) AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarises all ranges of all bf indexes of a table, its partitions and children (or of an index and those of its partitions), and commits after each: for pg_cron';
 
--- looking in
+-- looking in (PARALLEL RESTRICTED: workers cannot read temporary tables)
 
 CREATE FUNCTION bf_index_check(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
@@ -147,8 +147,8 @@ CREATE FUNCTION bf_index_stats(
 	OUT fill double precision,
 	OUT expected_fpr double precision,
 	OUT fpr double precision
-) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL SAFE COST 10000 ROWS 2;
+) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL RESTRICTED COST 10000 ROWS 2;
 COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row a column of a bf index: ranges and their states, pages, fill, and the false-positive rate that follows from it';
 CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL SAFE COST 1000;
+	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block, or with NULL of all ranges together (an error if they have filters of different sizes); NULL if any of them is not summarised';

@@ -67,11 +67,24 @@ sb_interval_infinity(const Interval *interval)
 #define sb_test_for_old_snapshot(snapshot, relation, page) ((void) 0)
 #endif
 
-/* For code that runs as another user. */
+/*
+ * For code that runs with another user's rights: sets search_path to "pg_catalog, pg_temp" until the caller's GUC nest level
+ * ends. PostgreSQL 17 introduced RestrictSearchPath() and calls it for its own maintenance commands; 15 and 16 leave the
+ * caller's search_path in force there. A macro, because few files have the header for it (utils/guc.h).
+ */
 #if PG_VERSION_NUM >= 170000
 #define sb_restrict_search_path() RestrictSearchPath()
 #else
-#define sb_restrict_search_path() ((void) 0)
+#define sb_restrict_search_path() \
+	((void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false))
+#endif
+
+/* From 18 on EXPLAIN ANALYZE shows how often an index was searched. */
+#if PG_VERSION_NUM >= 180000
+#define sb_count_index_search(scan) \
+	do { if ((scan)->instrument != NULL) (scan)->instrument->nsearches++; } while (0)
+#else
+#define sb_count_index_search(scan) ((void) 0)
 #endif
 
 /* Pins the page where it was last, if it is still there. */
@@ -86,13 +99,6 @@ sb_interval_infinity(const Interval *interval)
 #define sb_estimate_array_length(root, expression) estimate_array_length(root, expression)
 #else
 #define sb_estimate_array_length(root, expression) estimate_array_length(expression)
-#endif
-
-/* Does the user own this relation? */
-#if PG_VERSION_NUM >= 160000
-#define sb_owns_relation(relation, user) object_ownercheck(RelationRelationId, relation, user)
-#else
-#define sb_owns_relation(relation, user) pg_class_ownercheck(relation, user)
 #endif
 
 #include "streambloom.h"

@@ -101,6 +101,46 @@ subtest 'what never committed needs no horizon' => sub {
 	$old->close;
 };
 
+# A row is written while CREATE INDEX CONCURRENTLY reads the table, behind its back, and deleted before it validates the index.
+# Nobody enters it, and on the primary nobody sees it any more.
+subtest 'a snapshot that is older than the validation of an index' => sub {
+	$db->sql(<<'SQL');
+CREATE FUNCTION gated(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF v = 10000 AND current_setting('gate.waits', true) = 'yes' THEN
+		PERFORM pg_advisory_lock_shared(1);
+		PERFORM pg_advisory_unlock_shared(1);
+	END IF;
+	RETURN v;
+END $$;
+CREATE TABLE built (id int PRIMARY KEY, a bigint, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
+INSERT INTO built SELECT i, i * 10, repeat('x', 100) FROM generate_series(1, 2000) i;
+ALTER TABLE built SET (fillfactor = 100);
+SQL
+	my $gate = PsqlSession->new($db->name);
+	$gate->sql('SELECT pg_advisory_lock(1)');
+	my $builder = PsqlSession->new($db->name);
+	$builder->send("SET gate.waits = 'yes'; CREATE INDEX CONCURRENTLY built_a ON built USING bf (a, gated(a)) WITH (pages_per_range = 1)");
+	$db->wait_until("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'advisory')", 'the builder to stand still');
+	$db->sql('SET enable_seqscan = off; UPDATE built SET a = -1 WHERE id = 1');
+	is($db->sql("SELECT split_part(ctid::text, ',', 1) FROM built WHERE id = 1"), '(0', 'a row on a page that was read already');
+	catch_up();
+	my $old = PsqlSession->new($db->name, port => $port);
+	is($old->sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class WHERE relname = 'built'"), 1, 'a snapshot that sees it');
+	$db->sql('SET enable_seqscan = off; DELETE FROM built WHERE id = 1');
+	$gate->sql('SELECT pg_advisory_unlock(1)');
+	my ($answer, $state, $message) = $builder->answer;
+	is($state, '00000', 'it is deleted, and the index finished') or diag($message);
+	catch_up();
+	like($old->sql("$indexed EXPLAIN (COSTS OFF) SELECT id FROM built WHERE a = -1"), qr/built_a/, 'the snapshot gets the index');
+	is($old->sql("$indexed SELECT id FROM built WHERE a = -1"), 1, 'and its row');
+	my $new = sub { standby_sql(@_) };
+	is($new->("$indexed SELECT count(*) FROM built WHERE a = -1"), 0, 'a new one does not');
+	is($new->("$indexed EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM built WHERE a = -1") =~ /lossy=(\d+)/ ? $1 : 0, 0,
+		'and reads nothing of the table');
+	$_->close foreach $old, $gate, $builder;
+};
+
 # Now readers on the standby, everybody else on the primary. What is replayed waits for readers that are in its way.
 subtest 'at random' => sub {
 	my $report = NotOneRow::run(database => $db->name, seconds => $seconds, seed => $seed, reader_port => $port,

@@ -37,6 +37,12 @@
  *   entries                          those of the first groups; the others on directory pages
  *
  * All but `groups`, `directory_pages` and what follows them is written once, when the index is built, and never again.
+ *
+ * Groups lie one after the other from block 1 on, without a gap; a directory page lies just before the first group whose
+ * entry is on it. After the last group there may be pages that a crash left; they are used again.
+ *
+ * Whatever is read from the meta page and the directory is checked before it is used: the checksums, that the groups follow each
+ * other, and that they end within the file. A checksum of 0 stands for none (none was kept at first).
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 1
@@ -53,7 +59,8 @@ typedef struct BfMetaPage
 	double		load;			/* items a line at that rate */
 	uint32		hashes;			/* cells an item sets in its line */
 	uint32		directory_pages;
-	uint32		zero[6];
+	uint32		checksum;		/* CRC-32C of this struct with zeros in groups, directory_pages and here */
+	uint32		zero[5];
 } BfMetaPage;
 
 /* One group. Groups follow each other without a gap, from range 0 on. */
@@ -62,8 +69,8 @@ typedef struct BfGroupEntry
 	uint32		first_range;
 	uint32		ranges;			/* 1 .. BF_INDEX_MAX_RANGES */
 	BlockNumber first_block;	/* of its filter pages: those of column 1, then of column 2, ... */
-	uint32		zero;
-	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of each column */
+	uint32		checksum;		/* CRC-32C of this entry with zeros here */
+	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of each column; they fill whole pages */
 } BfGroupEntry;
 
 /* A directory page: after the page header this, then entries. */
@@ -89,7 +96,7 @@ typedef struct BfFilterPage
 	uint32		first_range;	/* of the group */
 	uint32		first_line;
 	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
-	uint64		zero;
+	uint64		standby_horizon;	/* the same for snapshots that were taken during recovery only */
 	uint8		states[FLEXIBLE_ARRAY_MEMBER];
 } BfFilterPage;
 
@@ -197,8 +204,11 @@ extern Buffer bf_new_page(Relation index, BlockNumber block);
 /* Sets up an empty filter page. */
 extern void bf_filter_page_init(Page page, int column, const BfGroup *group, uint32 first_line);
 
-/* The content of a filter page; an error if it is not the page that it should be. */
-extern BfFilterPage *bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column);
+/*
+ * The content of a filter page; an error if it is not the page that it should be: the `number`th (from 0) of this column's run.
+ */
+extern BfFilterPage *bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
+									BlockNumber number);
 
 /* The lines of a position of this page: those of the group's ranges, one after the other. */
 static inline unsigned char *
@@ -207,8 +217,18 @@ bf_position(BfFilterPage *content, uint32 position)
 	return (unsigned char *) content + BF_LINES_OFFSET(content->ranges) + (size_t) position * content->ranges * SB_BF_LINE;
 }
 
-/* Reads a page of the index, of which is known that it must be there. */
+/* Reads a page of the index. REQUIRES: `block` comes from a geometry, which knows that the file has it, or is 0. */
 extern Buffer bf_read_page(Relation index, BlockNumber block);
+
+/* Whoever looks at pages with a snapshot. */
+typedef struct BfViewer
+{
+	Snapshot	snapshot;
+	uint64		xmin;			/* its full xmin; 0: nobody has needed it yet */
+} BfViewer;
+
+/* May an MVCC snapshot see rows that are missing on this page although their ranges are summarised there (the horizon)? */
+extern bool bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
 
 /* A transaction id with its epoch, for one that is not more than 2^31 older than the next. */
 extern uint64 bf_full_xid(TransactionId xid);
@@ -250,16 +270,38 @@ typedef struct BfRangeItems
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
 
+/*
+ * Expressions and predicates of an index run as the table's owner, in a security-restricted operation and with a search_path
+ * of pg_catalog, pg_temp. bf_become_owner() sees to that, until bf_become_caller(); after an error the end of the
+ * (sub)transaction puts everything back.
+ */
+typedef struct BfCaller
+{
+	Oid			user;
+	int			security;
+	int			guc_level;
+} BfCaller;
+
+extern void bf_become_owner(Relation heap, BfCaller *caller);
+extern void bf_become_caller(const BfCaller *caller);
+
+/* Does the index have expressions or a predicate, that is: is somebody's code run for each row? */
+extern bool bf_runs_code(Relation index);
+
 /* What is needed to read the rows of a heap as the index sees them. */
 typedef struct BfHeapReader BfHeapReader;
 
-/* Raises an error for tables that are not heaps. indexInfo may be NULL: then the reader makes its own. */
-extern BfHeapReader *bf_open_heap(Relation heap, Relation index, IndexInfo *indexInfo);
+/*
+ * Raises an error for tables that are not heaps. `in_vacuum`: errors of expressions are to say how VACUUM can go on.
+ * REQUIRES: bf_become_owner().
+ */
+extern BfHeapReader *bf_open_heap(Relation heap, Relation index, bool in_vacuum);
 extern void bf_close_heap(BfHeapReader *reader);
 
 /*
- * Reads the pages of a range, as far as the heap goes (heap_blocks), and hands out the items of every row version that is
- * not surely dead to all, heap-only ones too. Memory of *items is palloc'd in the current context.
+ * Reads the pages of a range, as far as the heap goes (heap_blocks), and hands out the items of every row version that some
+ * snapshot may see, heap-only ones too; but those whose deleter has committed only if the index has neither expressions nor a
+ * predicate, and they no out-of-line values. Memory of *items is palloc'd in the current context.
  */
 extern void bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
 						  BfRangeItems *items);
@@ -347,7 +389,7 @@ extern int64 bf_index_get_pages(Relation index, Relation heap, ScanKey keys, int
  * not all there yet, only with `partial`. Returns how many were.
  * REQUIRES: ShareUpdateExclusiveLock on the heap: one summariser at a time.
  */
-extern int64 bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial);
+extern int64 bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
 
 /* Is this session in bf_summarise()? */
 extern bool bf_is_summarising(void);
@@ -406,6 +448,9 @@ extern void bf_create_group(Relation index, BfGroupLines *lines, BfRangeState st
  * say BF_SUMMARISED.
  */
 extern void bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
+
+/* Snapshots of standbys that are older than this do not believe what stands on any page so far. */
+extern void bf_raise_standby_horizon(Relation index, uint64 horizon);
 
 /* The states of a group's ranges as its first page has them: enough for summarisers, not for readers or writers. */
 extern void bf_read_states(Relation index, const BfGroup *group, uint8 *states);

@@ -175,6 +175,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	BlockNumber heap_blocks;
 	BfHeapReader *reader;
+	BfCaller	who_calls;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
@@ -184,7 +185,9 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 		pfree(index->rd_amcache);
 		index->rd_amcache = NULL;
 	}
-	reader = bf_open_heap(heap, index, indexInfo);
+	/* PostgreSQL has changed the user already, and only from 17 on the search_path too */
+	bf_become_owner(heap, &who_calls);
+	reader = bf_open_heap(heap, index, false);
 	bf_check_operators(index);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
@@ -193,6 +196,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	result->heap_tuples = bf_reader_live_rows(reader);
 	result->index_tuples = bf_reader_rows(reader);
 	bf_close_heap(reader);
+	bf_become_caller(&who_calls);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	return result;

@@ -8,6 +8,8 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/spi.h"
@@ -16,7 +18,9 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "functions.h"
 
@@ -63,31 +67,91 @@ refuse_other_index(Oid index)
 			 errhint("Name an index that was made with USING bf.")));
 }
 
+/* What the catalogue says of a relation; false if it does not exist. Nothing is locked. */
 static bool
-is_bf_index(Relation relation)
+look_up(Oid relation, FormData_pg_class *form)
 {
-	return relation->rd_rel->relkind == RELKIND_INDEX && relation->rd_rel->relam == bf_index_am_oid();
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	*form = *(Form_pg_class) GETSTRUCT(tuple);
+	ReleaseSysCache(tuple);
+	return true;
 }
 
-Relation
-bf_open_index(Oid indexoid, LOCKMODE mode, Relation *heap)
+static bool
+is_bf_index(Oid relation)
 {
-	Oid			heapoid = InvalidOid;
+	FormData_pg_class form;
+
+	return look_up(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
+}
+
+/* May the user maintain this table: as its owner, or from PostgreSQL 17 on by the privilege that lets it VACUUM and REINDEX? */
+static bool
+may_maintain(Oid table, const FormData_pg_class *form)
+{
+	if (has_privs_of_role(GetUserId(), form->relowner))
+		return true;
+#if PG_VERSION_NUM >= 170000
+	return pg_class_aclcheck(table, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK;
+#else
+	return false;
+#endif
+}
+
+static void
+check_right(Oid index, Oid table, BfRight right)
+{
+	FormData_pg_class index_form,
+				form;
+
+	if (!look_up(index, &index_form))
+		refuse_missing(index);
+	if (!look_up(table, &form))
+		refuse_missing(table);
+	if (right == BF_TO_READ)
+	{
+		/* content of an index is content of its table */
+		AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_SELECT);
+
+		if (result != ACLCHECK_OK)
+			aclcheck_error(result, get_relkind_objtype(form.relkind), NameStr(form.relname));
+	}
+	else if (!may_maintain(table, &form))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, NameStr(index_form.relname));
+	if (right != BF_TO_SUMMARISE && check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot look into index \"%s\" under row-level security", NameStr(index_form.relname)),
+				 errdetail("The policies of table \"%s\" would not be applied to its rows.", NameStr(form.relname)),
+				 errhint("Ask as a role that row-level security does not apply to.")));
+}
+
+/*
+ * Rights are looked at twice: before the locks, so that nobody waits for a lock or holds one without them; and after, because
+ * they may have changed in the meantime.
+ */
+Relation
+bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
+{
+	Oid			heapoid = is_bf_index(indexoid) ? IndexGetRelation(indexoid, true) : InvalidOid;
 	Relation	index;
 
-	/* the heap first; whether it is still its heap is seen when both are locked */
-	if (get_rel_relkind(indexoid) == RELKIND_INDEX)
-		heapoid = IndexGetRelation(indexoid, true);
 	if (!OidIsValid(heapoid))
 		refuse_other_index(indexoid);
+	check_right(indexoid, heapoid, right);
+	/* the heap first; whether it is still its heap is seen when both are locked */
 	*heap = try_relation_open(heapoid, mode);
 	index = *heap == NULL ? NULL : try_relation_open(indexoid, mode);
-	if (index == NULL || !is_bf_index(index))
+	if (index == NULL || !is_bf_index(indexoid))
 		refuse_other_index(indexoid);
-	if (*heap == NULL || heapoid != IndexGetRelation(indexoid, true))
+	if (heapoid != IndexGetRelation(indexoid, true))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index))));
+	check_right(indexoid, heapoid, right);
 	return index;
 }
 
@@ -98,13 +162,6 @@ bf_close_index(Relation index, Relation heap, LOCKMODE mode)
 	relation_close(heap, mode);
 }
 
-static void
-check_owner(Relation index)
-{
-	if (!sb_owns_relation(RelationGetRelid(index), GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
-}
-
 /* Opens for summarising; an invalid index is left alone, since the build that failed may have written anything. */
 static Relation
 open_to_summarise(Oid indexoid, Relation *heap, bool *usable)
@@ -112,8 +169,7 @@ open_to_summarise(Oid indexoid, Relation *heap, bool *usable)
 	Relation	index;
 
 	refuse_recovery();
-	index = bf_open_index(indexoid, ShareUpdateExclusiveLock, heap);
-	check_owner(index);
+	index = bf_open_index(indexoid, BF_TO_SUMMARISE, ShareUpdateExclusiveLock, heap);
 	*usable = index->rd_index->indisvalid;
 	if (!*usable)
 		ereport(DEBUG1,
@@ -127,7 +183,7 @@ summarise_index(Oid indexoid, BlockNumber block)
 	Relation	heap;
 	bool		usable;
 	Relation	index = open_to_summarise(indexoid, &heap, &usable);
-	int64		done = usable ? bf_summarise(index, heap, block, true) : 0;
+	int64		done = usable ? bf_summarise(index, heap, block, true, false) : 0;
 
 	bf_close_index(index, heap, ShareUpdateExclusiveLock);
 	return done;
@@ -189,8 +245,15 @@ indexes_below(Oid relation)
 			result = lappend_oid(result, below);
 		else
 		{
-			Relation	table = try_relation_open(below, AccessShareLock);
+			FormData_pg_class form;
+			Relation	table;
 
+			if (!look_up(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
+				continue;
+			/* before it is locked */
+			if (!may_maintain(below, &form))
+				aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(form.relkind), NameStr(form.relname));
+			table = try_relation_open(below, AccessShareLock);
 			if (table == NULL)
 				continue;
 			result = list_concat(result, RelationGetIndexList(table));
@@ -202,16 +265,12 @@ indexes_below(Oid relation)
 
 /* Is it (still) a bf index, and not a temporary one of another session? */
 static bool
-is_to_be_summarised(Oid indexoid)
+is_to_be_summarised(Oid index)
 {
-	Relation	index = try_relation_open(indexoid, AccessShareLock);
-	bool		result;
+	FormData_pg_class form;
 
-	if (index == NULL)
-		return false;
-	result = is_bf_index(index) && !RELATION_IS_OTHER_TEMP(index);
-	relation_close(index, AccessShareLock);
-	return result;
+	return is_bf_index(index) && look_up(index, &form) &&
+		!(form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace));
 }
 
 SB_FUNCTION(bf_summarize);

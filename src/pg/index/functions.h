@@ -8,8 +8,16 @@
 
 #include "storage/lockdefs.h"
 
-/* Opens and locks a bf index and its heap, the heap first; an error for anything else. */
-extern Relation bf_open_index(Oid indexoid, LOCKMODE mode, Relation *heap);
+/* What a function does with the index, and the rights that it needs. */
+typedef enum BfRight
+{
+	BF_TO_READ,					/* shows its content: SELECT on the table, and no row-level security */
+	BF_TO_CHECK,				/* runs the index's expressions: maintaining the table, and no row-level security */
+	BF_TO_SUMMARISE				/* changes it: maintaining the table */
+} BfRight;
+
+/* Opens and locks a bf index and its heap, the heap first; an error for anything else and for those without the right. */
+extern Relation bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap);
 extern void bf_close_index(Relation index, Relation heap, LOCKMODE mode);
 
 /* A block number that was given as bigint; an error outside its range. */

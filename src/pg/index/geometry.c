@@ -10,6 +10,7 @@
 #include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "miscadmin.h"
+#include "port/pg_crc32c.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
@@ -46,6 +47,48 @@ set_content_size(Page page, Size size)
 	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + size;
 }
 
+/* Is this a page with so much content? With a wrong pd_lower, generic WAL would clear what it takes for free space. */
+static inline bool
+has_content_size(Page page, Size size)
+{
+	PageHeader	header = (PageHeader) page;
+
+	return header->pd_lower == MAXALIGN(SizeOfPageHeaderData) + size && header->pd_upper == BLCKSZ &&
+		header->pd_special == BLCKSZ;
+}
+
+/* Never 0, which stands for no checksum. */
+static uint32
+checksum_of(const void *data, Size size)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, data, size);
+	FIN_CRC32C(crc);
+	return Max(crc, 1);
+}
+
+static uint32
+meta_checksum(const BfMetaPage *meta)
+{
+	BfMetaPage	copy = *meta;
+
+	copy.groups = copy.directory_pages = copy.checksum = 0;
+	return checksum_of(&copy, sizeof copy);
+}
+
+static uint32
+entry_checksum(const BfGroupEntry *entry, int columns)
+{
+	uint32		copy[offsetof(BfGroupEntry, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
+	Size		size = offsetof(BfGroupEntry, lines) + columns * sizeof(uint32);
+
+	memcpy(copy, entry, size);
+	((BfGroupEntry *) copy)->checksum = 0;
+	return checksum_of(copy, size);
+}
+
 void
 bf_index_corrupted(Relation index, BlockNumber block, const char *what)
 {
@@ -58,6 +101,9 @@ bf_index_corrupted(Relation index, BlockNumber block, const char *what)
 Buffer
 bf_read_page(Relation index, BlockNumber block)
 {
+	/* P_NEW would lengthen the file */
+	if (block == P_NEW)
+		bf_index_corrupted(index, block, "there is no such block");
 	return ReadBuffer(index, block);
 }
 
@@ -80,6 +126,7 @@ bf_meta_page_init(Page page, Relation index)
 	meta->false_positive_rate = options ? options->false_positive_rate : BF_INDEX_DEFAULT_FPR;
 	meta->load = sb_bf_best_load(meta->false_positive_rate, &hashes);
 	meta->hashes = hashes;
+	meta->checksum = meta_checksum(meta);
 	set_content_size(page, BF_PAGE_SPACE);
 }
 
@@ -88,7 +135,7 @@ meta_of(Relation index, Page page)
 {
 	BfMetaPage *meta = (BfMetaPage *) PageGetContents(page);
 
-	if (PageIsNew(page) || meta->magic != BF_INDEX_MAGIC)
+	if (PageIsNew(page) || meta->magic != BF_INDEX_MAGIC || !has_content_size(page, BF_PAGE_SPACE))
 		bf_index_corrupted(index, 0, "it is not the meta page of a bf index");
 	if (meta->version != BF_INDEX_VERSION)
 		ereport(ERROR,
@@ -100,6 +147,8 @@ meta_of(Relation index, Page page)
 		meta->pages_per_range > BF_INDEX_MAX_PAGES_PER_RANGE || meta->hashes == 0 || meta->hashes > SB_BF_MAX_HASHES ||
 		!(meta->load > 0) || meta->directory_pages > BF_INDEX_MAX_DIRECTORY_PAGES)
 		bf_index_corrupted(index, 0, "a parameter is out of its range");
+	if (meta->checksum != 0 && meta->checksum != meta_checksum(meta))
+		bf_index_corrupted(index, 0, "the checksum of its parameters is wrong");
 	return meta;
 }
 
@@ -126,55 +175,94 @@ directory_entries(Relation index, BlockNumber block, Page page, uint32 number)
 {
 	BfDirectoryPage *directory = (BfDirectoryPage *) PageGetContents(page);
 
-	if (PageIsNew(page) || directory->magic != BF_DIRECTORY_MAGIC || directory->number != number)
+	if (PageIsNew(page) || !has_content_size(page, BF_PAGE_SPACE) || directory->magic != BF_DIRECTORY_MAGIC || directory->number != number)
 		bf_index_corrupted(index, block, "it is not the directory page that it should be");
 	return directory + 1;
 }
 
 /* ------------------------------------------------------------------ geometry */
 
+/*
+ * Adds groups to the geometry, whose room is there. `next` is the block where the first of them must begin, and afterwards the
+ * one after the last; all must lie within the first `blocks` blocks.
+ */
 static void
-add_entries(Relation index, BfGeometry *geometry, void *entries, uint32 first, uint32 count)
+add_entries(Relation index, BfGeometry *geometry, void *entries, uint32 first, uint32 count, BlockNumber blocks, uint64 *next)
 {
 	for (uint32 i = 0; i < count; i++)
 	{
 		BfGroupEntry *entry = entry_at(entries, i, geometry->columns);
 		BfGroup    *group = &geometry->group[first + i];
 
-		if (entry->first_range != geometry->covered || entry->ranges == 0 || entry->ranges > BF_INDEX_MAX_RANGES)
+		if (entry->first_range != geometry->covered || entry->ranges == 0 || entry->ranges > BF_INDEX_MAX_RANGES ||
+			entry->first_block != *next)
 			bf_index_corrupted(index, 0, "its groups do not follow each other");
+		if (entry->checksum != 0 && entry->checksum != entry_checksum(entry, geometry->columns))
+			bf_index_corrupted(index, 0, "the checksum of a group is wrong");
 		group->first_range = entry->first_range;
 		group->ranges = entry->ranges;
 		group->positions = BF_POSITIONS(entry->ranges);
 		group->first_block = entry->first_block;
 		for (int column = 0; column < geometry->columns; column++)
 		{
-			if (entry->lines[column] == 0)
-				bf_index_corrupted(index, 0, "a filter has no lines");
-			geometry->lines[(first + i) * geometry->columns + column] = entry->lines[column];
+			uint32		lines = entry->lines[column];
+
+			if (lines == 0 || lines % group->positions != 0)
+				bf_index_corrupted(index, 0, "the lines of a filter do not fill its pages");
+			geometry->lines[(first + i) * geometry->columns + column] = lines;
+			*next += lines / group->positions;
 		}
+		if (*next > blocks)
+			bf_index_corrupted(index, 0, "the file is too short for its groups");
 		geometry->covered += entry->ranges;
 	}
 }
 
-/* Reads the meta page and the directory into one chunk of memory. */
-static BfGeometry *
-read_geometry(Relation index, MemoryContext context)
+/* Copies the blocks of the directory pages; an error if there cannot be so many groups, or not these pages for them. */
+static BlockNumber *
+copy_directory(Relation index, BfMetaPage *meta)
 {
-	Buffer		buffer = bf_read_page(index, 0);
+	uint32		on_meta = entries_on_meta_page(meta->columns);
+	uint32		on_page = entries_on_directory_page(meta->columns);
+	BlockNumber *directory = palloc(Max(meta->directory_pages, 1) * sizeof(BlockNumber));
+
+	if (meta->groups > on_meta && (meta->groups - on_meta - 1) / on_page >= meta->directory_pages)
+		bf_index_corrupted(index, 0, "its directory lacks a page");
+	/* one that has no entries yet may be there */
+	if (meta->directory_pages > (meta->groups < on_meta ? 0 : (meta->groups - on_meta) / on_page + 1))
+		bf_index_corrupted(index, 0, "its directory has too many pages");
+	memcpy(directory, directory_of(meta), meta->directory_pages * sizeof(BlockNumber));
+	return directory;
+}
+
+/*
+ * Reads the meta page and the directory into one chunk of memory of the current context, and sees that all groups lie where they
+ * should, within the file. A published group has all its pages, so the file's length is taken after the meta page is read.
+ */
+static BfGeometry *
+read_geometry(Relation index)
+{
+	Buffer		buffer;
 	BfMetaPage *meta;
 	BfGeometry *geometry;
 	BlockNumber *directory;
+	BlockNumber blocks;
 	uint32		here,
 				pages;
+	uint64		next = 1;
 	Size		lines_at,
 				size;
 
+	if (RelationGetNumberOfBlocks(index) == 0)
+		bf_index_corrupted(index, 0, "the file is empty");
+	buffer = bf_read_page(index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = meta_of(index, BufferGetPage(buffer));
+	directory = copy_directory(index, meta);
+	pages = meta->directory_pages;
 	lines_at = MAXALIGN(offsetof(BfGeometry, group) + meta->groups * sizeof(BfGroup));
 	size = lines_at + (Size) meta->groups * meta->columns * sizeof(uint32);
-	geometry = MemoryContextAllocExtended(context, size, MCXT_ALLOC_HUGE);
+	geometry = palloc_extended(size, MCXT_ALLOC_HUGE);
 	geometry->size = size;
 	geometry->meta_buffer = buffer;
 	geometry->columns = meta->columns;
@@ -186,21 +274,21 @@ read_geometry(Relation index, MemoryContext context)
 	geometry->covered = 0;
 	geometry->lines = (uint32 *) ((char *) geometry + lines_at);
 	here = Min(meta->groups, entries_on_meta_page(meta->columns));
-	add_entries(index, geometry, meta_entries(meta), 0, here);
-	pages = meta->directory_pages;
-	directory = palloc(Max(pages, 1) * sizeof(BlockNumber));
-	memcpy(directory, directory_of(meta), pages * sizeof(BlockNumber));
+	blocks = RelationGetNumberOfBlocks(index);
+	add_entries(index, geometry, meta_entries(meta), 0, here, blocks, &next);
 	UnlockReleaseBuffer(buffer);
 
-	for (uint32 page = 0; here < geometry->groups; page++)
+	for (uint32 page = 0; page < pages; page++)
 	{
 		uint32		count = Min(geometry->groups - here, entries_on_directory_page(geometry->columns));
 
-		if (page >= pages)
-			bf_index_corrupted(index, 0, "its directory lacks a page");
+		if (directory[page] != next || directory[page] >= blocks)
+			bf_index_corrupted(index, 0, "a page of its directory is not where it should be");
+		next++;
 		buffer = bf_read_page(index, directory[page]);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		add_entries(index, geometry, directory_entries(index, directory[page], BufferGetPage(buffer), page), here, count);
+		add_entries(index, geometry, directory_entries(index, directory[page], BufferGetPage(buffer), page), here, count,
+					blocks, &next);
 		UnlockReleaseBuffer(buffer);
 		here += count;
 	}
@@ -227,11 +315,16 @@ read_meta_page(Relation index)
 static void
 read_into_cache(Relation index)
 {
-	BfGeometry *geometry = read_geometry(index, index->rd_indexcxt);
+	/* what an error leaves behind must not stay in the relation cache */
+	BfGeometry *geometry = read_geometry(index);
+	MemoryContext caller = MemoryContextSwitchTo(index->rd_indexcxt);
+	BfGeometry *copy = bf_geometry_copy(geometry);
 
+	MemoryContextSwitchTo(caller);
+	pfree(geometry);
 	if (index->rd_amcache != NULL)
 		pfree(index->rd_amcache);
-	index->rd_amcache = geometry;
+	index->rd_amcache = copy;
 }
 
 const BfGeometry *
@@ -325,6 +418,17 @@ bf_group_end(const BfGeometry *geometry, uint32 group)
 
 /* ------------------------------------------------------------- adding a group */
 
+/* The block of a directory page, as the meta page has it now. REQUIRES: number < meta->directory_pages. */
+static BlockNumber
+directory_block(Relation index, BfMetaPage *meta, uint32 number)
+{
+	BlockNumber block = directory_of(meta)[number];
+
+	if (block == 0 || block >= RelationGetNumberOfBlocks(index))
+		bf_index_corrupted(index, 0, "a page of its directory is not where it should be");
+	return block;
+}
+
 BlockNumber
 bf_first_free_block(Relation index)
 {
@@ -335,8 +439,9 @@ bf_first_free_block(Relation index)
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = meta_of(index, BufferGetPage(buffer));
-	for (uint32 page = 0; page < meta->directory_pages; page++)
-		block = Max(block, directory_of(meta)[page] + 1);
+	/* the last directory page may have no entries yet, and then lies after all groups */
+	if (meta->directory_pages > 0)
+		block = Max(block, directory_block(index, meta, meta->directory_pages - 1) + 1);
 	UnlockReleaseBuffer(buffer);
 	return block;
 }
@@ -345,10 +450,13 @@ bf_first_free_block(Relation index)
 static Buffer
 page_to_write(Relation index, BlockNumber block)
 {
+	BlockNumber blocks = RelationGetNumberOfBlocks(index);
 	Buffer		buffer;
 
+	if (block == 0 || block > blocks)
+		bf_index_corrupted(index, 0, "the file is too short for its groups");
 	/* what a crash left may be torn: it is not read */
-	if (block < RelationGetNumberOfBlocks(index))
+	if (block < blocks)
 		return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
 	else
 	{
@@ -413,6 +521,8 @@ bf_reserve_group(Relation index)
 	xlog = GenericXLogStart(index);
 	page = GenericXLogRegisterBuffer(xlog, buffer, 0);
 	meta = meta_of(index, page);
+	if (meta->directory_pages != number)
+		bf_index_corrupted(index, 0, "its directory lacks a page");
 	directory_of(meta)[number] = block;
 	meta->directory_pages = number + 1;
 	GenericXLogFinish(xlog);
@@ -428,8 +538,8 @@ write_entry(void *entries, uint32 number, int columns, const BfGroup *group, con
 	entry->first_range = group->first_range;
 	entry->ranges = group->ranges;
 	entry->first_block = group->first_block;
-	entry->zero = 0;
 	memcpy(entry->lines, lines, columns * sizeof(uint32));
+	entry->checksum = entry_checksum(entry, columns);
 }
 
 void
@@ -457,7 +567,7 @@ bf_publish_group(Relation index, const BfGroup *group, const uint32 *lines)
 
 		if (page_number >= meta->directory_pages)
 			bf_index_corrupted(index, 0, "its directory lacks a page");
-		block = directory_of(meta)[page_number];
+		block = directory_block(index, meta, page_number);
 		buffer = bf_read_page(index, block);
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		xlog = GenericXLogStart(index);
@@ -478,11 +588,17 @@ bf_publish_group(Relation index, const BfGroup *group, const uint32 *lines)
 
 /* -------------------------------------------------------------- filter pages */
 
+static inline Size
+filter_page_size(const BfGroup *group)
+{
+	return BF_LINES_OFFSET(group->ranges) + (Size) group->positions * group->ranges * SB_BF_LINE;
+}
+
 void
 bf_filter_page_init(Page page, int column, const BfGroup *group, uint32 first_line)
 {
 	BfFilterPage *content;
-	Size		size = BF_LINES_OFFSET(group->ranges) + (Size) group->positions * group->ranges * SB_BF_LINE;
+	Size		size = filter_page_size(group);
 
 	PageInit(page, BLCKSZ, 0);
 	content = (BfFilterPage *) PageGetContents(page);
@@ -502,12 +618,13 @@ bf_new_page(Relation index, BlockNumber block)
 }
 
 BfFilterPage *
-bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column)
+bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column, BlockNumber number)
 {
 	BfFilterPage *content = (BfFilterPage *) PageGetContents(page);
 
 	if (PageIsNew(page) || content->magic != BF_FILTER_MAGIC || content->column != column ||
-		content->ranges != group->ranges || content->first_range != group->first_range)
+		content->ranges != group->ranges || content->first_range != group->first_range ||
+		content->first_line != number * group->positions || !has_content_size(page, filter_page_size(group)))
 		bf_index_corrupted(index, block, "it is not the filter page that it should be");
 	return content;
 }
@@ -524,4 +641,18 @@ bf_full_xid(TransactionId xid)
 	if (xid > XidFromFullTransactionId(next))
 		epoch--;
 	return epoch << 32 | xid;
+}
+
+bool
+bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content)
+{
+	uint64		horizon = content->horizon;
+
+	if (viewer->snapshot->takenDuringRecovery)
+		horizon = Max(horizon, content->standby_horizon);
+	if (horizon == 0)
+		return false;
+	if (viewer->xmin == 0)
+		viewer->xmin = bf_full_xid(viewer->snapshot->xmin);
+	return horizon > viewer->xmin;
 }

@@ -176,7 +176,7 @@ write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	xlog = GenericXLogStart(index);
 	image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-	change_page(bf_filter_page(index, block, image, &lines->group, column), lines, column, page, state, horizon);
+	change_page(bf_filter_page(index, block, image, &lines->group, column, page), lines, column, page, state, horizon);
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 }
@@ -200,11 +200,38 @@ bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, u
 }
 
 void
+bf_raise_standby_horizon(Relation index, uint64 horizon)
+{
+	BfGeometry *geometry = bf_geometry_copy(bf_geometry_current(index));
+
+	for (uint32 number = 0; number < geometry->groups; number++)
+		for (int column = 0; column < geometry->columns; column++)
+			for (BlockNumber page = 0; page < bf_column_pages(geometry, number, column); page++)
+			{
+				BlockNumber block = bf_column_start(geometry, number, column) + page;
+				Buffer		buffer;
+				GenericXLogState *xlog;
+				BfFilterPage *content;
+
+				CHECK_FOR_INTERRUPTS();
+				buffer = bf_read_page(index, block);
+				LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+				xlog = GenericXLogStart(index);
+				content = bf_filter_page(index, block, GenericXLogRegisterBuffer(xlog, buffer, 0), &geometry->group[number],
+										 column, page);
+				content->standby_horizon = Max(content->standby_horizon, horizon);
+				GenericXLogFinish(xlog);
+				UnlockReleaseBuffer(buffer);
+			}
+	pfree(geometry);
+}
+
+void
 bf_read_states(Relation index, const BfGroup *group, uint8 *states)
 {
 	Buffer		buffer = bf_read_page(index, group->first_block);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(states, bf_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0)->states, group->ranges);
+	memcpy(states, bf_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0, 0)->states, group->ranges);
 	UnlockReleaseBuffer(buffer);
 }

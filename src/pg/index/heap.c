@@ -8,19 +8,30 @@
  */
 #include "bf_index.h"
 
+#include "access/detoast.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/table.h"
 #include "access/tableam.h"
+#include "access/toast_internals.h"
 #include "access/transam.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
 #include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "../memory.h"
 
@@ -34,10 +45,18 @@ struct BfHeapReader
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;
 	BfHashers	hashers;
+	bool		runs_code;		/* of the index: it has expressions or a predicate */
+	Bitmapset  *attributes;		/* of the table that the index needs, as pull_varattnos() counts them */
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
 	sb_hash_set sets[INDEX_MAX_KEYS];	/* of the range being read; empty between ranges */
+
+	/* for the context of errors */
+	const char *index_name;
+	const char *drop_command;	/* what lets VACUUM pass; NULL if this is none */
+	bool		evaluating;
+	ItemPointerData at;
 
 	/* the page that was read last */
 	PGAlignedBlock page;
@@ -64,8 +83,74 @@ bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
 	}
 }
 
+/* ------------------------------------------------------ expressions, predicate */
+
+void
+bf_become_owner(Relation heap, BfCaller *caller)
+{
+	GetUserIdAndSecContext(&caller->user, &caller->security);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, caller->security | SECURITY_RESTRICTED_OPERATION);
+	caller->guc_level = NewGUCNestLevel();
+	sb_restrict_search_path();
+}
+
+void
+bf_become_caller(const BfCaller *caller)
+{
+	AtEOXact_GUC(false, caller->guc_level);
+	SetUserIdAndSecContext(caller->user, caller->security);
+}
+
+/* What the catalogue has in this column of the index's row in pg_index: a tree of expressions, or NULL. */
+static Node *
+catalogue_tree(Relation index, AttrNumber column)
+{
+	bool		isnull;
+	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
+
+	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
+}
+
+bool
+bf_runs_code(Relation index)
+{
+	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
+		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
+/*
+ * The columns, expressions and predicate of the index. The relation cache's own trees are not used: it has SQL functions
+ * inlined in them, whose bodies were parsed with whatever search_path the session had at that moment. These are prepared
+ * (and inlined) by the executor, after bf_become_owner().
+ */
+static IndexInfo *
+own_index_info(Relation index)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+
+	info->ii_Expressions = (List *) catalogue_tree(index, Anum_pg_index_indexprs);
+	info->ii_Predicate = make_ands_implicit((Expr *) catalogue_tree(index, Anum_pg_index_indpred));
+	return info;
+}
+
+/* What the index needs of a row. */
+static Bitmapset *
+needed_attributes(const IndexInfo *info)
+{
+	Bitmapset  *attributes = NULL;
+
+	for (int i = 0; i < info->ii_NumIndexKeyAttrs; i++)
+		if (info->ii_IndexAttrNumbers[i] != 0)
+			attributes = bms_add_member(attributes, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos((Node *) info->ii_Expressions, 1, &attributes);
+	pull_varattnos((Node *) info->ii_Predicate, 1, &attributes);
+	return attributes;
+}
+
+/* -------------------------------------------------------------------- the reader */
+
 BfHeapReader *
-bf_open_heap(Relation heap, Relation index, IndexInfo *indexInfo)
+bf_open_heap(Relation heap, Relation index, bool in_vacuum)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
@@ -76,7 +161,14 @@ bf_open_heap(Relation heap, Relation index, IndexInfo *indexInfo)
 				 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(heap)),
 				 errdetail("It reads pages of the table access method \"heap\" only.")));
 	reader->heap = heap;
-	reader->info = indexInfo != NULL ? indexInfo : BuildIndexInfo(index);
+	reader->info = own_index_info(index);
+	reader->runs_code = bf_runs_code(index);
+	reader->attributes = needed_attributes(reader->info);
+	reader->index_name = pstrdup(RelationGetRelationName(index));
+	/* now, because nothing can be looked up any more when there is an error */
+	if (in_vacuum && reader->runs_code)
+		reader->drop_command = psprintf("DROP INDEX %s", quote_qualified_identifier(
+			get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index)));
 	reader->estate = CreateExecutorState();
 	reader->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	context = GetPerTupleExprContext(reader->estate);
@@ -94,9 +186,6 @@ bf_close_heap(BfHeapReader *reader)
 	ExecDropSingleTupleTableSlot(reader->slot);
 	FreeExecutorState(reader->estate);
 	FreeAccessStrategy(reader->strategy);
-	/* they point into the state that is gone, and the caller's IndexInfo lives on */
-	reader->info->ii_ExpressionsState = NIL;
-	reader->info->ii_PredicateState = NULL;
 	for (int column = 0; column < reader->hashers.columns; column++)
 		if (reader->sets[column].slots != NULL)
 			free_set(&reader->sets[column]);
@@ -189,8 +278,11 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 			reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
 		return true;
 	}
-	/* it may become dead to all at any time, and its out-of-line values be removed before we have read them */
-	if (verdict == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple))
+	/*
+	 * A deleted version may become dead to all at any time, and its out-of-line values be removed before we have read them. And an
+	 * expression may fail on what was deleted for that very reason: it must not keep the index from being made.
+	 */
+	if (verdict == HEAPTUPLE_RECENTLY_DEAD && (HeapTupleHasExternal(tuple) || reader->runs_code))
 	{
 		reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
 		return true;
@@ -198,16 +290,176 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 	return false;
 }
 
-/* The values of the index's columns, in the memory of the row; false if the index's predicate does not hold. */
-static bool
-form_values(BfHeapReader *reader, HeapTuple tuple, Datum *values, bool *isnull)
+/* ---------------------------------------------------------- out-of-line values */
+
+/*
+ * Reads an out-of-line value as it is stored (it may be compressed); NULL if parts of it are missing. heap_fetch_toast_slice()
+ * would raise an error then.
+ */
+static struct varlena *
+fetch_if_there(struct varlena *value)
 {
-	ResetPerTupleExprContext(reader->estate);
-	ExecStoreHeapTuple(tuple, reader->slot, false);
-	if (!ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate)))
-		return false;
-	FormIndexDatum(reader->info, reader->slot, reader->estate, values, isnull);
+	struct varatt_external pointer;
+	Relation	toast;
+	Relation   *indexes;
+	int			index_count,
+				valid_index;
+	SnapshotData any = {.snapshot_type = SNAPSHOT_TOAST};
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	struct varlena *result;
+	Size		size,
+				have = 0;
+	int32		next = 0;
+	bool		whole = true;
+
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	size = VARATT_EXTERNAL_GET_EXTSIZE(pointer);
+	result = palloc(size + VARHDRSZ);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer))
+		SET_VARSIZE_COMPRESSED(result, size + VARHDRSZ);
+	else
+		SET_VARSIZE(result, size + VARHDRSZ);
+
+	toast = table_open(pointer.va_toastrelid, AccessShareLock);
+	valid_index = toast_open_indexes(toast, AccessShareLock, &indexes, &index_count);
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(pointer.va_valueid));
+	scan = systable_beginscan_ordered(toast, indexes[valid_index], &any, 1, &key);
+	while (whole && (tuple = systable_getnext_ordered(scan, ForwardScanDirection)) != NULL)
+	{
+		bool		isnull;
+		int32		number = DatumGetInt32(heap_getattr(tuple, 2, RelationGetDescr(toast), &isnull));
+		struct varlena *chunk = (struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
+		Size		length = VARSIZE_ANY_EXHDR(chunk);
+
+		whole = !VARATT_IS_EXTERNAL(chunk) && !VARATT_IS_COMPRESSED(chunk) && number == next++ && have + length <= size;
+		if (whole)
+			memcpy(VARDATA(result) + have, VARDATA_ANY(chunk), length);
+		have += length;
+	}
+	systable_endscan_ordered(scan);
+	toast_close_indexes(indexes, index_count, NoLock);
+	table_close(toast, NoLock);
+	return whole && have == size ? result : NULL;
+}
+
+/*
+ * Is the row version gone that was on the page when this was copied, or is nobody to read it any more? A version that somebody
+ * may still see is not. Then the horizon knows of it.
+ */
+static bool
+has_gone(BfHeapReader *reader, HeapTuple tuple)
+{
+	OffsetNumber offset = ItemPointerGetOffsetNumber(&tuple->t_self);
+	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self), RBM_NORMAL,
+											reader->strategy);
+	Page		page = BufferGetPage(buffer);
+	bool		gone = true;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (!PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(PageGetItemId(page, offset)))
+	{
+		HeapTupleData now = *tuple;
+		HTSV_Result verdict;
+
+		now.t_data = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
+		now.t_len = ItemIdGetLength(PageGetItemId(page, offset));
+		verdict = HeapTupleSatisfiesVacuum(&now, reader->oldest_xmin, buffer);
+		gone = verdict == HEAPTUPLE_DEAD || verdict == HEAPTUPLE_RECENTLY_DEAD ||
+			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
+	}
+	UnlockReleaseBuffer(buffer);
+	/* who deleted it may be unknown by now, but has committed */
+	if (gone)
+		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
+	return gone;
+}
+
+/*
+ * Puts the out-of-line values that the index needs into the slot of a row version; false if the version is gone, and they with it.
+ *
+ * That happens although the version was there when its page was copied: others do not wait for VACUUM's snapshot, so what is
+ * deleted while VACUUM summarises may be removed at once. Values of a transaction that is rolled back are removed at once too,
+ * whoever summarises.
+ */
+static bool
+fetch_values(BfHeapReader *reader, HeapTuple tuple)
+{
+	TupleDesc	descriptor = RelationGetDescr(reader->heap);
+	TupleTableSlot *slot = reader->slot;
+	bool		all = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
+
+	if (!HeapTupleHasExternal(tuple))
+		return true;
+	slot_getallattrs(slot);
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		struct varlena *value;
+
+		if (!(all || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes)) || slot->tts_isnull[i] ||
+			TupleDescAttr(descriptor, i)->attisdropped || TupleDescAttr(descriptor, i)->attlen != -1 ||
+			!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
+			continue;
+		value = fetch_if_there((struct varlena *) DatumGetPointer(slot->tts_values[i]));
+		if (value != NULL)
+			slot->tts_values[i] = PointerGetDatum(value);
+		else if (has_gone(reader, tuple))
+			return false;
+		/* else the table is damaged: whoever reads the value will say so */
+	}
 	return true;
+}
+
+/* ---------------------------------------------------------------------- a row */
+
+/* Says for which index and row an error was raised; in VACUUM, which fails with it each time, how to be rid of the index. */
+static void
+add_error_context(void *argument)
+{
+	const BfHeapReader *reader = argument;
+
+	if (!reader->evaluating)
+		return;
+	errcontext("row version (%u,%u) of table \"%s\" for index \"%s\"",
+			   ItemPointerGetBlockNumberNoCheck(&reader->at), ItemPointerGetOffsetNumberNoCheck(&reader->at),
+			   RelationGetRelationName(reader->heap), reader->index_name);
+	if (reader->drop_command != NULL && reader->runs_code && geterrcode() != ERRCODE_QUERY_CANCELED)
+		errcontext("VACUUM cannot finish while an expression or predicate of this index fails; to remove the index: %s",
+				   reader->drop_command);
+}
+
+/*
+ * The items of a row version in all columns; false if the index does not have it, because its predicate is not true or the version
+ * has gone meanwhile. Other memory than the row's is not used.
+ */
+static bool
+hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
+{
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = add_error_context, .arg = reader};
+	MemoryContext caller;
+	bool		entered;
+
+	ResetPerTupleExprContext(reader->estate);
+	caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(reader->estate));
+	reader->at = tuple->t_self;
+	reader->evaluating = true;
+	error_context_stack = &callback;
+	ExecStoreHeapTuple(tuple, reader->slot, false);
+	entered = fetch_values(reader, tuple) && ExecQual(reader->predicate, GetPerTupleExprContext(reader->estate));
+	if (entered)
+	{
+		Datum		values[INDEX_MAX_KEYS];
+		bool		isnull[INDEX_MAX_KEYS];
+
+		FormIndexDatum(reader->info, reader->slot, reader->estate, values, isnull);
+		for (int column = 0; column < reader->hashers.columns; column++)
+			hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
+	}
+	error_context_stack = callback.previous;
+	reader->evaluating = false;
+	MemoryContextSwitchTo(caller);
+	return entered;
 }
 
 /* ------------------------------------------------------------------ a range */
@@ -247,8 +499,6 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 {
 	uint64		first = (uint64) range * pages_per_range;
 	uint64		end = Min(first + pages_per_range, heap_blocks);
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext row = GetPerTupleMemoryContext(reader->estate);
 
 	items->range = range;
 	items->columns = reader->hashers.columns;
@@ -266,26 +516,21 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 		for (int i = 0; i < reader->count; i++)
 		{
 			HeapTupleData tuple;
-			Datum		values[INDEX_MAX_KEYS];
-			bool		isnull[INDEX_MAX_KEYS];
 			uint64		hashes[INDEX_MAX_KEYS];
-			bool		entered;
+			MemoryContext caller;
 
 			if (reader->verdicts[i] == HEAPTUPLE_LIVE || reader->verdicts[i] == HEAPTUPLE_DELETE_IN_PROGRESS)
 				reader->live_rows++;
 			get_tuple(reader, block, i, &tuple);
 			if (leave_out(reader, &tuple, reader->verdicts[i]))
 				continue;
-			MemoryContextSwitchTo(row);
-			entered = form_values(reader, &tuple, values, isnull);
-			for (int column = 0; entered && column < items->columns; column++)
-				hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
-			MemoryContextSwitchTo(GetMemoryChunkContext(reader));
-			for (int column = 0; entered && column < items->columns; column++)
+			if (!hash_row(reader, &tuple, hashes))
+				continue;
+			caller = MemoryContextSwitchTo(GetMemoryChunkContext(reader));
+			for (int column = 0; column < items->columns; column++)
 				add_to_set(&reader->sets[column], hashes[column]);
 			MemoryContextSwitchTo(caller);
-			if (entered)
-				reader->rows++;
+			reader->rows++;
 		}
 	}
 	for (int column = 0; column < items->columns; column++)
@@ -320,34 +565,23 @@ void
 bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 					   void (*check) (const BfRow *row, void *argument), void *argument)
 {
-	MemoryContext caller = CurrentMemoryContext;
-
 	read_page(reader, block);
 	for (int i = 0; i < reader->count; i++)
 	{
 		HTSV_Result verdict = reader->verdicts[i];
 		HeapTupleData tuple;
-		Datum		values[INDEX_MAX_KEYS];
-		bool		isnull[INDEX_MAX_KEYS];
 		BfRow		row;
 
 		get_tuple(reader, block, i, &tuple);
 		if (verdict == HEAPTUPLE_INSERT_IN_PROGRESS || leave_out(reader, &tuple, verdict) ||
 			!was_committed(tuple.t_data, snapshot))
 			continue;
-		MemoryContextSwitchTo(GetPerTupleMemoryContext(reader->estate));
-		if (form_values(reader, &tuple, values, isnull))
-		{
-			row.tid = tuple.t_self;
-			row.deleted_by = verdict == HEAPTUPLE_RECENTLY_DEAD ?
-				bf_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data)) : 0;
-			for (int column = 0; column < reader->hashers.columns; column++)
-				row.hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
-			MemoryContextSwitchTo(caller);
-			check(&row, argument);
-			reader->rows++;
-		}
-		MemoryContextSwitchTo(caller);
+		if (!hash_row(reader, &tuple, row.hashes))
+			continue;
+		row.tid = tuple.t_self;
+		row.deleted_by = verdict == HEAPTUPLE_RECENTLY_DEAD ? bf_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data)) : 0;
+		check(&row, argument);
+		reader->rows++;
 	}
 	ExecClearTuple(reader->slot);
 }

@@ -10,6 +10,7 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 
 /* The hashers of the index's columns, found once for a statement. */
 static BfHashers *
@@ -39,20 +40,21 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	const BfGroup *group = &geometry->group[number];
 	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], hash);
 	uint32		position = line % group->positions;
-	BlockNumber block = bf_column_start(geometry, number, column) + line / group->positions;
+	BlockNumber page = line / group->positions;
+	BlockNumber block = bf_column_start(geometry, number, column) + page;
 	Buffer		buffer = bf_read_page(index, block);
 	BfFilterPage *content;
 	bool		wanted;
 
 	/* Most items of a range that is summarised are there already, and so is the record that brought them. */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	wanted = is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column), range, position,
+	wanted = is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
 					   geometry->hashes, hash);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (wanted)
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		content = bf_filter_page(index, block, BufferGetPage(buffer), group, column);
+		content = bf_filter_page(index, block, BufferGetPage(buffer), group, column, page);
 		if (is_wanted(content, range, position, geometry->hashes, hash))
 			bf_add_to_line(index, buffer, bf_position(content, position) + range * SB_BF_LINE, geometry->hashes, hash);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
@@ -60,14 +62,25 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	ReleaseBuffer(buffer);
 }
 
+/*
+ * May this user's session run the index's expressions and predicate with the owner's rights? A role that may do no more than
+ * INSERT must not choose what they find there: temporary relations, and what PL/pgSQL compiled before with another search_path.
+ * Such sessions leave those indexes to VACUUM. Without expressions and predicate only functions of types are run.
+ */
+static bool
+may_run_as_owner(Relation index, Relation heap)
+{
+	return !bf_runs_code(index) || has_privs_of_role(GetUserId(), heap->rd_rel->relowner);
+}
+
 /* The first row of a range: the range before it is full now, as far as anybody can tell. */
 static void
 summarise_range_before(Relation index, Relation heap, BlockNumber block)
 {
 	/* this session from within an index expression, or somebody else at it */
-	if (bf_is_summarising() || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
+	if (bf_is_summarising() || !may_run_as_owner(index, heap) || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
 		return;
-	(void) bf_summarise(index, heap, block - 1, false);
+	(void) bf_summarise(index, heap, block - 1, false, false);
 	UnlockRelation(heap, ShareUpdateExclusiveLock);
 }
 

@@ -5,29 +5,28 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/transam.h"
 #include "access/xlog.h"
-#include "catalog/objectaddress.h"
-#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "../bf.h"
 #include "functions.h"
 
-/* Content of an index is content of its table. */
 static void
-check_may_read(Relation heap)
+refuse_invalid(Relation index)
 {
-	AclResult	result = pg_class_aclcheck(RelationGetRelid(heap), GetUserId(), ACL_SELECT);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, get_relkind_objtype(heap->rd_rel->relkind), RelationGetRelationName(heap));
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
+				 errhint("Please REINDEX it.")));
 }
 
 /* ------------------------------------------------------------- bf_index_check */
@@ -45,13 +44,14 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	const BfGeometry *geometry = check->geometry;
 	const BfGroup *group = &geometry->group[number];
 	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], row->hashes[column]);
-	BlockNumber block = bf_column_start(geometry, number, column) + line / group->positions;
+	BlockNumber page = line / group->positions;
+	BlockNumber block = bf_column_start(geometry, number, column) + page;
 	Buffer		buffer = bf_read_page(check->index, block);
 	BfFilterPage *content;
 	bool		missing;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column);
+	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARISED &&
 		!(row->deleted_by != 0 && content->horizon > row->deleted_by) &&
 		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
@@ -100,10 +100,10 @@ check_pages(Check *check)
 
 				CHECK_FOR_INTERRUPTS();
 				LockBuffer(buffer, BUFFER_LOCK_SHARE);
-				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column);
+				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column,
+										 page);
 				for (uint32 range = 0; range < content->ranges; range++)
 					bad |= content->states[range] > BF_SUMMARISED;
-				bad |= content->first_line != page * geometry->group[number].positions;
 				UnlockReleaseBuffer(buffer);
 				if (bad)
 					bf_index_corrupted(check->index, start + page, "its content is out of range");
@@ -121,36 +121,23 @@ bf_index_check(PG_FUNCTION_ARGS)
 	BfHeapReader *reader;
 	Snapshot	snapshot;
 	BlockNumber heap_blocks;
-	Oid			user;
-	int			security,
-				guc_level;
+	BfCaller	who_calls;
 	double		rows;
 
-	check.index = bf_open_index(PG_GETARG_OID(0), mode, &check.heap);
-	check_may_read(check.heap);
-	if (!check.index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index)),
-				 errhint("Please REINDEX it.")));
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(check.heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
-	guc_level = NewGUCNestLevel();
-	sb_restrict_search_path();
-
+	check.index = bf_open_index(PG_GETARG_OID(0), BF_TO_CHECK, mode, &check.heap);
+	refuse_invalid(check.index);
+	bf_become_owner(check.heap, &who_calls);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
 	heap_blocks = RelationGetNumberOfBlocks(check.heap);
 	check_pages(&check);
-	reader = bf_open_heap(check.heap, check.index, NULL);
+	reader = bf_open_heap(check.heap, check.index, false);
 	for (BlockNumber block = 0; block < heap_blocks; block++)
 		bf_read_committed_rows(reader, block, snapshot, check_row, &check);
 	rows = bf_reader_rows(reader);
 	bf_close_heap(reader);
 	UnregisterSnapshot(snapshot);
-
-	AtEOXact_GUC(false, guc_level);
-	SetUserIdAndSecContext(user, security);
+	bf_become_caller(&who_calls);
 	bf_close_index(check.index, check.heap, mode);
 	PG_RETURN_INT64((int64) rows);
 }
@@ -187,7 +174,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 
 			CHECK_FOR_INTERRUPTS();
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column);
+			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 			for (uint32 range = 0; range < group->ranges; range++)
 			{
 				if (content->states[range] != BF_SUMMARISED ||
@@ -243,8 +230,8 @@ bf_index_stats(PG_FUNCTION_ARGS)
 	int64		states[3];
 
 	InitMaterializedSRF(fcinfo, 0);
-	index = bf_open_index(PG_GETARG_OID(0), AccessShareLock, &heap);
-	check_may_read(heap);
+	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	geometry = bf_geometry_copy(bf_geometry_current(index));
 	count_states(index, geometry, heap_blocks, states);
@@ -277,9 +264,43 @@ bf_index_stats(PG_FUNCTION_ARGS)
 
 /* -------------------------------------------------------------------- bf_of */
 
-/* Reads the lines of one range of a group into a bf's; false if it is not summarised on all pages. */
+/*
+ * May what the index says of a range be taken for all rows there that the snapshot sees? The planner has such rules for the
+ * indexes of a query (get_relation_info()); here the caller has chosen the index.
+ */
+static void
+refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
+{
+	refuse_invalid(index);
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is partial", RelationGetRelationName(index)),
+				 errdetail("Its filters lack the rows for which its predicate is not true."),
+				 errhint("Make the filter with bf_agg() and a WHERE clause.")));
+	if (index->rd_index->indcheckxmin &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is too new for this transaction", RelationGetRelationName(index)),
+				 errdetail("It lacks rows that transactions older than it may see."),
+				 errhint("Try again when all transactions that are older than the index have ended.")));
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has no answer for a snapshot of this kind", RelationGetRelationName(index))));
+}
+
+/*
+ * Reads the lines of one range of a group into a bf's; false if it is not summarised on all pages.
+ *
+ * Pages are read one after the other, and rows are written and ranges summarised meanwhile. That does no harm: an item has all
+ * its cells on one page, and what this page says under its lock holds for the snapshot, whatever others say
+ * (README.md).
+ */
 static bool
-add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, unsigned char *to)
+add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, BfViewer *viewer,
+				   unsigned char *to)
 {
 	const BfGroup *group = &geometry->group[number];
 	BlockNumber start = bf_column_start(geometry, number, column);
@@ -292,8 +313,15 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 		BfFilterPage *content;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column);
+		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
+		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 		summarised = content->states[range] == BF_SUMMARISED;
+		if (summarised && bf_is_before_horizon(viewer, content))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
+					 errdetail("They were deleted when their range was summarised, which the snapshot does not know yet."),
+					 errhint("Try again in a new transaction, or when all transactions that are older have ended.")));
 		for (uint32 position = 0; position < group->positions && page * group->positions + position < lines; position++)
 		{
 			const unsigned char *from = bf_position(content, position) + range * SB_BF_LINE;
@@ -324,10 +352,12 @@ bf_of(PG_FUNCTION_ARGS)
 	Datum		result = (Datum) 0;
 	bool		known = true;
 
+	BfViewer	viewer = {.snapshot = GetActiveSnapshot()};
+
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	index = bf_open_index(PG_GETARG_OID(0), AccessShareLock, &heap);
-	check_may_read(heap);
+	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	refuse_if_rows_may_be_missing(index, viewer.snapshot);
 	geometry = bf_geometry_copy(bf_geometry_current(index));
 	if (column < 1 || column > geometry->columns)
 		ereport(ERROR,
@@ -363,7 +393,8 @@ bf_of(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
 					 errhint("Give the block of a range, or make the filter of the whole table with bf_agg().")));
-		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, lines);
+		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range,
+								   &viewer, lines);
 	}
 	bf_close_index(index, heap, AccessShareLock);
 	if (!known)

@@ -33,9 +33,8 @@ typedef struct Question
 {
 	int			count;
 	Condition  *conditions;
-	Snapshot	snapshot;
+	BfViewer	viewer;
 	bool		trusted;		/* an MVCC snapshot: the index can answer at all */
-	uint64		xmin;			/* its full xmin; 0: nobody has asked yet */
 } Question;
 
 typedef struct BfScan
@@ -124,9 +123,8 @@ prepare_question(Relation index, ScanKey keys, int nkeys, Snapshot snapshot, Que
 	question->conditions = palloc(Max(nkeys, 1) * sizeof(Condition));
 	for (int i = 0; i < nkeys; i++)
 		condition_of(index, &keys[i], &question->conditions[i]);
-	question->snapshot = snapshot;
+	question->viewer = (BfViewer) {.snapshot = snapshot};
 	question->trusted = snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC;
-	question->xmin = 0;
 }
 
 /* Is there a condition that no row satisfies? */
@@ -168,15 +166,10 @@ set_first(Mask *mask, uint32 ranges)
 static void
 add_untrusted(Question *question, const BfFilterPage *content, Mask *mask)
 {
-	if (content->horizon > 0)
+	if (bf_is_before_horizon(&question->viewer, content))
 	{
-		if (question->xmin == 0)
-			question->xmin = bf_full_xid(question->snapshot->xmin);
-		if (content->horizon > question->xmin)
-		{
-			set_first(mask, content->ranges);
-			return;
-		}
+		set_first(mask, content->ranges);
+		return;
 	}
 	for (uint32 i = 0; i < content->ranges; i++)
 		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARISED) << i % 64;
@@ -208,8 +201,9 @@ ask_group(Relation index, const BfGeometry *geometry, uint32 number, Question *q
 			block = start + line / group->positions;
 			buffer = bf_read_page(index, block);
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			sb_test_for_old_snapshot(question->snapshot, index, BufferGetPage(buffer));
-			add_untrusted(question, bf_filter_page(index, block, BufferGetPage(buffer), group, condition->column), mask);
+			sb_test_for_old_snapshot(question->viewer.snapshot, index, BufferGetPage(buffer));
+			add_untrusted(question, bf_filter_page(index, block, BufferGetPage(buffer), group, condition->column, block - start),
+						  mask);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
 		sb_bf_lines_containing(bf_position(content, line % group->positions), group->ranges, geometry->hashes, hash,
@@ -347,6 +341,7 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	int64		found;
 
 	pgstat_count_index_scan(scan->indexRelation);
+	sb_count_index_search(scan);
 	if (state->heap_blocks == InvalidBlockNumber)
 	{
 		/* the snapshot of a scan does not change, so rows in pages that come after this are not for it */

@@ -8,12 +8,14 @@
 #include "bf_index.h"
 
 #include "access/table.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 /* As many pages of the heap are read before their bits are written, at most. */
 #define MOST_PAGES_AT_ONCE 32768
@@ -166,9 +168,9 @@ summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 }
 
 static int64
-summarise(Relation index, Relation heap, BlockNumber block, bool partial)
+summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
-	BfHeapReader *reader = bf_open_heap(heap, index, NULL);
+	BfHeapReader *reader = bf_open_heap(heap, index, in_vacuum);
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
 	BlockNumber pages_per_range = bf_geometry(index)->pages_per_range;
 	uint64		first = 0;
@@ -197,15 +199,13 @@ summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 	return done;
 }
 
-/* Expressions and predicates of the index run as the table's owner, and can do no more than that. */
 int64
-bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
+bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
 	MemoryContext context;
 	MemoryContext caller;
-	Oid			user;
-	int			security;
-	int			guc_level;
+	BfCaller	who_calls;
+	bool		push_snapshot = !ActiveSnapshotSet();
 	int64		done;
 
 	if (summarising)
@@ -215,22 +215,26 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial)
 						RelationGetRelationName(index))));
 	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarise", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
-	GetUserIdAndSecContext(&user, &security);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
-	guc_level = NewGUCNestLevel();
-	sb_restrict_search_path();
+	/*
+	 * Expressions want a snapshot, and so does what reads out-of-line values. A procedure that has committed has none any more.
+	 * It is taken here, behind the locks: CREATE INDEX CONCURRENTLY waits for whoever has an old one.
+	 */
+	if (push_snapshot)
+		PushActiveSnapshot(GetTransactionSnapshot());
+	bf_become_owner(heap, &who_calls);
 	summarising = true;
 	PG_TRY();
 	{
-		done = summarise(index, heap, block, partial);
+		done = summarise(index, heap, block, partial, in_vacuum);
 	}
 	PG_FINALLY();
 	{
 		summarising = false;
 	}
 	PG_END_TRY();
-	AtEOXact_GUC(false, guc_level);
-	SetUserIdAndSecContext(user, security);
+	bf_become_caller(&who_calls);
+	if (push_snapshot)
+		PopActiveSnapshot();
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	return done;
@@ -264,10 +268,25 @@ bf_desummarise(Relation index, BlockNumber block)
 
 /* -------------------------------------------------------------------- VACUUM */
 
-/* Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarised anew. */
+/*
+ * Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarised anew.
+ *
+ * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this when they begin to validate an index, which is ready then, but
+ * not valid. They add the rows that their snapshot sees and that were written during the build. Rows that were written during the
+ * build and deleted before that snapshot are nowhere in the index. On this server they wait for all snapshots that see them; on
+ * a standby nobody does. The deleters of these rows have smaller transaction ids than the next one, and a snapshot whose xmin is
+ * not smaller sees none of the rows.
+ */
 IndexBulkDeleteResult *
 bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
+	if (info->index->rd_index->indisready && !info->index->rd_index->indisvalid)
+	{
+		if (RelationNeedsWAL(info->index))
+			bf_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
+		/* The core evaluates the expressions of the rows that it adds, as the owner: its GUC nest level ends after that. */
+		sb_restrict_search_path();
+	}
 	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
 }
 
@@ -281,7 +300,7 @@ bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
-	(void) bf_summarise(info->index, heap, InvalidBlockNumber, false);
+	(void) bf_summarise(info->index, heap, InvalidBlockNumber, false, true);
 	table_close(heap, AccessShareLock);
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	stats->num_index_tuples = info->num_heap_tuples;

@@ -1,0 +1,81 @@
+-- index_call: CALL bf_summarize of values that lie out of line: again and again, for partitions, and from everywhere
+CREATE TABLE long (id integer, w text) PARTITION BY RANGE (id);
+CREATE TABLE long_1 PARTITION OF long FOR VALUES FROM (0) TO (100);
+CREATE TABLE long_2 PARTITION OF long FOR VALUES FROM (100) TO (200);
+CREATE TABLE long_3 PARTITION OF long FOR VALUES FROM (200) TO (300);
+ALTER TABLE long_1 ALTER w SET STORAGE external;
+ALTER TABLE long_2 ALTER w SET STORAGE external;
+ALTER TABLE long_3 ALTER w SET STORAGE external;
+CREATE FUNCTION long_of(i integer) RETURNS text LANGUAGE sql IMMUTABLE RETURN repeat(md5(i::text), 500);
+CREATE INDEX long_bf ON long USING bf (w, right(w, 40)) WITH (pages_per_range = 1) WHERE length(w) > 10;
+CREATE VIEW unsummarised AS
+	SELECT indexrelid::regclass AS index, (SELECT max(unsummarised) FROM bf_index_stats(indexrelid)) AS ranges
+	FROM pg_index WHERE indrelid IN ('long_1'::regclass, 'long_2'::regclass, 'long_3'::regclass) ORDER BY 1;
+-- rows of a range that is not summarised, in each partition
+CREATE PROCEDURE more() LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM bf_desummarize_range(index, 0) FROM unsummarised;
+	INSERT INTO long SELECT i, long_of(i) FROM generate_series(0, 299, 10) i;
+END $$;
+
+CALL more();
+CALL bf_summarize('long');
+SELECT * FROM unsummarised;
+CALL more();
+CALL bf_summarize('long');
+CALL more();
+CALL bf_summarize('long_bf');
+SELECT * FROM unsummarised;
+CALL more();
+CALL bf_summarize('long_1');
+CALL bf_summarize('long_2');
+CALL bf_summarize('long_3_w_right_idx');
+SELECT * FROM unsummarised;
+
+-- in a DO block, in a procedure that commits itself, in a transaction
+CALL more();
+DO $$ BEGIN CALL bf_summarize('long'); CALL bf_summarize('long'); END $$;
+SELECT * FROM unsummarised;
+CREATE PROCEDURE twice() LANGUAGE plpgsql AS $$
+BEGIN
+	CALL more();
+	COMMIT;
+	CALL bf_summarize('long');
+	CALL more();
+	CALL bf_summarize('long');
+	COMMIT;
+	CALL bf_summarize('long');
+END $$;
+CALL twice();
+SELECT * FROM unsummarised;
+BEGIN;
+CALL more();
+CALL bf_summarize('long');
+SAVEPOINT s;
+CALL bf_summarize('long');
+COMMIT;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+CALL bf_summarize('long');
+COMMIT;
+SET default_transaction_isolation = serializable;
+CALL more();
+CALL bf_summarize('long');
+CALL bf_summarize('long');
+RESET default_transaction_isolation;
+SELECT * FROM unsummarised;
+
+-- as a function, by VACUUM, as they fill, and by COPY
+CALL more();
+SELECT bf_summarize_new_values('long_1_w_right_idx') > 0 AS some, bf_summarize_range('long_2_w_right_idx', 0);
+VACUUM long;
+SELECT * FROM unsummarised;
+ALTER INDEX long_1_w_right_idx SET (autosummarize = on);
+COPY long FROM PROGRAM 'for i in $(seq 0 99); do printf "%s\t%05000d\n" $i $i; done';
+SELECT ranges < 2 AS as_they_filled FROM unsummarised WHERE index = 'long_1_w_right_idx'::regclass;
+SELECT bf_index_check(index) > 0 AS whole FROM unsummarised;
+SELECT answers('SELECT id FROM long WHERE length(w) > 10 AND w = long_of(210)');
+
+DROP VIEW unsummarised;
+DROP TABLE long;
+DROP FUNCTION long_of;
+DROP PROCEDURE more, twice;
