@@ -7,8 +7,14 @@
  * if what is known of it says for certain that no row with the value is in it: a summary table that the caller names,
  * or a bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in
  * whichever way serves best, and its columns come out in the parent's order.
+ *
+ * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
+ * (chunk_snapshot.h). An index need not be: if it was built after the snapshot was taken, it has the rows that the
+ * snapshot sees as well; or indcheckxmin, its horizon or CONCURRENTLY's wait for older snapshots keeps it from being
+ * used.
  */
 #include "chunk_question.h"
+#include "chunk_snapshot.h"
 #include "chunk_summary.h"
 
 #include "access/attmap.h"
@@ -391,7 +397,10 @@ visit_chunk(ChunkScan *scan, Relation chunk, Verdict verdict, ChunkVisitor visit
 	MemoryContextReset(scan->chunk_context);
 }
 
-/* All leaf partitions of a partitioned table that is open and locked, from what the relation cache knows of them. */
+/*
+ * All leaf partitions of a partitioned table that is open and locked, from what the relation cache knows of them. They
+ * must be those that the snapshot sees.
+ */
 static List *
 leaf_partitions(Relation parent, List *leaves)
 {
@@ -401,6 +410,7 @@ leaf_partitions(Relation parent, List *leaves)
 	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
 
 	check_stack_depth();
+	chunk_require_children(parent, oids, count, GetActiveSnapshot());
 	for (int i = 0; i < count; i++)
 		if (is_leaf[i])
 			leaves = lappend_oid(leaves, oids[i]);
@@ -409,18 +419,31 @@ leaf_partitions(Relation parent, List *leaves)
 			Relation	partition = chunk_try_open(oids[i]);
 
 			if (partition == NULL)
-				continue;
+				chunk_report_gone(parent);
 			leaves = leaf_partitions(partition, leaves);
 			relation_close(partition, NoLock);
 		}
 	return leaves;
 }
 
+/* Opens and locks a partition. Its storage must be the one that the snapshot sees. */
+static Relation
+open_partition(ChunkScan *scan, Oid oid)
+{
+	Relation	chunk = chunk_try_open(oid);
+
+	if (chunk == NULL)
+		chunk_report_gone(scan->parent);
+	if (scan->clause != NULL)
+		chunk_require_storage(chunk, GetActiveSnapshot());
+	return chunk;
+}
+
 /*
  * Judges all leaf partitions, and then reads those that are to be read. A partition that is not read need not stay
  * locked: the verdict holds for the snapshot, whatever becomes of the partition. (With thousands of them that keeps the
  * table of locks from filling up, and DDL from waiting for nothing.) Nor need one that is judged and not read yet: as
- * long as the parent is locked, no partition goes.
+ * long as the parent is locked, no partition goes. But it can be truncated, so it is looked at again when it is read.
  *
  * Every other call judges from the end to the beginning: with more partitions than max_files_per_process lets be open,
  * the files of those that were looked at last still are.
@@ -437,10 +460,8 @@ visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
 	for (int i = 0; i < count; i++)
 	{
 		int			number = backwards ? count - 1 - i : i;
-		Relation	chunk = chunk_try_open(list_nth_oid(leaves, number));
+		Relation	chunk = open_partition(scan, list_nth_oid(leaves, number));
 
-		if (chunk == NULL)
-			continue;			/* it was being detached when the parent was locked */
 		verdicts[number] = judge_chunk(scan, chunk);
 		relation_close(chunk, AccessShareLock);
 	}
@@ -450,7 +471,7 @@ visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
 
 		if (verdicts[i].is_read)
 		{
-			Relation	chunk = relation_open(oid, AccessShareLock);
+			Relation	chunk = open_partition(scan, oid);
 
 			visit_chunk(scan, chunk, verdicts[i], visit, argument);
 			relation_close(chunk, NoLock);
@@ -464,7 +485,7 @@ visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
 static void
 visit_children(ChunkScan *scan, ChunkVisitor visit, void *argument)
 {
-	List	   *relations = find_all_inheritors(RelationGetRelid(scan->parent), AccessShareLock, NULL);
+	List	   *relations = chunk_lock_tree(scan->parent, GetActiveSnapshot());
 	ListCell   *cell;
 
 	foreach(cell, relations)
