@@ -38,6 +38,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -152,8 +153,43 @@ make_item(FunctionCallInfo fcinfo)
 }
 
 /*
+ * The value of an expression without columns, or NULL if it is volatile. The type conversions of the value are in it:
+ * some of them depend on settings.
+ */
+static Const *
+evaluate(Node *expression)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	EState	   *estate;
+	ExprState  *state;
+	Datum		value;
+	bool		isnull;
+	int16		length;
+	bool		by_value;
+
+	expression = eval_const_expressions(NULL, expression);
+	if (IsA(expression, Const))
+		return (Const *) expression;
+	if (contain_var_clause(expression) || contain_volatile_functions(expression))
+		return NULL;
+	get_typlenbyval(exprType(expression), &length, &by_value);
+	estate = CreateExecutorState();
+	state = ExecPrepareExpr((Expr *) expression, estate);
+	value = ExecEvalExprSwitchContext(state, GetPerTupleExprContext(estate), &isnull);
+	MemoryContextSwitchTo(caller);
+	if (!isnull)
+		value = datumCopy(value, by_value, length);
+	FreeExecutorState(estate);
+	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), length, value, isnull,
+					 by_value);
+}
+
+/*
  * The comparison, with the operator that SQL would take. What converts the column to compare it is refused: neither a
  * filter of the column's values nor an index on them could answer it.
+ *
+ * The planner's simplification is left to the planning of each chunk's query: it can turn a comparison into an
+ * expression of any form (flag = true into flag, an operator with an SQL function into the function's body).
  */
 static void
 make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
@@ -164,30 +200,23 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	Const	   *item = make_item(fcinfo);
 	Oid			item_type = item->consttype;
 	List	   *name = list_make1(makeString("="));
-	Node	   *clause;
+	Expr	   *clause;
 	List	   *sides;
 	Node	   *left;
 
 	if (scan->any)
-		clause = (Node *) make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
+		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
 	else
-		clause = (Node *) make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
-	assign_expr_collations(pstate, clause);
+		clause = make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
+	assign_expr_collations(pstate, (Node *) clause);
 	free_parsestate(pstate);
-	clause = eval_const_expressions(NULL, clause);
 
-	if (IsA(clause, Const))		/* = ANY of an array that a cast made NULL */
-		return;
-	if (IsA(clause, OpExpr))
-		sides = ((OpExpr *) clause)->args;
-	else if (IsA(clause, ScalarArrayOpExpr))
-		sides = ((ScalarArrayOpExpr *) clause)->args;
-	else
-		elog(ERROR, "unexpected comparison of node type %d", (int) nodeTag(clause));
+	sides = scan->any ? castNode(ScalarArrayOpExpr, clause)->args : castNode(OpExpr, clause)->args;
 	left = linitial(sides);
 	while (IsA(left, RelabelType))
 		left = (Node *) ((RelabelType *) left)->arg;
-	if (!IsA(left, Var) || !IsA(lsecond(sides), Const))
+	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
+	if (scan->item == NULL)
 	{
 		/* character(1) would be what "character" alone means */
 		const char *wanted = getBaseType(column->atttypid) == BPCHAROID ? "bpchar" : format_type_be(column->atttypid);
@@ -199,12 +228,12 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 				 errdetail("The comparison would convert the column."),
 				 errhint("Cast the value to %s%s.", wanted, scan->any ? "[]" : "")));
 	}
-	scan->var = (Var *) left;
-	scan->item = lsecond_node(Const, sides);
 	if (scan->item->constisnull)
 		return;
-	scan->clause = (Expr *) clause;
-	chunk_prepare_clause(&scan->question, clause, scan->item->constvalue);
+	lsecond(sides) = scan->item;
+	scan->var = (Var *) left;
+	scan->clause = clause;
+	chunk_prepare_clause(&scan->question, (Node *) clause, scan->item->constvalue);
 }
 
 /* ---------------------------------------------------------------- verdicts */
