@@ -5,14 +5,15 @@
  * What is read is what SELECT * FROM relation WHERE column = value would read, under the same snapshot (the active one
  * of the calling query), with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only
  * if what is known of it says for certain that no row with the value is in it: a summary table that the caller names,
- * or a bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in
- * whichever way serves best, and its columns come out in the parent's order.
+ * or a bf index. Each of the others is planned by itself, as SELECT ... FROM chunk (ONLY, if it has children), so that
+ * it is read in whichever way serves best, and its columns come out in the parent's order.
  *
  * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
  * (chunk_snapshot.h). An index need not be: if it was built after the snapshot was taken, it has the rows that the
  * snapshot sees as well; or indcheckxmin, its horizon or CONCURRENTLY's wait for older snapshots keeps it from being
  * used.
  */
+#include "chunk_engine.h"
 #include "chunk_question.h"
 #include "chunk_snapshot.h"
 #include "chunk_summary.h"
@@ -56,6 +57,7 @@ typedef struct ChunkScan
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
 	ChunkClause question;		/* the clause, for indexes */
+	ChunkEngines *engines;		/* extensions that keep the rows of their tables elsewhere */
 	Oid			summaries;		/* the summary table, or InvalidOid */
 	ChunkSummaries known;		/* what it says */
 	bool		explains;		/* for chunk_scan_explain() */
@@ -284,7 +286,7 @@ judge(ChunkScan *scan, Relation chunk)
 
 /* ------------------------------------------------------------------ reading */
 
-/* SELECT all columns FROM ONLY parent WHERE clause: what is adapted for each chunk. */
+/* SELECT all columns FROM parent WHERE clause: what is adapted for each chunk. */
 static Query *
 make_query(const ChunkScan *scan)
 {
@@ -351,10 +353,14 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 	Query	   *query = copyObject(parent_query);
 	RangeTblEntry *rte = linitial_node(RangeTblEntry, query->rtable);
 	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(chunk), RelationGetDescr(scan->parent));
+	PlannedStmt *plan;
 	QueryDesc  *running;
 
 	rte->relid = RelationGetRelid(chunk);
 	rte->relkind = chunk->rd_rel->relkind;
+
+	/* Its children are chunks of their own. Without any, ONLY might tell another extension to leave rows out. */
+	rte->inh = !chunk->rd_rel->relhassubclass;
 	rte->eref = makeAlias(RelationGetRelationName(chunk), rte->eref->colnames);
 	if (map != NULL)
 	{
@@ -363,7 +369,13 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 		query->targetList = (List *) map_variable_attnos((Node *) query->targetList, 1, 0, map, InvalidOid, &whole_row);
 		query->jointree->quals = map_variable_attnos(query->jointree->quals, 1, 0, map, InvalidOid, &whole_row);
 	}
-	running = CreateQueryDesc(plan_query(query, rte->relid), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
+	plan = plan_query(query, rte->relid);
+	if (rte->inh && has_subclass(rte->relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not read \"%s\" because a child was attached to it", RelationGetRelationName(chunk)),
+				 errhint("Try the query again.")));
+	running = CreateQueryDesc(plan, "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
 							  receiver, NULL, NULL, 0);
 	ExecutorStart(running, 0);
 	sb_executor_run(running);
@@ -380,6 +392,8 @@ begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 	memset(scan, 0, sizeof *scan);
 	scan->any = any;
 	scan->parent = open_parent(fcinfo);
+	scan->engines = chunk_find_engines();
+	chunk_require_own_rows(scan->engines, scan->parent);
 	find_column(scan, fcinfo);
 	if (!PG_ARGISNULL(2))
 		make_clause(scan, fcinfo);
@@ -407,6 +421,7 @@ judge_chunk(ChunkScan *scan, Relation chunk)
 	Verdict		verdict = {false, "nothing equals NULL"};
 
 	CHECK_FOR_INTERRUPTS();
+	chunk_require_own_rows(scan->engines, chunk);
 	if (scan->clause != NULL)
 		verdict = judge(scan, chunk);
 	MemoryContextSwitchTo(caller);
