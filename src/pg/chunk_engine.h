@@ -1,8 +1,8 @@
 /*
  * chunk_engine.h: relations whose rows another extension keeps elsewhere.
  *
- * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables; Citus' distributed tables have their
- * rows on other servers. Only plans that these extensions make find them, and a bf index of such a table does not know
+ * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables. The rows of Citus' distributed tables
+ * are on other servers. Only plans that these extensions make find them, and a bf index of such a table does not know
  * them. chunk_scan() refuses these relations.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_ENGINE_H

@@ -20,6 +20,8 @@
 
 #include "access/attmap.h"
 #include "access/relation.h"
+#include "access/sysattr.h"
+#include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/executor.h"
@@ -42,9 +44,11 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
+#include "utils/typcache.h"
 
 /* One call. */
 typedef struct ChunkScan
@@ -73,6 +77,54 @@ typedef struct Verdict
 
 /* ---------------------------------------------------------------- arguments */
 
+/*
+ * Raises an error for what a plain SELECT refuses to read when it is planned or begins: also for chunks that would be
+ * left alone.
+ */
+static void
+require_readable(Relation relation)
+{
+	if (!RelationIsPopulated(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("materialized view \"%s\" has not been populated", RelationGetRelationName(relation)),
+				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
+	if (RELATION_IS_OTHER_TEMP(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	if (!RelationIsPermanent(relation) && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+}
+
+/*
+ * Raises an error if the user lacks the privileges for SELECT * FROM parent. The parent's count, those of its children do
+ * not. The executor's own function also calls the hook of extensions for auditing and security labels.
+ */
+static void
+require_privileges(Relation parent)
+{
+	ParseState *pstate = make_parsestate(NULL);
+	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, parent, AccessShareLock, NULL, true, true)->p_rte;
+	Bitmapset  *columns = NULL;
+
+	for (int i = 0; i < RelationGetDescr(parent)->natts; i++)
+		if (!TupleDescAttr(RelationGetDescr(parent), i)->attisdropped)
+			columns = bms_add_member(columns, i + 1 - FirstLowInvalidHeapAttributeNumber);
+#if PG_VERSION_NUM >= 160000
+	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->requiredPerms = ACL_SELECT;
+	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->selectedCols = columns;
+	ExecCheckPermissions(list_make1(rte), pstate->p_rteperminfos, true);
+#else
+	rte->requiredPerms = ACL_SELECT;
+	rte->selectedCols = columns;
+	ExecCheckRTPerms(list_make1(rte), true);
+#endif
+	free_parsestate(pstate);
+}
+
 /* The relation whose row type argument 0 has, locked. */
 static Relation
 open_parent(FunctionCallInfo fcinfo)
@@ -80,7 +132,6 @@ open_parent(FunctionCallInfo fcinfo)
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	Oid			relid = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
 	Relation	parent;
-	AclResult	acl;
 
 	if (!OidIsValid(relid))
 		ereport(ERROR,
@@ -103,18 +154,14 @@ open_parent(FunctionCallInfo fcinfo)
 					 errdetail_relkind_not_supported(parent->rd_rel->relkind)));
 	}
 
-	/* As for a SELECT of all columns: the parent's privileges count, and those of its children do not. */
-	acl = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
-	if (acl != ACLCHECK_OK)
-		acl = pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ALL);
-	if (acl != ACLCHECK_OK)
-		aclcheck_error(acl, get_relkind_objtype(parent->rd_rel->relkind), RelationGetRelationName(parent));
+	require_privileges(parent);
 	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot scan the chunks of \"%s\" under row-level security", RelationGetRelationName(parent)),
 				 errdetail("Its policies would not be applied to the rows."),
 				 errhint("Use a plain SELECT, which applies them.")));
+	require_readable(parent);
 	return parent;
 }
 
@@ -236,6 +283,30 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	scan->var = (Var *) left;
 	scan->clause = clause;
 	chunk_prepare_clause(&scan->question, (Node *) clause, scan->item->constvalue);
+}
+
+/*
+ * A filter knows which values are equal by the type's own equality, that of its default operator classes. Another
+ * operator that is named = can find more rows.
+ */
+static void
+require_equality(const ChunkScan *scan)
+{
+	Oid			operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
+	List	   *sides = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->args : ((OpExpr *) scan->clause)->args;
+	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides)),
+											 TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
+
+	if ((OidIsValid(type->hash_opf) && op_in_opfamily(operator, type->hash_opf)) ||
+		(OidIsValid(type->btree_opf) && op_in_opfamily(operator, type->btree_opf)))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("summaries of column \"%s\" cannot answer for the operator %s", scan->column_name,
+					format_operator(operator)),
+			 errdetail("It is not the equality operator of a default operator class of type %s.",
+					   format_type_be(type->type_id)),
+			 errhint("Leave the summaries out.")));
 }
 
 /* ---------------------------------------------------------------- verdicts */
@@ -398,16 +469,19 @@ begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 	if (!PG_ARGISNULL(2))
 		make_clause(scan, fcinfo);
 	if (!PG_ARGISNULL(3))
-		scan->summaries = PG_GETARG_OID(3);
+		chunk_require_summaries(scan->summaries = PG_GETARG_OID(3));
 	else if (!PG_ARGISNULL(4))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a summary_column without summaries"),
 				 errhint("Name the summary table with summaries => '...'.")));
 	if (scan->clause != NULL && OidIsValid(scan->summaries))
+	{
+		require_equality(scan);
 		chunk_ask_summaries(scan->summaries, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)),
 							get_func_namespace(fcinfo->flinfo->fn_oid), scan->column_name, scan->item, scan->any,
 							exprInputCollation((Node *) scan->clause), &scan->known);
+	}
 }
 
 /* What to do with a chunk, which is open and locked if it is to be read. */
@@ -422,6 +496,7 @@ judge_chunk(ChunkScan *scan, Relation chunk)
 
 	CHECK_FOR_INTERRUPTS();
 	chunk_require_own_rows(scan->engines, chunk);
+	require_readable(chunk);
 	if (scan->clause != NULL)
 		verdict = judge(scan, chunk);
 	MemoryContextSwitchTo(caller);
@@ -570,6 +645,24 @@ read_if_needed(ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, v
 		read_chunk(scan, reading->query, relation, reading->receiver);
 }
 
+/* The query was planned for the parent's columns. They can have changed until the parent was locked. */
+static void
+require_expected_columns(Relation parent, TupleDesc expected)
+{
+	TupleDesc	columns = RelationGetDescr(parent);
+	bool		same = expected == NULL || expected->natts == columns->natts;
+
+	for (int i = 0; same && expected != NULL && i < columns->natts; i++)
+		same = TupleDescAttr(expected, i)->attisdropped ||
+			TupleDescAttr(expected, i)->atttypid == TupleDescAttr(columns, i)->atttypid;
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was planned",
+						RelationGetRelationName(parent)),
+				 errhint("Try the query again.")));
+}
+
 static Datum
 scan_chunks(FunctionCallInfo fcinfo, bool any)
 {
@@ -579,6 +672,7 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 
 	begin(&scan, fcinfo, any);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked: its row type will not change now */
+	require_expected_columns(scan.parent, set->expectedDesc);
 	if (scan.clause != NULL)
 	{
 		reading.query = make_query(&scan);

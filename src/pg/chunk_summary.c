@@ -17,6 +17,25 @@
 
 #include "chunk_snapshot.h"
 
+/* The summary table, locked. A regclass can be any number. */
+static Relation
+open_summaries(Oid relation)
+{
+	Relation	summaries = OidIsValid(relation) ? try_relation_open(relation, AccessShareLock) : NULL;
+
+	if (summaries == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("summary table with OID %u does not exist", relation)));
+	return summaries;
+}
+
+void
+chunk_require_summaries(Oid relation)
+{
+	relation_close(open_summaries(relation), NoLock);
+}
+
 /*
  * The summary table's column of filters: the one that is named, or the one whose name is the column's or its plural.
  * That it is the only one of type bf is not enough: it could be a filter of other values, and rule out what is there.
@@ -127,7 +146,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 				 errmsg("column \"%s\" has the nondeterministic collation \"%s\", for which summaries cannot answer",
 						column_name, get_collation_name(collation))));
 
-	summaries = relation_open(relation, AccessShareLock);
+	summaries = open_summaries(relation);
 	filters = find_summary_column(summaries, column_name, bf_type, summary_column);
 	initStringInfo(&sql);
 	appendStringInfo(&sql,
