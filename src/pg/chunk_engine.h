@@ -1,9 +1,9 @@
 /*
  * chunk_engine.h: relations whose rows another extension keeps elsewhere.
  *
- * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables. The rows of Citus' distributed tables
- * are on other servers. Only plans that these extensions make find them, and a bf index of such a table does not know
- * them. chunk_scan() refuses these relations.
+ * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables. The rows of Citus' distributed
+ * tables are on other servers. Only plans that these extensions make find them, and a bf index of such a table does not
+ * know them. chunk_scan() refuses these relations.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_ENGINE_H
 #define STREAMBLOOM_PG_CHUNK_ENGINE_H

@@ -100,8 +100,8 @@ require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user lacks the privileges for SELECT * FROM parent. The parent's count, those of its children do
- * not. The executor's own function also calls the hook of extensions for auditing and security labels.
+ * Raises an error if the user lacks the privileges for SELECT * FROM parent. The parent's count, those of its children
+ * do not. The executor's own function also calls the hook of extensions for auditing and security labels.
  */
 static void
 require_privileges(Relation parent)

@@ -27,7 +27,20 @@ open_summaries(Oid relation)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("summary table with OID %u does not exist", relation)));
-	return summaries;
+	switch (summaries->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_PARTITIONED_TABLE:
+		case RELKIND_FOREIGN_TABLE:
+		case RELKIND_MATVIEW:
+		case RELKIND_VIEW:
+			return summaries;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("\"%s\" is not a summary table", RelationGetRelationName(summaries)),
+					 errdetail_relkind_not_supported(summaries->rd_rel->relkind)));
+	}
 }
 
 void
