@@ -1,17 +1,20 @@
 -- chunk_scan: the rows of a relation with a value, from those of its chunks alone that may hold it. See docs/chunks.md.
+--
+-- PARALLEL UNSAFE: the functions plan queries. Planner hooks of other extensions read their catalogs or assign
+-- transaction ids, and fail in parallel workers and in leaders while workers run.
 
 CREATE FUNCTION chunk_scan(relation anyelement, "column" name, value "any",
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL) RETURNS SETOF anyelement
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100;
 COMMENT ON FUNCTION chunk_scan(anyelement, name, "any", regclass, name) IS 'the rows of a relation whose column equals the value; partitions whose summary or bf index says no are not read';
 
 CREATE FUNCTION chunk_scan_any(relation anyelement, "column" name, items "any",
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL) RETURNS SETOF anyelement
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100;
 COMMENT ON FUNCTION chunk_scan_any(anyelement, name, "any", regclass, name) IS 'the rows of a relation whose column equals one of the array''s items; partitions whose summary or bf index says no are not read';
 
 CREATE FUNCTION chunk_scan_explain(relation anyelement, "column" name, value "any",
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL,
 		OUT chunk regclass, OUT is_read boolean, OUT because text) RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100;
 COMMENT ON FUNCTION chunk_scan_explain(anyelement, name, "any", regclass, name) IS 'which chunks chunk_scan() would read with the same arguments, which not, and why; reads none';

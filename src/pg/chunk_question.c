@@ -10,6 +10,9 @@
 #include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -157,6 +160,46 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 	return known->is_equality;
 }
 
+/*
+ * The key that a clause gives for a boolean column of the index, or NULL. The planner writes operand = true as operand,
+ * operand = false as NOT operand.
+ */
+static ChunkKey *
+key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
+{
+	ChunkKey   *key = palloc0(sizeof(ChunkKey));
+	bool		value = true;
+
+	key->column = column + 1;
+	if (is_notclause(clause))
+	{
+		value = false;
+		clause = (Node *) get_notclausearg(clause);
+	}
+	else if (IsA(clause, BooleanTest))
+	{
+		BooleanTest *test = (BooleanTest *) clause;
+
+		if (test->booltesttype == IS_FALSE)
+			value = false;
+		else if (test->booltesttype == IS_UNKNOWN)
+			key->flags = SK_ISNULL | SK_SEARCHNULL;
+		else if (test->booltesttype != IS_TRUE)
+			return NULL;
+		clause = (Node *) test->arg;
+	}
+	if (!is_index_column(index, column, varno, clause))
+		return NULL;
+	if (key->flags != 0)
+		return key;
+	if (!is_answerable(index, column, BooleanEqualOperator, InvalidOid, known))
+		return NULL;
+	key->argument = (Expr *) makeBoolConst(value, false);
+	key->subtype = known->right_type;
+	key->function = known->function;
+	return key;
+}
+
 /* The key that a clause gives for a column of the index, or NULL. */
 static ChunkKey *
 key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
@@ -164,6 +207,13 @@ key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperat
 	ChunkKey	key = {.column = column + 1};
 	Oid			operator;
 
+	if (index->rd_opcintype[column] == BOOLOID)
+	{
+		ChunkKey   *of_boolean = key_of_boolean_clause(index, column, varno, clause, known);
+
+		if (of_boolean != NULL)
+			return of_boolean;
+	}
 	if (IsA(clause, OpExpr) && list_length(((OpExpr *) clause)->args) == 2)
 	{
 		OpExpr	   *comparison = (OpExpr *) clause;

@@ -2,7 +2,8 @@
  * chunk_question.h: what a chunk's `bf` indexes can be asked, and asking them: for chunk_scan() and for the node
  * ChunkSkip.
  *
- * A *key* is a clause that a column of an index can answer: column = argument, column = ANY (argument), column IS NULL.
+ * A *key* is a clause that a column of an index can answer: column = argument, column = ANY (argument), column IS
+ * NULL; for a boolean column also what the planner makes of these (column, NOT column), and IS TRUE, IS FALSE, IS UNKNOWN.
  * A *question* is an index with its keys. The argument is any expression without columns of a relation; what evaluates
  * it, and when, is the caller's affair.
  */

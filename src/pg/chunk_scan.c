@@ -5,14 +5,23 @@
  * What is read is what SELECT * FROM relation WHERE column = value would read, under the same snapshot (the active one
  * of the calling query), with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only
  * if what is known of it says for certain that no row with the value is in it: a summary table that the caller names,
- * or a bf index. Each of the others is planned by itself, as SELECT ... FROM ONLY chunk, so that it is read in
- * whichever way serves best, and its columns come out in the parent's order.
+ * or a bf index. Each of the others is planned by itself, as SELECT ... FROM chunk (ONLY, if it has children), so that
+ * it is read in whichever way serves best, and its columns come out in the parent's order.
+ *
+ * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
+ * (chunk_snapshot.h). An index need not be: if it was built after the snapshot was taken, it has the rows that the
+ * snapshot sees as well; or indcheckxmin, its horizon or CONCURRENTLY's wait for older snapshots keeps it from being
+ * used.
  */
+#include "chunk_engine.h"
 #include "chunk_question.h"
+#include "chunk_snapshot.h"
 #include "chunk_summary.h"
 
 #include "access/attmap.h"
 #include "access/relation.h"
+#include "access/sysattr.h"
+#include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/executor.h"
@@ -32,11 +41,14 @@
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
+#include "utils/typcache.h"
 
 /* One call. */
 typedef struct ChunkScan
@@ -49,6 +61,7 @@ typedef struct ChunkScan
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
 	ChunkClause question;		/* the clause, for indexes */
+	ChunkEngines *engines;		/* extensions that keep the rows of their tables elsewhere */
 	Oid			summaries;		/* the summary table, or InvalidOid */
 	ChunkSummaries known;		/* what it says */
 	bool		explains;		/* for chunk_scan_explain() */
@@ -64,6 +77,54 @@ typedef struct Verdict
 
 /* ---------------------------------------------------------------- arguments */
 
+/*
+ * Raises an error for what a plain SELECT refuses to read when it is planned or begins: also for chunks that would be
+ * left alone.
+ */
+static void
+require_readable(Relation relation)
+{
+	if (!RelationIsPopulated(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("materialized view \"%s\" has not been populated", RelationGetRelationName(relation)),
+				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
+	if (RELATION_IS_OTHER_TEMP(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	if (!RelationIsPermanent(relation) && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+}
+
+/*
+ * Raises an error if the user lacks the privileges for SELECT * FROM parent. The parent's count, those of its children
+ * do not. The executor's own function also calls the hook of extensions for auditing and security labels.
+ */
+static void
+require_privileges(Relation parent)
+{
+	ParseState *pstate = make_parsestate(NULL);
+	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, parent, AccessShareLock, NULL, true, true)->p_rte;
+	Bitmapset  *columns = NULL;
+
+	for (int i = 0; i < RelationGetDescr(parent)->natts; i++)
+		if (!TupleDescAttr(RelationGetDescr(parent), i)->attisdropped)
+			columns = bms_add_member(columns, i + 1 - FirstLowInvalidHeapAttributeNumber);
+#if PG_VERSION_NUM >= 160000
+	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->requiredPerms = ACL_SELECT;
+	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->selectedCols = columns;
+	ExecCheckPermissions(list_make1(rte), pstate->p_rteperminfos, true);
+#else
+	rte->requiredPerms = ACL_SELECT;
+	rte->selectedCols = columns;
+	ExecCheckRTPerms(list_make1(rte), true);
+#endif
+	free_parsestate(pstate);
+}
+
 /* The relation whose row type argument 0 has, locked. */
 static Relation
 open_parent(FunctionCallInfo fcinfo)
@@ -71,7 +132,6 @@ open_parent(FunctionCallInfo fcinfo)
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	Oid			relid = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
 	Relation	parent;
-	AclResult	acl;
 
 	if (!OidIsValid(relid))
 		ereport(ERROR,
@@ -94,18 +154,14 @@ open_parent(FunctionCallInfo fcinfo)
 					 errdetail_relkind_not_supported(parent->rd_rel->relkind)));
 	}
 
-	/* As for a SELECT of all columns: the parent's privileges count, and those of its children do not. */
-	acl = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
-	if (acl != ACLCHECK_OK)
-		acl = pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ALL);
-	if (acl != ACLCHECK_OK)
-		aclcheck_error(acl, get_relkind_objtype(parent->rd_rel->relkind), RelationGetRelationName(parent));
+	require_privileges(parent);
 	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot scan the chunks of \"%s\" under row-level security", RelationGetRelationName(parent)),
 				 errdetail("Its policies would not be applied to the rows."),
 				 errhint("Use a plain SELECT, which applies them.")));
+	require_readable(parent);
 	return parent;
 }
 
@@ -146,8 +202,43 @@ make_item(FunctionCallInfo fcinfo)
 }
 
 /*
+ * The value of an expression without columns, or NULL if it is volatile. The type conversions of the value are in it:
+ * some of them depend on settings.
+ */
+static Const *
+evaluate(Node *expression)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	EState	   *estate;
+	ExprState  *state;
+	Datum		value;
+	bool		isnull;
+	int16		length;
+	bool		by_value;
+
+	expression = eval_const_expressions(NULL, expression);
+	if (IsA(expression, Const))
+		return (Const *) expression;
+	if (contain_var_clause(expression) || contain_volatile_functions(expression))
+		return NULL;
+	get_typlenbyval(exprType(expression), &length, &by_value);
+	estate = CreateExecutorState();
+	state = ExecPrepareExpr((Expr *) expression, estate);
+	value = ExecEvalExprSwitchContext(state, GetPerTupleExprContext(estate), &isnull);
+	MemoryContextSwitchTo(caller);
+	if (!isnull)
+		value = datumCopy(value, by_value, length);
+	FreeExecutorState(estate);
+	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), length, value, isnull,
+					 by_value);
+}
+
+/*
  * The comparison, with the operator that SQL would take. What converts the column to compare it is refused: neither a
  * filter of the column's values nor an index on them could answer it.
+ *
+ * The planner's simplification is left to the planning of each chunk's query: it can turn a comparison into an
+ * expression of any form (flag = true into flag, an operator with an SQL function into the function's body).
  */
 static void
 make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
@@ -158,30 +249,23 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	Const	   *item = make_item(fcinfo);
 	Oid			item_type = item->consttype;
 	List	   *name = list_make1(makeString("="));
-	Node	   *clause;
+	Expr	   *clause;
 	List	   *sides;
 	Node	   *left;
 
 	if (scan->any)
-		clause = (Node *) make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
+		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
 	else
-		clause = (Node *) make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
-	assign_expr_collations(pstate, clause);
+		clause = make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
+	assign_expr_collations(pstate, (Node *) clause);
 	free_parsestate(pstate);
-	clause = eval_const_expressions(NULL, clause);
 
-	if (IsA(clause, Const))		/* = ANY of an array that a cast made NULL */
-		return;
-	if (IsA(clause, OpExpr))
-		sides = ((OpExpr *) clause)->args;
-	else if (IsA(clause, ScalarArrayOpExpr))
-		sides = ((ScalarArrayOpExpr *) clause)->args;
-	else
-		elog(ERROR, "unexpected comparison of node type %d", (int) nodeTag(clause));
+	sides = scan->any ? castNode(ScalarArrayOpExpr, clause)->args : castNode(OpExpr, clause)->args;
 	left = linitial(sides);
 	while (IsA(left, RelabelType))
 		left = (Node *) ((RelabelType *) left)->arg;
-	if (!IsA(left, Var) || !IsA(lsecond(sides), Const))
+	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
+	if (scan->item == NULL)
 	{
 		/* character(1) would be what "character" alone means */
 		const char *wanted = getBaseType(column->atttypid) == BPCHAROID ? "bpchar" : format_type_be(column->atttypid);
@@ -193,12 +277,36 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 				 errdetail("The comparison would convert the column."),
 				 errhint("Cast the value to %s%s.", wanted, scan->any ? "[]" : "")));
 	}
-	scan->var = (Var *) left;
-	scan->item = lsecond_node(Const, sides);
 	if (scan->item->constisnull)
 		return;
-	scan->clause = (Expr *) clause;
-	chunk_prepare_clause(&scan->question, clause, scan->item->constvalue);
+	lsecond(sides) = scan->item;
+	scan->var = (Var *) left;
+	scan->clause = clause;
+	chunk_prepare_clause(&scan->question, (Node *) clause, scan->item->constvalue);
+}
+
+/*
+ * A filter knows which values are equal by the type's own equality, that of its default operator classes. Another
+ * operator that is named = can find more rows.
+ */
+static void
+require_equality(const ChunkScan *scan)
+{
+	Oid			operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
+	List	   *sides = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->args : ((OpExpr *) scan->clause)->args;
+	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides)),
+											 TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
+
+	if ((OidIsValid(type->hash_opf) && op_in_opfamily(operator, type->hash_opf)) ||
+		(OidIsValid(type->btree_opf) && op_in_opfamily(operator, type->btree_opf)))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("summaries of column \"%s\" cannot answer for the operator %s", scan->column_name,
+					format_operator(operator)),
+			 errdetail("It is not the equality operator of a default operator class of type %s.",
+					   format_type_be(type->type_id)),
+			 errhint("Leave the summaries out.")));
 }
 
 /* ---------------------------------------------------------------- verdicts */
@@ -249,7 +357,7 @@ judge(ChunkScan *scan, Relation chunk)
 
 /* ------------------------------------------------------------------ reading */
 
-/* SELECT all columns FROM ONLY parent WHERE clause: what is adapted for each chunk. */
+/* SELECT all columns FROM parent WHERE clause: what is adapted for each chunk. */
 static Query *
 make_query(const ChunkScan *scan)
 {
@@ -316,10 +424,14 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 	Query	   *query = copyObject(parent_query);
 	RangeTblEntry *rte = linitial_node(RangeTblEntry, query->rtable);
 	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(chunk), RelationGetDescr(scan->parent));
+	PlannedStmt *plan;
 	QueryDesc  *running;
 
 	rte->relid = RelationGetRelid(chunk);
 	rte->relkind = chunk->rd_rel->relkind;
+
+	/* Its children are chunks of their own. Without any, ONLY might tell another extension to leave rows out. */
+	rte->inh = !chunk->rd_rel->relhassubclass;
 	rte->eref = makeAlias(RelationGetRelationName(chunk), rte->eref->colnames);
 	if (map != NULL)
 	{
@@ -328,7 +440,13 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 		query->targetList = (List *) map_variable_attnos((Node *) query->targetList, 1, 0, map, InvalidOid, &whole_row);
 		query->jointree->quals = map_variable_attnos(query->jointree->quals, 1, 0, map, InvalidOid, &whole_row);
 	}
-	running = CreateQueryDesc(plan_query(query, rte->relid), "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
+	plan = plan_query(query, rte->relid);
+	if (rte->inh && has_subclass(rte->relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not read \"%s\" because a child was attached to it", RelationGetRelationName(chunk)),
+				 errhint("Try the query again.")));
+	running = CreateQueryDesc(plan, "chunk_scan", GetActiveSnapshot(), InvalidSnapshot,
 							  receiver, NULL, NULL, 0);
 	ExecutorStart(running, 0);
 	sb_executor_run(running);
@@ -345,20 +463,25 @@ begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 	memset(scan, 0, sizeof *scan);
 	scan->any = any;
 	scan->parent = open_parent(fcinfo);
+	scan->engines = chunk_find_engines();
+	chunk_require_own_rows(scan->engines, scan->parent);
 	find_column(scan, fcinfo);
 	if (!PG_ARGISNULL(2))
 		make_clause(scan, fcinfo);
 	if (!PG_ARGISNULL(3))
-		scan->summaries = PG_GETARG_OID(3);
+		chunk_require_summaries(scan->summaries = PG_GETARG_OID(3));
 	else if (!PG_ARGISNULL(4))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a summary_column without summaries"),
 				 errhint("Name the summary table with summaries => '...'.")));
 	if (scan->clause != NULL && OidIsValid(scan->summaries))
+	{
+		require_equality(scan);
 		chunk_ask_summaries(scan->summaries, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)),
 							get_func_namespace(fcinfo->flinfo->fn_oid), scan->column_name, scan->item, scan->any,
 							exprInputCollation((Node *) scan->clause), &scan->known);
+	}
 }
 
 /* What to do with a chunk, which is open and locked if it is to be read. */
@@ -372,6 +495,8 @@ judge_chunk(ChunkScan *scan, Relation chunk)
 	Verdict		verdict = {false, "nothing equals NULL"};
 
 	CHECK_FOR_INTERRUPTS();
+	chunk_require_own_rows(scan->engines, chunk);
+	require_readable(chunk);
 	if (scan->clause != NULL)
 		verdict = judge(scan, chunk);
 	MemoryContextSwitchTo(caller);
@@ -391,7 +516,10 @@ visit_chunk(ChunkScan *scan, Relation chunk, Verdict verdict, ChunkVisitor visit
 	MemoryContextReset(scan->chunk_context);
 }
 
-/* All leaf partitions of a partitioned table that is open and locked, from what the relation cache knows of them. */
+/*
+ * All leaf partitions of a partitioned table that is open and locked, from what the relation cache knows of them. They
+ * must be those that the snapshot sees.
+ */
 static List *
 leaf_partitions(Relation parent, List *leaves)
 {
@@ -401,6 +529,7 @@ leaf_partitions(Relation parent, List *leaves)
 	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
 
 	check_stack_depth();
+	chunk_require_children(parent, oids, count, GetActiveSnapshot());
 	for (int i = 0; i < count; i++)
 		if (is_leaf[i])
 			leaves = lappend_oid(leaves, oids[i]);
@@ -409,18 +538,31 @@ leaf_partitions(Relation parent, List *leaves)
 			Relation	partition = chunk_try_open(oids[i]);
 
 			if (partition == NULL)
-				continue;
+				chunk_report_gone(parent);
 			leaves = leaf_partitions(partition, leaves);
 			relation_close(partition, NoLock);
 		}
 	return leaves;
 }
 
+/* Opens and locks a partition. Its storage must be the one that the snapshot sees. */
+static Relation
+open_partition(ChunkScan *scan, Oid oid)
+{
+	Relation	chunk = chunk_try_open(oid);
+
+	if (chunk == NULL)
+		chunk_report_gone(scan->parent);
+	if (scan->clause != NULL)
+		chunk_require_storage(chunk, GetActiveSnapshot());
+	return chunk;
+}
+
 /*
  * Judges all leaf partitions, and then reads those that are to be read. A partition that is not read need not stay
  * locked: the verdict holds for the snapshot, whatever becomes of the partition. (With thousands of them that keeps the
  * table of locks from filling up, and DDL from waiting for nothing.) Nor need one that is judged and not read yet: as
- * long as the parent is locked, no partition goes.
+ * long as the parent is locked, no partition goes. But it can be truncated, so it is looked at again when it is read.
  *
  * Every other call judges from the end to the beginning: with more partitions than max_files_per_process lets be open,
  * the files of those that were looked at last still are.
@@ -437,10 +579,8 @@ visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
 	for (int i = 0; i < count; i++)
 	{
 		int			number = backwards ? count - 1 - i : i;
-		Relation	chunk = chunk_try_open(list_nth_oid(leaves, number));
+		Relation	chunk = open_partition(scan, list_nth_oid(leaves, number));
 
-		if (chunk == NULL)
-			continue;			/* it was being detached when the parent was locked */
 		verdicts[number] = judge_chunk(scan, chunk);
 		relation_close(chunk, AccessShareLock);
 	}
@@ -450,7 +590,7 @@ visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
 
 		if (verdicts[i].is_read)
 		{
-			Relation	chunk = relation_open(oid, AccessShareLock);
+			Relation	chunk = open_partition(scan, oid);
 
 			visit_chunk(scan, chunk, verdicts[i], visit, argument);
 			relation_close(chunk, NoLock);
@@ -464,7 +604,7 @@ visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
 static void
 visit_children(ChunkScan *scan, ChunkVisitor visit, void *argument)
 {
-	List	   *relations = find_all_inheritors(RelationGetRelid(scan->parent), AccessShareLock, NULL);
+	List	   *relations = chunk_lock_tree(scan->parent, GetActiveSnapshot());
 	ListCell   *cell;
 
 	foreach(cell, relations)
@@ -505,6 +645,24 @@ read_if_needed(ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, v
 		read_chunk(scan, reading->query, relation, reading->receiver);
 }
 
+/* The query was planned for the parent's columns. They can have changed until the parent was locked. */
+static void
+require_expected_columns(Relation parent, TupleDesc expected)
+{
+	TupleDesc	columns = RelationGetDescr(parent);
+	bool		same = expected == NULL || expected->natts == columns->natts;
+
+	for (int i = 0; same && expected != NULL && i < columns->natts; i++)
+		same = TupleDescAttr(expected, i)->attisdropped ||
+			TupleDescAttr(expected, i)->atttypid == TupleDescAttr(columns, i)->atttypid;
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was planned",
+						RelationGetRelationName(parent)),
+				 errhint("Try the query again.")));
+}
+
 static Datum
 scan_chunks(FunctionCallInfo fcinfo, bool any)
 {
@@ -514,6 +672,7 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 
 	begin(&scan, fcinfo, any);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked: its row type will not change now */
+	require_expected_columns(scan.parent, set->expectedDesc);
 	if (scan.clause != NULL)
 	{
 		reading.query = make_query(&scan);

@@ -4,13 +4,50 @@
 #include "chunk_summary.h"
 
 #include "access/relation.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/plancache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
+
+#include "chunk_snapshot.h"
+
+/* The summary table, locked. A regclass can be any number. */
+static Relation
+open_summaries(Oid relation)
+{
+	Relation	summaries = OidIsValid(relation) ? try_relation_open(relation, AccessShareLock) : NULL;
+
+	if (summaries == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("summary table with OID %u does not exist", relation)));
+	switch (summaries->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_PARTITIONED_TABLE:
+		case RELKIND_FOREIGN_TABLE:
+		case RELKIND_MATVIEW:
+		case RELKIND_VIEW:
+			return summaries;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("\"%s\" is not a summary table", RelationGetRelationName(summaries)),
+					 errdetail_relkind_not_supported(summaries->rd_rel->relkind)));
+	}
+}
+
+void
+chunk_require_summaries(Oid relation)
+{
+	relation_close(open_summaries(relation), NoLock);
+}
 
 /*
  * The summary table's column of filters: the one that is named, or the one whose name is the column's or its plural.
@@ -72,6 +109,31 @@ find_summary_column(Relation summaries, const char *column_name, Oid bf_type, co
 }
 
 /*
+ * The tables that a plan has read (a view's among them) must hold what the snapshot sees. Summaries that are newer than
+ * the snapshot could rule out rows that it sees: REFRESH MATERIALIZED VIEW writes rows that all snapshots see. Those
+ * that were truncated away could have been what kept a chunk from being ruled out.
+ */
+static void
+require_tables_of_snapshot(SPIPlanPtr plan)
+{
+	ListCell   *outer;
+	ListCell   *inner;
+
+	foreach(outer, SPI_plan_get_plan_sources(plan))
+		foreach(inner, ((CachedPlanSource *) lfirst(outer))->relationOids)
+		{
+			Relation	table = try_relation_open(lfirst_oid(inner), AccessShareLock);
+
+			if (table == NULL)
+				continue;
+			if (table->rd_rel->relkind == RELKIND_RELATION || table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
+				table->rd_rel->relkind == RELKIND_MATVIEW)
+				list_free(chunk_lock_tree(table, GetActiveSnapshot()));
+			relation_close(table, NoLock);
+		}
+}
+
+/*
  * Asks the summary table, as the user and by SQL, so that its privileges and policies hold. A chunk is ruled out if all
  * of its rows there say no; one with no row, or with a NULL, is not. Under the query's snapshot: SPI takes the active
  * one.
@@ -86,6 +148,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	Relation	summaries;
 	const char *filters;
 	StringInfoData sql;
+	SPIPlanPtr	plan;
 	Oid			types[1];
 	Datum		values[1];
 
@@ -96,7 +159,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 				 errmsg("column \"%s\" has the nondeterministic collation \"%s\", for which summaries cannot answer",
 						column_name, get_collation_name(collation))));
 
-	summaries = relation_open(relation, AccessShareLock);
+	summaries = open_summaries(relation);
 	filters = find_summary_column(summaries, column_name, bf_type, summary_column);
 	initStringInfo(&sql);
 	appendStringInfo(&sql,
@@ -112,8 +175,10 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	values[0] = item->constvalue;
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute_with_args(sql.data, 1, types, values, NULL, true, 0) != SPI_OK_SELECT)
+	plan = SPI_prepare(sql.data, 1, types);
+	if (plan == NULL || SPI_execute_plan(plan, values, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not ask the summary table");
+	require_tables_of_snapshot(plan);	/* they are locked now */
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool		null;

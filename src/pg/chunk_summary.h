@@ -18,6 +18,9 @@ typedef struct ChunkSummaries
 	List	   *ruled_out;		/* and of those that cannot hold the value */
 } ChunkSummaries;
 
+/* Raises an error if the summary table is not there. */
+extern void chunk_require_summaries(Oid relation);
+
 /*
  * Asks the summary table about an item (with `any`: the elements of an array) of a column, which is compared under this
  * collation. summary_column may be NULL: then the table's column is found by name. `schema` is the extension's. Errors

@@ -1,0 +1,72 @@
+# TimescaleDB in the same database, as its users have it. chunk_scan refuses its hypertables and their chunks, whose rows
+# only its own plans find. Plain queries of them, by way of bf indexes and ChunkSkip, give the answers that they give
+# without; and chunk_scan of other tables works as ever.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+my (undef, $version) = StreambloomTap::psql('postgres', "SELECT default_version FROM pg_available_extensions WHERE name = 'timescaledb'");
+plan skip_all => 'TimescaleDB is not installed (postgresql-NN-timescaledb of Debian and Ubuntu)' if $version eq '';
+
+StreambloomTap::start_own_cluster();
+StreambloomTap::restart_own_cluster(shared_preload_libraries => 'timescaledb,streambloom', 'timescaledb.telemetry_level' => 'off',
+	max_worker_processes => 20);
+my $db = StreambloomTap->new('031');
+$db->sql('CREATE EXTENSION timescaledb');
+diag("TimescaleDB $version");
+
+$db->sql(<<'SQL');
+CREATE TABLE hyper (at timestamptz NOT NULL, uid bigint, filler text DEFAULT repeat('x', 100));
+SELECT create_hypertable('hyper', 'at', chunk_time_interval => interval '1 day');
+CREATE INDEX ON hyper USING bf (uid) WITH (pages_per_range = 8);
+INSERT INTO hyper SELECT timestamptz '2024-01-01 UTC' + i * interval '1 minute', i FROM generate_series(0, 14399) i;
+CREATE TABLE day (at timestamptz NOT NULL, uid bigint, filler text DEFAULT repeat('x', 100)) PARTITION BY RANGE (at);
+SELECT format('CREATE TABLE day_%s PARTITION OF day FOR VALUES FROM (%L) TO (%L)', i, timestamptz '2024-01-01 UTC' + i * interval '1 day',
+	timestamptz '2024-01-02 UTC' + i * interval '1 day') FROM generate_series(0, 9) i \gexec
+INSERT INTO day SELECT at, uid FROM hyper;
+CREATE INDEX ON day USING bf (uid) WITH (pages_per_range = 8);
+REINDEX TABLE hyper;
+VACUUM ANALYZE;
+CREATE TABLE summary AS SELECT tableoid::regclass AS chunk, bf_agg(uid) AS uids FROM hyper GROUP BY 1;
+SQL
+my $chunk = $db->sql("SELECT show_chunks('hyper') LIMIT 1");
+
+foreach my $call ("chunk_scan(NULL::hyper, 'uid', 42)", "chunk_scan(NULL::hyper, 'uid', 42, 'summary')", "chunk_scan_any(NULL::hyper, 'uid', '{42}')",
+	"chunk_scan_explain(NULL::hyper, 'uid', 42)", "chunk_scan(NULL::$chunk, 'uid', 42)")
+{
+	$db->fails_like("SELECT * FROM $call", '0A000', qr/belongs to the extension "timescaledb"/, "$call is refused");
+}
+
+foreach my $setting ('on', 'off')
+{
+	my $set = "SET streambloom.enable_chunk_skip = $setting;";
+	is($db->sql("$set SELECT count(*), min(uid), max(uid) FROM hyper WHERE uid IN (42, 9000, 20000)"), '2|42|9000',
+		"a hypertable's rows, ChunkSkip $setting");
+	is($db->sql("$set SELECT count(*) FROM generate_series(0, 14399, 480) v, hyper WHERE uid = v"), 30,
+		"a hypertable in a join, ChunkSkip $setting");
+	is($db->sql("$set PREPARE p(bigint) AS SELECT count(*) FROM hyper WHERE uid = \$1; SET plan_cache_mode = force_generic_plan; " .
+			'EXECUTE p(42); EXECUTE p(-1)'), "1\n0", "a generic plan, ChunkSkip $setting");
+	is($db->sql("$set SELECT count(*) FROM day WHERE uid IN (42, 9000, 20000)"), 2, "a partitioned table's rows, ChunkSkip $setting");
+}
+is($db->sql(StreambloomTap::parallel(2) . 'SELECT count(*) FROM hyper WHERE uid = 42'), 1, "a parallel plan");
+
+is($db->sql("SELECT count(*) FROM generate_series(0, 14399, 480) v, chunk_scan(NULL::day, 'uid', v)"), 30, 'chunk_scan of a partitioned table');
+is($db->sql("SELECT string_agg(chunk::text, ',') FROM chunk_scan_explain(NULL::day, 'uid', 42) WHERE is_read"), 'day_0', 'which skips partitions');
+is($db->sql(StreambloomTap::parallel(2) . "SELECT count(*) FROM day d, LATERAL chunk_scan(NULL::day, 'uid', d.uid) WHERE d.uid < 3"), 3,
+	'and goes into no parallel plan');
+
+# Compression is in the part under another licence, which distributions leave out.
+if ($db->sqlstate("ALTER TABLE hyper SET (timescaledb.compress); SELECT compress_chunk(c) FROM show_chunks('hyper') c LIMIT 5") eq '00000')
+{
+	is($db->sql('SELECT count(*) FROM hyper WHERE uid IN (42, 9000, 20000)'), 2, 'plain queries of compressed chunks');
+	$db->fails_like("SELECT * FROM chunk_scan(NULL::hyper, 'uid', 42)", '0A000', qr/timescaledb/, 'with compressed chunks it is refused');
+}
+
+unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+
+done_testing();

@@ -1,0 +1,61 @@
+# chunk_scan on a hot standby: the rows of its snapshot, or 40001 where the primary has truncated or detached a partition
+# since; and unlogged tables are refused, as a plain SELECT refuses them, also if summaries say no.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use PsqlSession;
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+StreambloomTap::start_own_cluster();
+StreambloomTap::restart_own_cluster(autovacuum => 'off');
+my $db = StreambloomTap->new('032');
+$db->sql(<<'SQL');
+CREATE TABLE t (k int, a int) PARTITION BY LIST (k);
+CREATE TABLE t_1 PARTITION OF t FOR VALUES IN (1);
+CREATE TABLE t_2 PARTITION OF t FOR VALUES IN (2);
+INSERT INTO t SELECT 1 + i % 2, i % 10 FROM generate_series(0, 199) i;
+CREATE INDEX ON t USING bf (a);
+CREATE UNLOGGED TABLE u AS SELECT 7 AS a;
+CREATE INDEX ON u USING bf (a);
+CREATE TABLE s AS SELECT 'u'::regclass AS chunk, bf_agg(a) AS a FROM u;
+SQL
+my $port = StreambloomTap::start_standby(max_standby_streaming_delay => '-1');
+
+sub catch_up
+{
+	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
+	local $ENV{PGPORT} = $port;
+	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
+}
+
+catch_up();
+my $scan = "SELECT count(*) FROM chunk_scan(NULL::t, 'a', 7);";
+my @old = map { PsqlSession->new($db->name, port => $port) } 1 .. 2;
+$_->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1') foreach @old;
+$db->sql('GRANT SELECT ON t, t_1 TO PUBLIC; DELETE FROM t WHERE k = 2');
+catch_up();
+is(($old[0]->ask($scan))[0], 20, 'the rows of the snapshot');
+$old[0]->ask('COMMIT');
+$db->sql('BEGIN; TRUNCATE t_1; INSERT INTO t SELECT 1, 7 FROM generate_series(1, 3); COMMIT');
+catch_up();
+is(($old[1]->ask($scan))[1], '40001', 'a partition that was truncated since');
+is(($old[0]->ask($scan))[0], 3, 'a new snapshot');
+$old[0]->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+$db->sql('ALTER TABLE t DETACH PARTITION t_1');
+catch_up();
+is(($old[0]->ask($scan))[1], '40001', 'a partition that was detached since');
+
+{
+	local $ENV{PGPORT} = $port;
+	foreach my $query ('SELECT * FROM u WHERE a = 8', "SELECT * FROM chunk_scan(NULL::u, 'a', 8)", "SELECT * FROM chunk_scan(NULL::u, 'a', 8, 's')",
+		"SELECT * FROM chunk_scan_explain(NULL::u, 'a', 8)")
+	{
+		$db->fails_like($query, '0A000', qr/unlogged relations during recovery/, "$query is refused");
+	}
+}
+
+done_testing();
