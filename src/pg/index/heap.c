@@ -60,7 +60,7 @@ bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
 	hashers->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	for (int column = 0; column < hashers->columns; column++)
 	{
-		hashers->hasher[column] = item_hasher_for_type(bf_column_type(index, column), index->rd_indcollation[column], context);
+		hashers->hasher[column] = item_hasher_for_index(bf_column_type(index, column), index->rd_indcollation[column], context);
 	}
 }
 
