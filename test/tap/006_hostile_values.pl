@@ -509,7 +509,8 @@ subtest 'arguments that are out of range' => sub {
 		"(SELECT tbf_agg(1, now(), 1, '1 day', 0, 0.01))" => '22023', "(SELECT tbf_agg(1, now(), 1, '1 day', 9223372036854775807, 0.01))" => '54000',
 		"(SELECT tbf_agg(1, NULL::timestamptz))" => '22004', "(SELECT tbf_agg(1, now() + interval '2 days'))" => '22008',
 		"bloom_optimal_bits('NaN', 'NaN')" => '22023', "bloom_false_positive_rate(0, 0, 0)" => '22023', "bloom_optimal_hashes('infinity', 0)" => '22023',
-		"bf_false_positive_rate(512, 16, 1e308)" => '00000',
+		"bf_false_positive_rate(512, 16, 1e18)" => '00000', "bf_false_positive_rate(512, 16, 1e308)" => '22023',
+		"ibf_evictions(1e-20, 1e30, 1)" => '22023', "sbf_stable_point(1e30, 1, 1)" => '22023',
 	);
 	foreach my $call (sort keys %states)
 	{
