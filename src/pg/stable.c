@@ -207,9 +207,9 @@ stable_checked(FunctionCallInfo fcinfo, const StableState *state, Datum flags)
 /* --------------------------------------------------------------- parameters */
 
 int64
-stable_optional(FunctionCallInfo fcinfo, int argno)
+stable_optional(NullableDatum field)
 {
-	return PG_ARGISNULL(argno) ? STABLE_CHOOSE : PG_GETARG_INT32(argno);
+	return field.isnull ? STABLE_CHOOSE : DatumGetInt32(field.value);
 }
 
 static void

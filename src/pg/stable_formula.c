@@ -158,7 +158,7 @@ ibf_evictions(PG_FUNCTION_ARGS)
 	double		fpr = PG_GETARG_FLOAT8(0);
 	double		shares[SB_STABLE_MAX_VALUE];
 	sb_stable_chain chain = {.cells = PG_GETARG_FLOAT8(1), .hashes = PG_GETARG_INT32(2), .max = PG_GETARG_INT32(3), .shares = shares};
-	sb_scheme	scheme = ibf_scheme_argument(fcinfo, 4);
+	sb_scheme	scheme = ibf_scheme(PG_GETARG_DATUM(4));
 
 	check_rate(fpr);
 	check_shape(chain.cells, PG_GETARG_INT32(2), chain.max);
