@@ -39,7 +39,7 @@ SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
 SELECT signature FROM functions
 WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proargtypes::oid[]);
 
--- not strict: tbf_empty(half_life => NULL), where not_after may be null, chunk_scan(NULL::relation), bf_fold() at the filter's own rate, states
+-- not strict: tbf_empty(half_life => NULL), where not_after may be null, chunk_scan(NULL::relation), bf_fold() at the filter's own rate, parameters, states
 SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
 
 -- functions that run with other rights, that claim to leak nothing, or that are not in C (bf_text_item is text and has text's)
@@ -69,8 +69,8 @@ SELECT signature FROM operators WHERE oprname IN ('=', '<>') AND oprnegate = 0;
 SELECT o.signature FROM operators o JOIN operators c ON c.oid = o.oprcom
 WHERE o.oprleft <> c.oprright OR o.oprright <> c.oprleft OR c.oprcom <> o.oid;
 
--- types that are compressed, or lack binary input and output (bf_text_item is never stored)
-SELECT typname FROM types WHERE typstorage <> 'e' OR typreceive = 0 OR typsend = 0 OR typlen <> -1 OR typcategory <> 'U';
+-- types that are compressed, or lack binary input and output (bf_text_item and parameters are never stored)
+SELECT typname FROM types WHERE typstorage <> 'e' OR typreceive = 0 OR typsend = 0 OR typlen <> -1 OR typcategory <> 'U' ORDER BY typname COLLATE "C";
 
 -- casts: to and from bytea, each only when asked for; and the one that makes bf || text unambiguous
 SELECT castsource::regtype, casttarget::regtype, castcontext

@@ -2,16 +2,16 @@
 
 CREATE TEMP TABLE stream AS SELECT i AS at, i * 7 % 1000 AS item, i * 31 % 50 AS importance FROM generate_series(1, 3000) i;
 ANALYZE stream;
-SELECT scheme, a = added AS added, a = updated AS checked, a = (SELECT ibf_agg_like(item, importance, ibf_empty(1000, 0.05, scheme, 0, 50) ORDER BY at) FROM stream) AS again
+SELECT scheme, a = added AS added, a = updated AS checked, a = (SELECT ibf_agg_like(item, importance, ibf_parameters(1000, 0.05, scheme, 0, 50) ORDER BY at) FROM stream) AS again
 FROM unnest('{two_class,multi_class,value_weighted}'::text[]) scheme,
-	LATERAL (SELECT ibf_agg_like(item, importance, ibf_empty(1000, 0.05, scheme, 0, 50) ORDER BY at) AS a FROM stream) b,
+	LATERAL (SELECT ibf_agg_like(item, importance, ibf_parameters(1000, 0.05, scheme, 0, 50) ORDER BY at) AS a FROM stream) b,
 	LATERAL (SELECT array_agg(item ORDER BY at) AS items, array_agg(importance ORDER BY at) AS importances FROM stream) c,
 	ibf_add_all(ibf_empty(1000, 0.05, scheme, 0, 50), items, importances) added,
 	ibf_check_add(ibf_empty(1000, 0.05, scheme, 0, 50), items, importances) checked
 ORDER BY scheme;
-SELECT ibf_agg(item, importance, 0, 50, 1000, 0.05 ORDER BY at) = ibf_agg_like(item, importance, ibf_empty(1000, 0.05, low => 0, high => 50) ORDER BY at) AS with_parameters,
-	ibf_agg(item, importance, 0, 50 ORDER BY at) = ibf_agg_like(item, importance, ibf_empty(low => 0, high => 50) ORDER BY at) AS with_range,
-	ibf_agg(item, importance / 50.0 ORDER BY at) = ibf_agg_like(item, importance / 50.0, ibf_empty() ORDER BY at) AS with_defaults,
+SELECT ibf_agg(item, importance, 0, 50, 1000, 0.05 ORDER BY at) = ibf_agg_like(item, importance, ibf_parameters(1000, 0.05, low => 0, high => 50) ORDER BY at) AS with_parameters,
+	ibf_agg(item, importance, 0, 50 ORDER BY at) = ibf_agg_like(item, importance, ibf_parameters(low => 0, high => 50) ORDER BY at) AS with_range,
+	ibf_agg(item, importance / 50.0 ORDER BY at) = ibf_agg_like(item, importance / 50.0, ibf_parameters() ORDER BY at) AS with_defaults,
 	ibf_agg(item, importance, 0, 50 ORDER BY at) = ibf_agg(item, importance, 0, 50 ORDER BY at DESC) AS backwards FROM stream;
 -- one at a time
 CREATE FUNCTION pg_temp.one_by_one() RETURNS ibf LANGUAGE plpgsql AS $$
@@ -25,7 +25,7 @@ BEGIN
 	RETURN f;
 END
 $$;
-SELECT pg_temp.one_by_one() = ibf_agg_like(item, importance, ibf_empty(1000, 0.05, 'value_weighted', 0, 50) ORDER BY at) AS one_by_one FROM stream;
+SELECT pg_temp.one_by_one() = ibf_agg_like(item, importance, ibf_parameters(1000, 0.05, 'value_weighted', 0, 50) ORDER BY at) AS one_by_one FROM stream;
 
 -- NULL items are skipped; no rows give NULL; a moving window goes on
 SELECT ibf_agg(nullif(item, 5), importance ORDER BY at) = ibf_agg(item, importance ORDER BY at) FILTER (WHERE item <> 5) AS skipped, ibf_agg(NULL::int, 1) IS NULL AS all_null, ibf_agg(item, 1) FILTER (WHERE false) IS NULL AS no_rows FROM stream;
@@ -38,7 +38,8 @@ SELECT (f | g) @> 1 AND (f | g) @> 2 AS both, (SELECT ibf_union_agg(x) FROM unne
 \pset format unaligned
 \pset tuples_only on
 SELECT error_of('SELECT ibf_agg_like(1, 1, NULL)');
-SELECT error_of('SELECT ibf_agg_like(1, 1, ibf_add(ibf_empty(), 1, 1))');
+SELECT error_of('SELECT ibf_agg_like(1, 1, ibf_parameters(scheme => ''stable''))');
+SELECT error_of('SELECT ibf_agg_like(1, 1, ibf_parameters(threshold => 1))');
 SELECT error_of('SELECT ibf_add(ibf_empty(), 1, 1) @> ''a''');
 SELECT error_of('SELECT ibf_empty(scheme => ''two_class'') | ibf_empty()');
 SELECT error_of('SELECT ibf_empty(high => 2) | ibf_empty()');

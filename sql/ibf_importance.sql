@@ -13,7 +13,7 @@ FROM (VALUES ('{1,6,3}'::int[]), ('{6,3,1}')) v (importances);
 
 -- what is important is remembered longer, in the recursion and in fact
 CREATE TEMP TABLE filter AS
-SELECT scheme, ibf_agg_like(i, i % 10, ibf_empty(8192, 0.1, scheme, 0, 10) ORDER BY i) AS f FROM unnest('{two_class,multi_class,value_weighted}'::text[]) scheme, generate_series(1, 50000) i GROUP BY scheme;
+SELECT scheme, ibf_agg_like(i, i % 10, ibf_parameters(8192, 0.1, scheme, 0, 10) ORDER BY i) AS f FROM unnest('{two_class,multi_class,value_weighted}'::text[]) scheme, generate_series(1, 50000) i GROUP BY scheme;
 SELECT scheme, missed_of_unimportant > missed_of_important + 0.2 AS fact, ibf_false_negative_rate(f, 1, gap) > ibf_false_negative_rate(f, 9, gap) + 0.2 AS recursion
 FROM filter JOIN (VALUES ('two_class', 1500), ('multi_class', 1500), ('value_weighted', 400)) v (scheme, gap) USING (scheme), LATERAL (SELECT avg((NOT f @> i)::int) FILTER (WHERE i % 10 < 2) AS missed_of_unimportant, avg((NOT f @> i)::int) FILTER (WHERE i % 10 > 7) AS missed_of_important FROM generate_series(50000 - gap - 200, 50000 - gap + 200) i) s ORDER BY scheme;
 

@@ -5,7 +5,7 @@
 CREATE TABLE summary (proxy text PRIMARY KEY, objects ibf NOT NULL, at int NOT NULL);
 CREATE TABLE fetched (proxy text, at int, object text, size int);
 INSERT INTO fetched SELECT 'p' || i % 2, i, 'o' || i, 1 + i * 37 % 5000 FROM generate_series(1, 6000) i;
-INSERT INTO summary SELECT proxy, ibf_agg_like(object, size, ibf_empty(16384, 0.01, 'multi_class', 0, 5000) ORDER BY at), max(at) FROM fetched GROUP BY proxy;
+INSERT INTO summary SELECT proxy, ibf_agg_like(object, size, ibf_parameters(16384, 0.01, 'multi_class', 0, 5000) ORDER BY at), max(at) FROM fetched GROUP BY proxy;
 
 -- p0 writes its summary, p1 reads it
 \getenv builddir PG_ABS_BUILDDIR

@@ -9,8 +9,8 @@ SELECT name, f::text::sbf = f AS text, f::bytea::sbf = f AS bytea, sbf(bytea(f))
 SELECT left(f::text, 10) AS mark FROM filter WHERE name = 'empty';
 SELECT count(*) FILTER (WHERE a.f = b.f) AS equal, count(*) FILTER (WHERE a.f <> b.f) AS different FROM filter a, filter b;
 -- the bytes are these on every machine and every version: the test/unit/golden files come from a second implementation
-SELECT md5(sbf_add_all(sbf_empty(100, 0.01, 5, 3, 10, 42), ARRAY(SELECT i * i % 211 FROM generate_series(0, 499) i))::bytea) = md5(sbf_agg_like(i * i % 211, sbf_empty(100, 0.01, 5, 3, 10, 42) ORDER BY i)::bytea) AS same,
-	md5(sbf_agg_like(i * i % 211, sbf_empty(100, 0.01, 5, 3, 10, 42) ORDER BY i)::bytea) AS md5 FROM generate_series(0, 499) i;
+SELECT md5(sbf_add_all(sbf_empty(100, 0.01, 5, 3, 10, 42), ARRAY(SELECT i * i % 211 FROM generate_series(0, 499) i))::bytea) = md5(sbf_agg_like(i * i % 211, sbf_parameters(100, 0.01, 5, 3, 10, 42) ORDER BY i)::bytea) AS same,
+	md5(sbf_agg_like(i * i % 211, sbf_parameters(100, 0.01, 5, 3, 10, 42) ORDER BY i)::bytea) AS md5 FROM generate_series(0, 499) i;
 
 -- COPY, text and binary
 \getenv builddir PG_ABS_BUILDDIR

@@ -116,17 +116,25 @@ COMMENT ON FUNCTION sbf_histogram(sbf) IS 'how many cells have which value';
 CREATE FUNCTION sbf_sketch(sbf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_sketch(sbf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
 
--- aggregates: what they make depends on the order of the rows, so they have no combine function
+-- Aggregates: what they make depends on the order of the rows, so they have no combine function. With ORDER BY each argument is
+-- sorted along for every row, so parameters are given as a small value of their own and not as an empty filter.
+
+CREATE TYPE sbf_parameters AS (bytes bigint, fpr double precision, hashes integer, cell_bits integer, evictions integer, seed bigint);
+COMMENT ON TYPE sbf_parameters IS 'the parameters of an sbf, for sbf_agg_like()';
+CREATE FUNCTION sbf_parameters(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, hashes integer DEFAULT NULL,
+		cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS sbf_parameters
+	AS 'MODULE_PATHNAME', 'stable_parameters' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_parameters(bigint, double precision, integer, integer, integer, bigint) IS 'the parameters that sbf_empty() takes, for sbf_agg_like()';
 
 CREATE FUNCTION sbf_agg_add(internal, "any") RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION sbf_agg_add(internal, "any", bigint) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION sbf_agg_add(internal, "any", bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION sbf_agg_like_add(internal, "any", sbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION sbf_agg_like_add(internal, "any", sbf_parameters) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION sbf_agg_final(internal) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION sbf_agg_add(internal, "any") IS 'transition function of sbf_agg';
 COMMENT ON FUNCTION sbf_agg_add(internal, "any", bigint) IS 'transition function of sbf_agg';
 COMMENT ON FUNCTION sbf_agg_add(internal, "any", bigint, double precision) IS 'transition function of sbf_agg';
-COMMENT ON FUNCTION sbf_agg_like_add(internal, "any", sbf) IS 'transition function of sbf_agg_like';
+COMMENT ON FUNCTION sbf_agg_like_add(internal, "any", sbf_parameters) IS 'transition function of sbf_agg_like';
 COMMENT ON FUNCTION sbf_agg_final(internal) IS 'final function of sbf_agg';
 
 CREATE AGGREGATE sbf_agg("any") (
@@ -141,10 +149,10 @@ CREATE AGGREGATE sbf_agg("any", bigint, double precision) (
 	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sbf_agg("any", bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells and this false-positive rate';
-CREATE AGGREGATE sbf_agg_like("any", sbf) (
+CREATE AGGREGATE sbf_agg_like("any", sbf_parameters) (
 	SFUNC = sbf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE sbf_agg_like("any", sbf) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with the parameters of an empty filter: sbf_empty(...)';
+COMMENT ON AGGREGATE sbf_agg_like("any", sbf_parameters) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with all parameters that sbf_empty() takes: sbf_parameters(...)';
 
 CREATE FUNCTION sbf_union_agg_add(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_union_agg_add(sbf, sbf) IS 'transition and combine function of sbf_union_agg';

@@ -108,17 +108,27 @@ COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many cells have which value';
 CREATE FUNCTION ibf_sketch(ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_sketch(ibf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
 
--- aggregates: what they make depends on the order of the rows, so they have no combine function
+-- Aggregates: what they make depends on the order of the rows, so they have no combine function. With ORDER BY each argument is
+-- sorted along for every row, so parameters are given as a small value of their own and not as an empty filter.
+
+CREATE TYPE ibf_parameters AS (bytes bigint, fpr double precision, scheme text, low double precision, high double precision,
+	threshold double precision, hashes integer, cell_bits integer, evictions integer, seed bigint);
+COMMENT ON TYPE ibf_parameters IS 'the parameters of an ibf, for ibf_agg_like()';
+CREATE FUNCTION ibf_parameters(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, scheme text DEFAULT 'multi_class',
+		low double precision DEFAULT 0, high double precision DEFAULT 1, threshold double precision DEFAULT NULL,
+		hashes integer DEFAULT NULL, cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS ibf_parameters
+	AS 'MODULE_PATHNAME', 'stable_parameters' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_parameters(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'the parameters that ibf_empty() takes, for ibf_agg_like()';
 
 CREATE FUNCTION ibf_agg_add(internal, "any", double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision, bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf_parameters) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION ibf_agg_final(internal) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION ibf_agg_add(internal, "any", double precision) IS 'transition function of ibf_agg';
 COMMENT ON FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision) IS 'transition function of ibf_agg';
 COMMENT ON FUNCTION ibf_agg_add(internal, "any", double precision, double precision, double precision, bigint, double precision) IS 'transition function of ibf_agg';
-COMMENT ON FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf) IS 'transition function of ibf_agg_like';
+COMMENT ON FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf_parameters) IS 'transition function of ibf_agg_like';
 COMMENT ON FUNCTION ibf_agg_final(internal) IS 'final function of ibf_agg';
 
 CREATE AGGREGATE ibf_agg("any", double precision) (
@@ -133,10 +143,10 @@ CREATE AGGREGATE ibf_agg("any", double precision, double precision, double preci
 	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg("any", double precision, double precision, double precision, bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, its range from low to high, bytes of cells, false-positive rate; scheme multi_class';
-CREATE AGGREGATE ibf_agg_like("any", double precision, ibf) (
+CREATE AGGREGATE ibf_agg_like("any", double precision, ibf_parameters) (
 	SFUNC = ibf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE ibf_agg_like("any", double precision, ibf) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, and an empty filter whose parameters the result has: ibf_empty(...)';
+COMMENT ON AGGREGATE ibf_agg_like("any", double precision, ibf_parameters) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, and all parameters that ibf_empty() takes: ibf_parameters(...)';
 
 CREATE FUNCTION ibf_union_agg_add(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_union_agg_add(ibf, ibf) IS 'transition and combine function of ibf_union_agg';

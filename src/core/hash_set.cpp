@@ -2,7 +2,7 @@
  * hash_set.cpp: a set of 64-bit hashes in an array of the caller's. Hashes are well mixed already, so a hash's own
  * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks
  * that the hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is
- * a walk through both. An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
+ * a walk through both. (Where a person has chosen the items so that they crowd together a secret chooses the slots instead.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
  */
 #include "bits.hpp"
 #include "hash_set.hpp"
@@ -39,8 +39,10 @@ uint64_t sb_hash_set_next_capacity(uint64_t capacity) noexcept
 
 uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 {
-	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, set->capacity, set->beside, hash);
+	uint64_t farthest = 0;
+	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
 	uint64_t *word = &set->slots[place_of_slot(slot, set->beside)];
+	set->crowded |= farthest > SB_HASH_SET_FAR;
 	set->count += *word == 0;
 	*word = hash != 0 ? hash : 1;
 	return slot;
@@ -48,7 +50,8 @@ uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
 
 uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
 {
-	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, set->capacity, set->beside, hash);
+	uint64_t farthest = 0;
+	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
 	return set->slots[place_of_slot(slot, set->beside)] != 0 ? slot : UINT64_MAX;
 }
 
@@ -60,23 +63,25 @@ static constexpr size_t ahead = 32;
 template <sb_simd variant>
 SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *hashes, size_t count)
 {
-	const uint64_t capacity = set->capacity;
-	const uint64_t room = largest_count(capacity) - set->count;
+	const slot_order order(set);
+	const uint64_t room = largest_count(order.capacity) - set->count;
 	uint64_t *slots = set->slots;
 	uint64_t added = 0;
+	uint64_t farthest = 0;
 	size_t i = 0;
 	for (size_t j = 0; j < std::min(count, ahead); j++)
-		__builtin_prefetch(&slots[place_of_slot(own_slot(capacity, hashes[j]), beside)], 1);
+		__builtin_prefetch(&slots[place_of_slot(own_slot(order, hashes[j]), beside)], 1);
 	while (i < count && added < room)
 	{
 		if (i + ahead < count)
-			__builtin_prefetch(&slots[place_of_slot(own_slot(capacity, hashes[i + ahead]), beside)], 1);
+			__builtin_prefetch(&slots[place_of_slot(own_slot(order, hashes[i + ahead]), beside)], 1);
 		uint64_t hash = hashes[i++];
-		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, capacity, beside, hash), beside)];
+		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
 		added += *word == 0;
 		*word = hash != 0 ? hash : 1;
 	}
 	set->count += added;
+	set->crowded |= farthest > SB_HASH_SET_FAR;
 	return i;
 }
 
@@ -96,9 +101,11 @@ size_t sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t 
 template <sb_simd variant>
 SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
+	const slot_order order(set);
 	uint64_t missing = 0;
+	uint64_t farthest = 0;
 	for (size_t i = 0; i < count; i++)
-		missing += set->slots[place_of_slot(slot_for<variant>(set->slots, set->capacity, set->beside, hashes[i]), set->beside)] == 0;
+		missing += set->slots[place_of_slot(slot_for<variant>(set->slots, order, set->beside, hashes[i], &farthest), set->beside)] == 0;
 	return missing;
 }
 static uint64_t missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
@@ -110,31 +117,55 @@ uint64_t sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, siz
 }
 
 /* The first empty slot for a hash that is not in the set; not 0. The first four often have just been written, one word at a time. */
-static uint64_t *empty_slot_for(sb_hash_set *set, uint64_t hash)
+static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint64_t hash)
 {
-	for (uint64_t slot = own_slot(set->capacity, hash);; slot = following(set->capacity, slot, 4))
+	uint64_t slot = own_slot(order, hash);
+	for (uint64_t passed = 0;; passed++)
 	{
 		uint64_t *four = &set->slots[place_of_slot(slot, set->beside)];
 		int taken = (four[0] != 0) + (four[1] != 0) + (four[2] != 0) + (four[3] != 0);
 		if (taken < 4)
+		{
+			set->crowded |= passed > SB_HASH_SET_FAR;
 			return four + taken;
+		}
+		slot = following(set->capacity, slot, 4);
 	}
 }
 
 void sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
 {
 	const uint64_t words = std::min(to->beside, from->beside);
+	const slot_order order(to);
 	in_batches(from, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
 		for (size_t i = 0; i < count; i++)
 		{
 			const uint64_t *old = &from->slots[place_of_slot(slots[i], from->beside)];
-			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, hashes[i]) : &to->slots[place_of_slot(to->capacity, to->beside)];
+			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, order, hashes[i]) : &to->slots[place_of_slot(to->capacity, to->beside)];
 			*now = *old;
 			for (uint64_t word = 1; word <= words; word++)
 				now[4 * word] = old[4 * word];
 		}
 	});
 	to->count = from->count;
+}
+
+uint64_t sb_hash_set_farthest(const sb_hash_set *set) noexcept
+{
+	const slot_order order(set);
+	uint64_t farthest = 0;
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		for (size_t i = 0; i < count; i++)
+			(void)slot_for<SB_SIMD_PORTABLE>(set->slots, order, set->beside, hashes[i], &farthest);
+	});
+	return farthest;
+}
+
+void sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) noexcept
+{
+	uint64_t *end = out;
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) { end = std::copy_n(hashes, count, end); });
+	std::sort(out, end);
 }
 
 /* -------------------------------------------------------------- walking, travel */

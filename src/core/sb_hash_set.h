@@ -15,6 +15,12 @@ extern "C" {
  * it knows the number of distinct hashes exactly. The search for a hash begins at a slot that its high bits say: slots are in the
  * order of hashes but for neighbours.
  *
+ * The hash of an item is public, and that of an integer can be undone. So who chooses the items can have all searches begin at the
+ * same slot, and each would pass all that are there. Among hashes that nobody has chosen no search passes as many as
+ * 4 * SB_HASH_SET_FAR slots in a set of 33 million (once in a thousand such sets). One that does sets `crowded`. Then the
+ * caller moves the hashes to a set with a secret, from which, and from the hash, it then follows where a search begins. It is up
+ * to the caller to do so soon, for instance after each batch: until then nothing is wrong but the time that searches take.
+ *
  * Each hash can have `beside` words of the caller's with it, so that one line of the cache brings both: `slots` holds the hashes
  * of slots 0 .. 3, the first words of these, the second words of these and so on, then slots 4 .. 7; in the end slot `capacity`,
  * which says (0 or 1) whether the hash 0 is in the set. sb_hash_set_bytes() in all, zeroed at first; lines are met best if
@@ -26,7 +32,19 @@ typedef struct sb_hash_set
 	uint64_t	capacity;
 	uint64_t	count;
 	uint32_t	beside;
+	bool		crowded;		/* a search went too far */
+	uint64_t	secret[2];		/* random numbers, the first of them not 0; or both 0: slots are in the order of hashes */
+	const uint64_t *sorted;		/* of a set with a secret: its hashes in their order, for sb_sums_plan() and the like; else NULL */
 } sb_hash_set;
+
+#define SB_HASH_SET_FAR 64
+
+/* Should the hashes be moved to a set with a secret? */
+static inline bool
+sb_hash_set_wants_secret(const sb_hash_set *set)
+{
+	return set->crowded && set->secret[0] == 0;
+}
 
 /* Where in `slots` the hash of a slot is; its words are 4, 8, ... after it. */
 static inline size_t
@@ -61,11 +79,17 @@ size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t
 /* How many of these hashes, no two of them the same, are not in the set. */
 uint64_t	sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 
-/* All hashes of a set with their words into an empty one, which is larger or has more words beside. */
+/* All hashes of a set with their words into an empty one, which is larger, or has more words beside, or another secret. */
 void		sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) SB_NOEXCEPT;
 
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
+
+/* How many times four slots the longest search for one of its hashes passes. For tests. */
+uint64_t	sb_hash_set_farthest(const sb_hash_set *set) SB_NOEXCEPT;
+
+/* Its hashes in their order: `count` of them. */
+void		sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) SB_NOEXCEPT;
 
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;

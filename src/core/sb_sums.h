@@ -145,7 +145,8 @@ void		sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf
  * have more than SB_MAX_BYTES (out is filled then too).
  *
  * The words are those of the cells of tbf (set is NULL), or of the slots of a set of items: those become cells here, to the
- * same bytes as if they had been added to cells. REQUIRES of a set: the planes are beside its hashes, and no filter was merged.
+ * same bytes as if they had been added to cells. REQUIRES of a set: the planes are beside its hashes, no filter was merged, and if it
+ * has a secret, `sorted` is what sb_hash_set_sort() gave.
  */
 SB_NODISCARD sb_status sb_sums_plan(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out) SB_NOEXCEPT;
 void		sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) SB_NOEXCEPT;

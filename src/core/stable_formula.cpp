@@ -123,76 +123,131 @@ double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noe
 
 /* ------------------------------------------------------------ false negatives */
 
-/* out = a a, a square matrix of probabilities: rows are kept at the sum 1, from which rounding would drive them. */
-static void square(const double *a, double *out, int rows)
+/*
+ * How probably is a cell's value at most i after n steps? Call that F(i). The next step gives
+ *
+ *	F'(i) = (1 - K(i + 1) - D(i + 1)) F(i) + D(i + 1) F(i + 1),
+ *
+ * K(i) the probability that the step sets the cell to i or more, D(i) that it takes 1 from a cell of the value i. So F is
+ * multiplied by a matrix of two diagonals, and F(0) after n steps needs the first row of its n-th power only. That power
+ * is upper triangular: its square takes a sixth of the multiplications that a full matrix takes, and its entries are nearly
+ * all 0 at first.
+ *
+ * Rows are those of 0 .. max - 1. Columns are these, then max (F(max) is always 1), then what is missing to a row sum of 1:
+ * rounding would drive the sum away from 1, and is corrected by it.
+ */
+namespace {
+
+struct Triangle
 {
-	for (int i = 0; i < rows; i++)
+	double *entries; /* max rows of max + 2 */
+	int max;
+
+	double *row(int i) const
 	{
-		double *row = out + i * rows;
-		double sum = 0;
-		std::fill_n(row, rows, 0.0);
-		for (int j = 0; j < rows; j++)
-			if (double factor = a[i * rows + j]; factor != 0)
-				for (int l = 0; l < rows; l++)
-					row[l] += factor * a[j * rows + l];
-		for (int l = 0; l < rows; l++)
-			sum += row[l];
-		for (int l = 0; l < rows; l++)
-			row[l] /= sum;
+		return entries + static_cast<ptrdiff_t>(i) * (max + 2);
 	}
+};
+
+} // namespace
+
+/* Smaller ones count as 0: arithmetic with the products of two such (denormal numbers) takes a hundred times as long. */
+static constexpr double negligible = 1e-150;
+
+/* Brings a row's sum to 1. Is anything left before its last two columns, which the next powers no longer change? */
+static bool settle_row(double *row, int from, int max)
+{
+	double sum = 0;
+	bool moves = false;
+	for (int j = from; j < max + 2; j++)
+		sum += row[j];
+	for (int j = from; j < max + 2; j++)
+	{
+		row[j] /= sum;
+		if (std::fabs(row[j]) < negligible)
+			row[j] = 0;
+		moves |= j < max && row[j] != 0;
+	}
+	return moves;
+}
+
+/* out = a a. Returns whether higher powers differ from it. */
+static bool square(const Triangle &a, const Triangle &out)
+{
+	const int max = a.max;
+	bool moves = false;
+	for (int i = 0; i < max; i++)
+	{
+		const double *left = a.row(i);
+		double *row = out.row(i);
+		std::fill_n(row, max, 0.0);
+		row[max] = left[max];
+		row[max + 1] = left[max + 1];
+		for (int l = i; l < max; l++)
+			if (const double factor = left[l]; factor != 0)
+			{
+				const double *right = a.row(l);
+				for (int j = l; j < max + 2; j++)
+					row[j] += factor * right[j];
+			}
+		moves |= settle_row(row, i, max);
+	}
+	return moves;
 }
 
 double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64_t gap, double *work) noexcept
 {
 	if (!is_valid(*chain) || value < 1 || value > chain->max)
 		return not_a_number;
-	const int rows = chain->max + 1;
-	double *power = work;
-	double *other = work + static_cast<size_t>(rows) * static_cast<size_t>(rows);
+	const int max = chain->max;
+	Triangle power = {work, max};
+	Triangle other = {work + static_cast<ptrdiff_t>(max) * (max + 2), max};
 	double k = chain->hashes / chain->cells;
 	double p = chain->evictions / chain->cells * (1 - k);
 	double s = mean_inverse(*chain);
 
-	/* one step: from value i down with p', up to each higher value j with k times the share of j */
-	std::fill_n(power, rows * rows, 0.0);
-	for (int i = 0; i < rows; i++)
+	double above = 0; /* K(i + 2) */
+	bool moves = true;
+	for (int i = max - 1; i >= 0; i--)
 	{
-		double leaves = 0;
-		for (int j = i + 1; j < rows; j++)
-		{
-			double up = k * (chain->shares != nullptr ? chain->shares[j - 1] : j == chain->max ? 1 : 0);
-			power[i * rows + j] = up;
-			leaves += up;
-		}
-		if (i > 0)
-		{
-			double down = std::min(p * haste(chain->weighted, s, i), 1 - leaves);
-			power[i * rows + i - 1] = down;
-			leaves += down;
-		}
-		power[i * rows + i] = 1 - leaves;
+		double *row = power.row(i);
+		double down = std::min(p * haste(chain->weighted, s, i + 1), 1 - above);
+		double up = above + k * (chain->shares != nullptr ? chain->shares[i] : i + 1 == max ? 1 : 0);
+		std::fill_n(row, max + 2, 0.0);
+		row[i] = 1 - up - down;
+		row[i + 1] = down;
+		row[max + 1] = up;
+		above = up;
 	}
 
-	/* the state after gap steps, by the powers of the matrix */
-	double state[SB_STABLE_MAX_VALUE + 1] = {};
-	state[value] = 1;
+	/* the first row of the power: its part from `value` on is F(0), since F(i) is 1 from there on at the beginning and 0 before */
+	double first[SB_STABLE_MAX_VALUE + 2] = {1};
 	for (; gap != 0; gap >>= 1)
 	{
-		if (gap & 1)
+		if ((gap & 1) != 0 || !moves)
 		{
-			double next[SB_STABLE_MAX_VALUE + 1] = {};
-			for (int i = 0; i < rows; i++)
-				for (int j = 0; j < rows; j++)
-					next[j] += state[i] * power[i * rows + j];
-			std::copy_n(next, rows, state);
+			double next[SB_STABLE_MAX_VALUE + 2] = {};
+			next[max] = first[max];
+			next[max + 1] = first[max + 1];
+			for (int l = 0; l < max; l++)
+				if (first[l] != 0)
+					for (int j = l; j < max + 2; j++)
+						next[j] += first[l] * power.row(l)[j];
+			(void)settle_row(next, 0, max);
+			std::copy_n(next, max + 2, first);
 		}
+		if (!moves)
+			break; /* all higher powers are this one */
 		if (gap > 1)
 		{
-			square(power, other, rows);
+			moves = square(power, other);
 			std::swap(power, other);
 		}
 	}
-	return -std::expm1(chain->hashes * std::log1p(-std::min(state[0], 1.0)));
+	double forgotten = 0;
+	for (int j = max; j >= value; j--)
+		forgotten += first[j];
+	return -std::expm1(chain->hashes * std::log1p(-std::clamp(forgotten, 0.0, 1.0)));
 }
 
 void sb_stable_uniform_shares(sb_scheme scheme, int max, double *shares) noexcept

@@ -210,9 +210,9 @@ constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
 /* Not a lambda: one that does nothing but this is taken for one that does nothing, where it is not inlined. */
-SB_KERNEL void ask_for_item(const uint64_t *slots, uint64_t capacity, uint64_t beside, size_t plane, uint64_t hash)
+SB_KERNEL void ask_for_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane, uint64_t hash)
 {
-	const uint64_t *own = &slots[place_of_slot(own_slot(capacity, hash), beside)];
+	const uint64_t *own = &slots[place_of_slot(own_slot(order, hash), beside)];
 	__builtin_prefetch(own, 1);
 	if (beside > 1)
 		__builtin_prefetch(own + plane, 1);
@@ -223,22 +223,23 @@ template <sb_simd variant>
 SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, int place, const uint64_t *hashes,
 							   const uint64_t *values, size_t count, sb_status *status)
 {
-	const uint64_t capacity = set->capacity;
-	const uint64_t room = largest_count(capacity) - set->count;
-	const size_t ask = capacity >= prefetch_from_slots ? ahead : count;
+	const slot_order order(set);
+	const uint64_t room = largest_count(order.capacity) - set->count;
+	const size_t ask = order.capacity >= prefetch_from_slots ? ahead : count;
 	uint64_t *slots = set->slots;
 	uint64_t added = 0;
+	uint64_t farthest = 0;
 	size_t i = 0;
 	*status = SB_OK;
 	for (size_t j = 0; ask < count && j < ask; j++)
-		ask_for_item(slots, capacity, beside, plane, hashes[j]);
+		ask_for_item(slots, order, beside, plane, hashes[j]);
 	while (i < count && added < room && *status == SB_OK)
 	{
 		uint64_t hash = hashes[i];
 		if (i + ask < count)
-			ask_for_item(slots, capacity, beside, plane, hashes[i + ask]);
+			ask_for_item(slots, order, beside, plane, hashes[i + ask]);
 		uint64_t amount;
-		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, capacity, beside, hash), beside)];
+		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
 		added += *word == 0;
 		*word = hash != 0 ? hash : 1;
 		*status = shifted(values[i], place, &amount);
@@ -247,6 +248,7 @@ SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, 
 		i++;
 	}
 	set->count += added;
+	set->crowded |= farthest > SB_HASH_SET_FAR;
 	return i;
 }
 

@@ -104,16 +104,10 @@ set_may_grow_to(const BfState *state, uint64_t capacity)
 static void
 grow_set(BfState *state, uint64_t capacity)
 {
-	sb_hash_set old = state->set;
-
-	if (!set_may_grow_to(state, capacity))
-	{
+	if (set_may_grow_to(state, capacity))
+		remake_set(state->context, &state->set, capacity, 0);
+	else
 		set_to_lines(state);
-		return;
-	}
-	make_set(state, capacity);
-	sb_hash_set_move(&state->set, &old);
-	free_set(&old);
 }
 
 /*
@@ -128,6 +122,8 @@ add_now(BfState *state, const uint64_t *hashes, size_t count)
 
 		if (!sb_hash_set_has_room(&state->set))
 			grow_set(state, sb_hash_set_next_capacity(state->set.capacity));
+		else if (unlikely(sb_hash_set_wants_secret(&state->set)))
+			remake_set(state->context, &state->set, state->set.capacity, 0);
 		hashes += added;
 		count -= added;
 	}

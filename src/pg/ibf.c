@@ -45,9 +45,9 @@ ibf_from_bytea(PG_FUNCTION_ARGS)
 /* -------------------------------------------------------------------- making */
 
 sb_scheme
-ibf_scheme_argument(FunctionCallInfo fcinfo, int argno)
+ibf_scheme(Datum scheme_name)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+	char	   *name = TextDatumGetCString(scheme_name);
 
 	for (int scheme = SB_TWO_CLASS; scheme <= SB_VALUE_WEIGHTED; scheme++)
 		if (strcmp(name, stable_scheme_name(scheme)) == 0)
@@ -59,37 +59,52 @@ ibf_scheme_argument(FunctionCallInfo fcinfo, int argno)
 	pg_unreachable();
 }
 
+void
+ibf_plan(const NullableDatum *fields, sb_stable *out)
+{
+	StableParameters parameters = IBF_DEFAULTS;
+	const NullableDatum *threshold = &fields[IBF_THRESHOLD];
+
+	if (!fields[IBF_BYTES].isnull)
+		parameters.bytes = DatumGetInt64(fields[IBF_BYTES].value);
+	if (!fields[IBF_FPR].isnull)
+		parameters.fpr = DatumGetFloat8(fields[IBF_FPR].value);
+	if (!fields[IBF_SCHEME].isnull)
+		parameters.scheme = ibf_scheme(fields[IBF_SCHEME].value);
+	if (!fields[IBF_LOW].isnull)
+		parameters.low = DatumGetFloat8(fields[IBF_LOW].value);
+	if (!fields[IBF_HIGH].isnull)
+		parameters.high = DatumGetFloat8(fields[IBF_HIGH].value);
+	if (parameters.scheme == SB_TWO_CLASS)
+	{
+		/* halves first: the sum might be infinite */
+		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 : DatumGetFloat8(threshold->value);
+		parameters.high = parameters.low;
+	}
+	else if (!threshold->isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
+				 errhint("Give low and high, or the scheme two_class.")));
+	parameters.hashes = stable_optional(fields[IBF_HASHES]);
+	parameters.bits = stable_optional(fields[IBF_CELL_BITS]);
+	parameters.evictions = stable_optional(fields[IBF_EVICTIONS]);
+	if (!fields[IBF_SEED].isnull)
+		parameters.seed = DatumGetInt64(fields[IBF_SEED].value);
+	stable_plan(&parameters, out);
+}
+
 /* ibf_empty(bytes, fpr, scheme, low, high, threshold, hashes, cell_bits, evictions, seed) */
 SB_FUNCTION(ibf_empty);
 Datum
 ibf_empty(PG_FUNCTION_ARGS)
 {
-	StableParameters parameters = IBF_DEFAULTS;
 	StableState state;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(9))
+	if (PG_ARGISNULL(IBF_BYTES) || PG_ARGISNULL(IBF_FPR) || PG_ARGISNULL(IBF_SCHEME) || PG_ARGISNULL(IBF_LOW) ||
+		PG_ARGISNULL(IBF_HIGH) || PG_ARGISNULL(IBF_SEED))
 		PG_RETURN_NULL();
-	parameters.bytes = PG_GETARG_INT64(0);
-	parameters.fpr = PG_GETARG_FLOAT8(1);
-	parameters.scheme = ibf_scheme_argument(fcinfo, 2);
-	parameters.low = PG_GETARG_FLOAT8(3);
-	parameters.high = PG_GETARG_FLOAT8(4);
-	if (parameters.scheme == SB_TWO_CLASS)
-	{
-		/* halves first: the sum might be infinite */
-		parameters.low = PG_ARGISNULL(5) ? parameters.low / 2 + parameters.high / 2 : PG_GETARG_FLOAT8(5);
-		parameters.high = parameters.low;
-	}
-	else if (!PG_ARGISNULL(5))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
-				 errhint("Give low and high, or the scheme two_class.")));
-	parameters.hashes = stable_optional(fcinfo, 6);
-	parameters.bits = stable_optional(fcinfo, 7);
-	parameters.evictions = stable_optional(fcinfo, 8);
-	parameters.seed = PG_GETARG_INT64(9);
-	stable_plan(&parameters, &state.header);
+	ibf_plan(fcinfo->args, &state.header);
 	stable_state_init(&state, CurrentMemoryContext, &state.header);
 	return stable_store(&state.header, state.cells);
 }

@@ -55,10 +55,8 @@ struct ItemHasher
 	FmgrInfo	output;			/* once item_text() was called */
 	struct SliceCache *slices;
 
-	/* composite values whose columns only the value knows: those seen last */
-	bool		record;
-	Oid			record_type;
-	int32		record_typmod;
+	Oid			row_type;		/* that items are or contain, if any; RECORDOID: only the value knows its columns */
+	uint64		columns;		/* those that the kind was made from: see assign_record_type_identifier() */
 };
 
 /* ------------------------------------------------------------------- kinds */
@@ -228,6 +226,49 @@ refuse_unstable(Oid type, Oid within)
 	}
 }
 
+/*
+ * The row type that values of this type are or contain at any depth, or InvalidOid. (A type that contains none when it is made
+ * cannot contain one later, because what a domain, a range or an array consists of never changes.)
+ */
+static Oid
+row_type_within(Oid type)
+{
+	Oid			base = getBaseType(type);
+	Oid			element = get_element_type(base);
+
+	check_stack_depth();
+	if (OidIsValid(element))
+		return row_type_within(element);
+	switch (get_typtype(base))
+	{
+		case TYPTYPE_RANGE:
+			return row_type_within(get_range_subtype(base));
+		case TYPTYPE_MULTIRANGE:
+			return row_type_within(get_multirange_range(base));
+		case TYPTYPE_COMPOSITE:
+			return base;
+		default:
+			return base == RECORDOID ? base : InvalidOid;
+	}
+}
+
+static void
+refuse_rows_in_index(Oid type)
+{
+	Oid			row = row_type_within(type);
+
+	if (!OidIsValid(row))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 row == getBaseType(type) ?
+			 errmsg("access method \"bf\" does not support the row type %s", format_type_be(type)) :
+			 errmsg("access method \"bf\" does not support type %s, because it contains the row type %s",
+					format_type_be(type), format_type_be(row)),
+			 errdetail("ALTER TYPE and ALTER TABLE can change the columns of a row type, and thereby the hashes of its stored values, without rebuilding the index."),
+			 errhint("Index expressions that return the columns that you search for.")));
+}
+
 /* ----------------------------------------------------------- naming other types */
 
 static bool holds_text(Oid type);
@@ -333,7 +374,8 @@ append_column_names(StringInfo name, TupleDesc columns)
 
 /*
  * The name that stands for a type in the kind: without its schema, because an extension may be moved, and without
- * object numbers. Composite types are named by their columns, since = compares them so.
+ * object numbers. Composite types are named by their columns, since = compares them so; ranges that contain rows name these
+ * columns too. So when ALTER TYPE has changed the columns, and with them the hashes, an older filter refuses to be asked.
  */
 static void
 append_type_name(StringInfo name, Oid type)
@@ -362,21 +404,42 @@ append_type_name(StringInfo name, Oid type)
 		elog(ERROR, "cache lookup failed for type %u", base);
 	appendStringInfoString(name, NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
 	ReleaseSysCache(tuple);
+	if (base != RECORDOID && OidIsValid(row_type_within(base)))
+	{
+		Oid			range = get_typtype(base) == TYPTYPE_MULTIRANGE ? get_multirange_range(base) : base;
+
+		appendStringInfoChar(name, '(');
+		append_type_name(name, get_range_subtype(range));
+		appendStringInfoChar(name, ')');
+	}
 }
 
 /* ------------------------------------------------------------------ preparing */
+
+/* The kind of items of this type, after a look whether it can be items at all. */
+static void
+name_kind(ItemHasher *hasher, Oid type)
+{
+	StringInfoData name;
+
+	refuse_unstable(type, type);
+	initStringInfo(&name);
+	append_type_name(&name, type);
+	append_encoding(&name, holds_text(type));
+	set_named_kind(&hasher->kind, name.data);
+	pfree(name.data);
+}
 
 static void
 prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 {
 	TypeCacheEntry *entry;
-	StringInfoData name;
 
 	hasher->way = HASH_OPCLASS;
+	hasher->row_type = row_type_within(type);
 	if (type == RECORDOID)
 	{
 		/* The type cache does not say that records can be hashed, since it cannot know. The function will say. */
-		hasher->record = true;
 		fmgr_info_cxt(F_HASH_RECORD_EXTENDED, &hasher->opclass_hash, context);
 		return;					/* its columns are looked at when a value is there */
 	}
@@ -388,12 +451,9 @@ prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 				 errdetail("The type has no default hash operator class with an extended hash function."),
 				 errhint("Cast the item to a type that has one, for example to text.")));
 	fmgr_info_copy(&hasher->opclass_hash, &entry->hash_extended_proc_finfo, context);
-	refuse_unstable(type, type);
-	initStringInfo(&name);
-	append_type_name(&name, type);
-	append_encoding(&name, holds_text(type));
-	set_named_kind(&hasher->kind, name.data);
-	pfree(name.data);
+	if (OidIsValid(hasher->row_type))
+		hasher->columns = assign_record_type_identifier(hasher->row_type, -1);
+	name_kind(hasher, type);
 }
 
 static ItemHasher *
@@ -449,8 +509,9 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 }
 
 ItemHasher *
-item_hasher_for_type(Oid type, Oid collation, MemoryContext context)
+item_hasher_for_index(Oid type, Oid collation, MemoryContext context)
 {
+	refuse_rows_in_index(type);
 	return make_hasher(type, collation, context);
 }
 
@@ -538,24 +599,43 @@ examine_record(ItemHasher *hasher, Datum item)
 	HeapTupleHeader record = DatumGetHeapTupleHeader(item);
 	Oid			type = HeapTupleHeaderGetTypeId(record);
 	int32		typmod = HeapTupleHeaderGetTypMod(record);
+	uint64		columns = assign_record_type_identifier(type, typmod);
 
-	if (hasher->record_type != type || hasher->record_typmod != typmod || hasher->kind.code == SB_KIND_NONE)
+	if (columns != hasher->columns)
 	{
-		TupleDesc	columns = lookup_rowtype_tupdesc(type, typmod);
+		TupleDesc	descriptor = lookup_rowtype_tupdesc(type, typmod);
 		StringInfoData name;
 
-		refuse_unstable_columns(columns, RECORDOID);
+		refuse_unstable_columns(descriptor, RECORDOID);
 		initStringInfo(&name);
-		append_column_names(&name, columns);
-		append_encoding(&name, columns_hold_text(columns));
+		append_column_names(&name, descriptor);
+		append_encoding(&name, columns_hold_text(descriptor));
 		set_named_kind(&hasher->kind, name.data);
 		pfree(name.data);
-		ReleaseTupleDesc(columns);
-		hasher->record_type = type;
-		hasher->record_typmod = typmod;
+		ReleaseTupleDesc(descriptor);
+		hasher->columns = columns;
 	}
 	if ((Pointer) record != DatumGetPointer(item))
 		pfree(record);
+}
+
+/* ALTER TYPE may have changed the columns since the last item: then items hash differently, and are of another kind. */
+static void
+examine_rows(ItemHasher *hasher, Datum item)
+{
+	uint64		columns;
+
+	if (hasher->row_type == RECORDOID)
+	{
+		examine_record(hasher, item);
+		return;
+	}
+	columns = assign_record_type_identifier(hasher->row_type, -1);
+	if (columns != hasher->columns)
+	{
+		name_kind(hasher, getBaseType(hasher->type));
+		hasher->columns = columns;
+	}
 }
 
 static uint64_t
@@ -614,8 +694,8 @@ item_hash(ItemHasher *hasher, Datum item)
 		case HASH_CSTRING:
 			return sb_hash_bytes(DatumGetCString(item), strlen(DatumGetCString(item)));
 		case HASH_OPCLASS:
-			if (hasher->record)
-				examine_record(hasher, item);
+			if (OidIsValid(hasher->row_type))
+				examine_rows(hasher, item);
 			/* the seed 0 makes some types return their 32-bit hash; any other gives 64 good bits */
 			return sb_hash_int64(DatumGetInt64(FunctionCall2Coll(&hasher->opclass_hash, hasher->collation, item,
 																 Int64GetDatum(1))));

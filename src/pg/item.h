@@ -20,8 +20,11 @@ extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 /* The same where the items are text, whatever their type is called. */
 extern ItemHasher *item_hasher_for_text(FunctionCallInfo fcinfo);
 
-/* A hasher for items of this type and collation, in this memory context: for those who have no function call. */
-extern ItemHasher *item_hasher_for_type(Oid type, Oid collation, MemoryContext context);
+/*
+ * A hasher for an index's column of this type and collation, in this memory context. Unlike a value, an index does not store the
+ * kind of its items, so it also refuses types whose hashes ALTER TYPE changes: all that contain a row type.
+ */
+extern ItemHasher *item_hasher_for_index(Oid type, Oid collation, MemoryContext context);
 
 /* The same for the elements of the array argument `argno`. */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);

@@ -45,6 +45,36 @@ allocate_set(MemoryContext context, sb_hash_set *set)
 	}
 }
 
+/* One secret for all sets of a process: those that have it are in the same order. */
+static void
+take_secret(sb_hash_set *set)
+{
+	static uint64_t secret[2];
+
+	if (secret[0] == 0)
+	{
+		if (!pg_strong_random(secret, sizeof secret))
+			ereport(ERROR,
+					(errcode(ERRCODE_SYSTEM_ERROR),
+					 errmsg("could not generate random numbers")));
+		secret[0] |= 1;			/* not 0 */
+	}
+	memcpy(set->secret, secret, sizeof secret);
+}
+
+void
+remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside)
+{
+	sb_hash_set remade = {.capacity = capacity, .beside = beside, .secret = {set->secret[0], set->secret[1]}};
+
+	if (sb_hash_set_wants_secret(set))
+		take_secret(&remade);
+	allocate_set(context, &remade);
+	sb_hash_set_move(&remade, set);
+	free_set(set);
+	*set = remade;
+}
+
 void
 free_set(sb_hash_set *set)
 {

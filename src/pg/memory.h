@@ -19,4 +19,10 @@ extern void *allocate_lines(MemoryContext context, size_t before, size_t bytes);
 extern void allocate_set(MemoryContext context, sb_hash_set *set);
 extern void free_set(sb_hash_set *set);
 
+/*
+ * The same hashes in a set of another capacity, or with another number of words beside. A set in which hashes crowd together gets
+ * the secret of this process, and keeps it.
+ */
+extern void remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside);
+
 #endif

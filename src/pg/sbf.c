@@ -39,23 +39,33 @@ sbf_from_bytea(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------ making, adding */
 
+void
+sbf_plan(const NullableDatum *fields, sb_stable *out)
+{
+	StableParameters parameters = STABLE_DEFAULTS;
+
+	if (!fields[SBF_BYTES].isnull)
+		parameters.bytes = DatumGetInt64(fields[SBF_BYTES].value);
+	if (!fields[SBF_FPR].isnull)
+		parameters.fpr = DatumGetFloat8(fields[SBF_FPR].value);
+	parameters.hashes = stable_optional(fields[SBF_HASHES]);
+	parameters.bits = stable_optional(fields[SBF_CELL_BITS]);
+	parameters.evictions = stable_optional(fields[SBF_EVICTIONS]);
+	if (!fields[SBF_SEED].isnull)
+		parameters.seed = DatumGetInt64(fields[SBF_SEED].value);
+	stable_plan(&parameters, out);
+}
+
 /* sbf_empty(bytes, fpr, hashes, cell_bits, evictions, seed) */
 SB_FUNCTION(sbf_empty);
 Datum
 sbf_empty(PG_FUNCTION_ARGS)
 {
-	StableParameters parameters = STABLE_DEFAULTS;
 	StableState state;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(5))
+	if (PG_ARGISNULL(SBF_BYTES) || PG_ARGISNULL(SBF_FPR) || PG_ARGISNULL(SBF_SEED))
 		PG_RETURN_NULL();
-	parameters.bytes = PG_GETARG_INT64(0);
-	parameters.fpr = PG_GETARG_FLOAT8(1);
-	parameters.hashes = stable_optional(fcinfo, 2);
-	parameters.bits = stable_optional(fcinfo, 3);
-	parameters.evictions = stable_optional(fcinfo, 4);
-	parameters.seed = PG_GETARG_INT64(5);
-	stable_plan(&parameters, &state.header);
+	sbf_plan(fcinfo->args, &state.header);
 	stable_state_init(&state, CurrentMemoryContext, &state.header);
 	return stable_store(&state.header, state.cells);
 }

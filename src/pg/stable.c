@@ -207,9 +207,9 @@ stable_checked(FunctionCallInfo fcinfo, const StableState *state, Datum flags)
 /* --------------------------------------------------------------- parameters */
 
 int64
-stable_optional(FunctionCallInfo fcinfo, int argno)
+stable_optional(NullableDatum field)
 {
-	return PG_ARGISNULL(argno) ? STABLE_CHOOSE : PG_GETARG_INT32(argno);
+	return field.isnull ? STABLE_CHOOSE : DatumGetInt32(field.value);
 }
 
 static void
@@ -418,7 +418,9 @@ stable_decay(PG_FUNCTION_ARGS)
 				 errhint("A step evicts as much as the arrival of one item does.")));
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	stable_state_copy(&state, CurrentMemoryContext, &stable);
-	at_once = Max(1, (1 << 22) / Max(state.header.evictions, 1));
+	/* some ten milliseconds' work: value-weighted eviction may try SB_STABLE_TRIES cells for each that it evicts */
+	at_once = (1 << 22) / Max(state.header.evictions, 1) / (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
+	at_once = Max(at_once, 1);
 	while (steps > 0)
 	{
 		int64		now = Min(steps, at_once);

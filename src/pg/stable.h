@@ -62,8 +62,8 @@ typedef struct StableParameters
 extern const char *stable_type_name(const sb_stable *header);
 extern const char *stable_scheme_name(int scheme);
 
-/* The scheme of an ibf that a text argument names, or an error. */
-extern sb_scheme ibf_scheme_argument(FunctionCallInfo fcinfo, int argno);
+/* The scheme of an ibf of this name (a text), or an error. */
+extern sb_scheme ibf_scheme(Datum scheme_name);
 
 extern void stable_open(Datum value, StableValue *stable);
 
@@ -72,6 +72,37 @@ extern void stable_open(Datum value, StableValue *stable);
  * up to 100 microseconds, and *_empty() with a column among its arguments is called for every row.
  */
 extern void stable_plan(const StableParameters *parameters, sb_stable *out);
+
+/* The arguments of sbf_empty() and ibf_empty(), which are also the fields of the types sbf_parameters and ibf_parameters. */
+enum
+{
+	SBF_BYTES,
+	SBF_FPR,
+	SBF_HASHES,
+	SBF_CELL_BITS,
+	SBF_EVICTIONS,
+	SBF_SEED,
+	SBF_FIELDS
+};
+
+enum
+{
+	IBF_BYTES,
+	IBF_FPR,
+	IBF_SCHEME,
+	IBF_LOW,
+	IBF_HIGH,
+	IBF_THRESHOLD,
+	IBF_HASHES,
+	IBF_CELL_BITS,
+	IBF_EVICTIONS,
+	IBF_SEED,
+	IBF_FIELDS
+};
+
+/* Plans a filter of these; those that are null have their default. */
+extern void sbf_plan(const NullableDatum *fields, sb_stable *out);
+extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
 /* Memory for an empty filter of these parameters, or for a copy. */
 extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
@@ -139,8 +170,8 @@ extern void stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out);
 /* The elements of array argument 1. */
 extern int	stable_elements(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bool **nulls);
 
-/* An integer argument; STABLE_CHOOSE if it is null. */
-extern int64 stable_optional(FunctionCallInfo fcinfo, int argno);
+/* An integer parameter; STABLE_CHOOSE if it is null. */
+extern int64 stable_optional(NullableDatum field);
 
 /* What *_check_add() returns: an array of flags, null for the items that are; and with it the record. */
 extern Datum stable_flags(Datum *flags, bool *nulls, int count);

@@ -4,6 +4,10 @@
  */
 #include "stable.h"
 
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "funcapi.h"
+
 #include "value.h"
 
 static StableState *
@@ -15,24 +19,42 @@ begin(MemoryContext context, const sb_stable *header)
 	return state;
 }
 
-/* The parameters of a group are those of an empty filter. */
+/*
+ * The fields of a value of the type sbf_parameters or ibf_parameters. An aggregate takes its parameters in this form and not in
+ * that of an empty filter because with ORDER BY or DISTINCT in the call every argument is sorted along, once for each row.
+ */
 static void
-parameters_like(FunctionCallInfo fcinfo, int argno, const char *type, sb_stable *out)
+parameter_fields(FunctionCallInfo fcinfo, int argno, const char *type, NullableDatum *fields, int count)
 {
-	StableValue like;
+	HeapTupleHeader parameters;
 
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the filter that says the parameters of %s_agg_like() must not be null", type),
-				 errhint("Give %s_empty() with the parameters wanted.", type)));
-	stable_open(PG_GETARG_DATUM(argno), &like);
-	if (like.header.items != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the filter that says the parameters of %s_agg_like() must be empty", type),
-				 errhint("Give %s_empty() with the parameters wanted. To go on with a filter, use %s_add_all().", type, type)));
-	*out = like.header;
+				 errmsg("the parameters of %s_agg_like() must not be null", type),
+				 errhint("Give %s_parameters() with the parameters wanted.", type)));
+	parameters = PG_GETARG_HEAPTUPLEHEADER(argno);
+	for (int i = 0; i < count; i++)
+		fields[i].value = GetAttributeByNum(parameters, i + 1, &fields[i].isnull);
+}
+
+/* sbf_parameters(...), ibf_parameters(...): the arguments as one value. They are checked where a filter is made of them. */
+SB_FUNCTION(stable_parameters);
+Datum
+stable_parameters(PG_FUNCTION_ARGS)
+{
+	TupleDesc	columns;
+	Datum		values[IBF_FIELDS];
+	bool		nulls[IBF_FIELDS];
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE || columns->natts != PG_NARGS())
+		elog(ERROR, "return type must be a row type of as many columns as there are arguments");
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		values[i] = PG_GETARG_DATUM(i);
+		nulls[i] = PG_ARGISNULL(i);
+	}
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
 }
 
 static bool
@@ -96,11 +118,14 @@ sbf_agg_add(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, plan_sbf, false);
 }
 
-/* (internal, "any", sbf) */
+/* (internal, "any", sbf_parameters) */
 static void
 plan_sbf_like(FunctionCallInfo fcinfo, sb_stable *out)
 {
-	parameters_like(fcinfo, 2, "sbf", out);
+	NullableDatum fields[SBF_FIELDS];
+
+	parameter_fields(fcinfo, 2, "sbf", fields, SBF_FIELDS);
+	sbf_plan(fields, out);
 }
 
 SB_FUNCTION(sbf_agg_like_add);
@@ -136,11 +161,14 @@ ibf_agg_add(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, plan_ibf, true);
 }
 
-/* (internal, "any", importance, ibf) */
+/* (internal, "any", importance, ibf_parameters) */
 static void
 plan_ibf_like(FunctionCallInfo fcinfo, sb_stable *out)
 {
-	parameters_like(fcinfo, 3, "ibf", out);
+	NullableDatum fields[IBF_FIELDS];
+
+	parameter_fields(fcinfo, 3, "ibf", fields, IBF_FIELDS);
+	ibf_plan(fields, out);
 }
 
 SB_FUNCTION(ibf_agg_like_add);

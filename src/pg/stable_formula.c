@@ -11,25 +11,53 @@
 
 #include "value.h"
 
+/* The fewest and the most cells that an sbf or ibf can have. */
+#define LEAST_CELLS SB_STABLE_MIN_BYTES
+#define MOST_CELLS (UINT64CONST(8) * SB_STABLE_MAX_BYTES)
+
+#define HINT_SHAPE "sbf_info() and ibf_info() show the parameters of a filter."
+#define HINT_RATE "The rate is a fraction: 0.01 means one in a hundred."
+
 static SB_NORETURN void
-refuse(const char *name, double value, const char *detail)
+refuse(const char *name, double value, const char *detail, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s %g is out of range", name, value),
-			 errdetail("%s", detail)));
+			 errdetail("%s", detail),
+			 errhint("%s", hint)));
 	pg_unreachable();
+}
+
+static void
+check_rate(double fpr)
+{
+	if (!(fpr > 0 && fpr < 1))
+		refuse("false-positive rate", fpr, "It must be greater than 0 and less than 1.", HINT_RATE);
 }
 
 static void
 check_shape(double cells, int hashes, int max)
 {
 	if (hashes < 1 || hashes > SB_STABLE_MAX_HASHES)
-		refuse("number of hashes", hashes, "It must lie between 1 and 16.");
-	if (!(cells > hashes) || !isfinite(cells))
-		refuse("number of cells", cells, "It must be finite and greater than the number of hashes.");
+		refuse("number of hashes", hashes, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_HASHES), HINT_SHAPE);
+	if (!(cells >= LEAST_CELLS && cells <= MOST_CELLS))
+		refuse("number of cells", cells,
+			   psprintf("It must lie between %d and " UINT64_FORMAT ".", LEAST_CELLS, MOST_CELLS), HINT_SHAPE);
 	if (max < 1 || max > SB_STABLE_MAX_VALUE)
-		refuse("largest value of a cell", max, "It must lie between 1 and 255.");
+		refuse("largest value of a cell", max, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_VALUE), HINT_SHAPE);
+}
+
+/* The number of evictions that a rate needs, or an error if no filter can have so many. */
+static double
+check_needed(double evictions, double cells, double fpr)
+{
+	if (!(evictions <= Min(cells, SB_STABLE_MAX_EVICTIONS)))
+		refuse("false-positive rate", fpr,
+			   psprintf("It needs more evictions a step than the %.0f that are allowed: all cells, and at most %d.",
+						Min(cells, SB_STABLE_MAX_EVICTIONS), SB_STABLE_MAX_EVICTIONS),
+			   "Give more hashes, a higher rate, or a smaller largest value of a cell.");
+	return evictions;
 }
 
 /* (cells, hashes, evictions, max_value, shares) */
@@ -45,8 +73,9 @@ chain_arguments(FunctionCallInfo fcinfo, sb_stable_chain *out)
 		.max = PG_GETARG_INT32(3),
 	};
 	check_shape(out->cells, hashes, out->max);
-	if (!(out->evictions >= 0 && out->evictions <= out->cells))
-		refuse("number of evictions", out->evictions, "It must lie between 0 and the number of cells.");
+	if (!(out->evictions >= 0 && out->evictions <= Min(out->cells, SB_STABLE_MAX_EVICTIONS)))
+		refuse("number of evictions", out->evictions,
+			   psprintf("It must lie between 0 and the number of cells, and be at most %d.", SB_STABLE_MAX_EVICTIONS), HINT_SHAPE);
 	if (!PG_ARGISNULL(4))
 	{
 		Datum	   *elements;
@@ -58,17 +87,20 @@ chain_arguments(FunctionCallInfo fcinfo, sb_stable_chain *out)
 		deconstruct_array(PG_GETARG_ARRAYTYPE_P(4), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
 						  &elements, &nulls, &count);
 		if (count != out->max)
-			refuse("number of shares", count, "There must be one for each value of a cell from 1 to the largest.");
+			refuse("number of shares", count, "There must be one for each value of a cell from 1 to the largest.",
+				   "Give an array with as many elements as max_value says.");
 		shares = palloc(count * sizeof *shares);
 		for (int i = 0; i < count; i++)
 		{
 			shares[i] = nulls[i] ? NAN : DatumGetFloat8(elements[i]);
 			if (!(shares[i] >= 0 && shares[i] <= 1))
-				refuse("share", shares[i], "Shares must lie between 0 and 1 and not be null.");
+				refuse("share", shares[i], "Shares must lie between 0 and 1 and not be null.",
+					   "The i-th is the share of the items that set cells to i.");
 			sum += shares[i];
 		}
 		if (fabs(sum - 1) >= 1e-6)
-			refuse("sum of shares", sum, "It must be 1: the i-th is the share of the items that set cells to i.");
+			refuse("sum of shares", sum, "It must be 1: the i-th is the share of the items that set cells to i.",
+				   "Divide all shares by their sum.");
 		out->shares = shares;
 	}
 }
@@ -113,10 +145,9 @@ sbf_evictions(PG_FUNCTION_ARGS)
 	int			hashes = PG_GETARG_INT32(2);
 	int			max = PG_GETARG_INT32(3);
 
-	if (!(fpr > 0 && fpr < 1))
-		refuse("false-positive rate", fpr, "It must be greater than 0 and less than 1.");
+	check_rate(fpr);
 	check_shape(cells, hashes, max);
-	PG_RETURN_FLOAT8(sb_stable_evictions(fpr, hashes, max, cells));
+	PG_RETURN_FLOAT8(check_needed(sb_stable_evictions(fpr, hashes, max, cells), cells, fpr));
 }
 
 /* (fpr, cells, hashes, max_value, scheme) */
@@ -127,20 +158,15 @@ ibf_evictions(PG_FUNCTION_ARGS)
 	double		fpr = PG_GETARG_FLOAT8(0);
 	double		shares[SB_STABLE_MAX_VALUE];
 	sb_stable_chain chain = {.cells = PG_GETARG_FLOAT8(1), .hashes = PG_GETARG_INT32(2), .max = PG_GETARG_INT32(3), .shares = shares};
-	sb_scheme	scheme = ibf_scheme_argument(fcinfo, 4);
-	double		evictions;
+	sb_scheme	scheme = ibf_scheme(PG_GETARG_DATUM(4));
 
-	if (!(fpr > 0 && fpr < 1))
-		refuse("false-positive rate", fpr, "It must be greater than 0 and less than 1.");
+	check_rate(fpr);
 	check_shape(chain.cells, PG_GETARG_INT32(2), chain.max);
 	if (chain.max < 2)
-		refuse("largest value of a cell", chain.max, "For an ibf it must lie between 2 and 255.");
+		refuse("largest value of a cell", chain.max, psprintf("For an ibf it must lie between 2 and %d.", SB_STABLE_MAX_VALUE), HINT_SHAPE);
 	sb_stable_uniform_shares(scheme, chain.max, shares);
 	chain.weighted = scheme == SB_VALUE_WEIGHTED;
-	evictions = sb_stable_fitting_evictions(&chain, fpr);
-	if (isnan(evictions))
-		refuse("false-positive rate", fpr, "No number of evictions up to that of the cells keeps it.");
-	PG_RETURN_FLOAT8(evictions);
+	PG_RETURN_FLOAT8(check_needed(sb_stable_fitting_evictions(&chain, fpr), chain.cells, fpr));
 }
 
 /* The rate for a filter's own parameters, its importances taken as uniform. */
@@ -152,7 +178,7 @@ missed(const sb_stable *header, uint8_t value, int64 gap)
 	double	   *work;
 
 	if (gap < 0)
-		refuse("gap", gap, "It must not be negative: it is the number of items in between.");
+		refuse("gap", gap, "It must not be negative.", "The gap is the number of other items in between.");
 	work = palloc(2 * sizeof(double) * (chain.max + 1) * (chain.max + 1));
 	PG_RETURN_FLOAT8(sb_stable_false_negatives(&chain, value, gap, work));
 }

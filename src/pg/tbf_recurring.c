@@ -65,13 +65,9 @@ void
 tbf_moved_insert(TbfMoved *moved, uint64_t hash, uint64_t hits)
 {
 	if (!sb_hash_set_has_room(&moved->set))
-	{
-		sb_hash_set old = moved->set;
-
-		make_slots(moved, sb_hash_set_next_capacity(old.capacity));
-		sb_hash_set_move(&moved->set, &old);
-		free_set(&old);
-	}
+		remake_set(moved->context, &moved->set, sb_hash_set_next_capacity(moved->set.capacity), 1);
+	else if (sb_hash_set_wants_secret(&moved->set))
+		remake_set(moved->context, &moved->set, moved->set.capacity, 1);
 	*hits_of_slot(moved, sb_hash_set_insert(&moved->set, hash)) = hits;
 }
 

@@ -63,16 +63,26 @@ make_set(TbfSums *state, uint64_t capacity, uint32_t beside)
 
 /* The same items in a set of another size, or with room for words of more planes. */
 static void
-remake_set(TbfSums *state, uint64_t capacity, uint32_t beside)
+remake_items(TbfSums *state, uint64_t capacity, uint32_t beside)
 {
-	sb_hash_set old = state->set;
+	ptrdiff_t	place[SB_TBF_PLANES];
 
-	make_set(state, capacity, beside);
-	sb_hash_set_move(&state->set, &old);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		place[i] = state->sums.plane[i] != NULL ? state->sums.plane[i] - state->set.slots : 0;
+	remake_set(state->context, &state->set, capacity, beside);
+	state->sums.width = capacity + 1;
+	state->sums.beside = beside;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		if (state->sums.plane[i] != NULL)
-			state->sums.plane[i] = state->set.slots + (state->sums.plane[i] - old.slots);
-	free_set(&old);
+			state->sums.plane[i] = state->set.slots + place[i];
+}
+
+/* To be called after items were added, before others are. */
+static inline void
+keep_items_apart(TbfSums *state)
+{
+	if (unlikely(sb_hash_set_wants_secret(&state->set)))
+		remake_items(state, state->set.capacity, state->set.beside);
 }
 
 void
@@ -90,7 +100,7 @@ tbf_sums_allocate_plane(TbfSums *state, int index)
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		planes += state->sums.plane[i] != NULL;
 	if (planes == state->set.beside)
-		remake_set(state, state->set.capacity, planes + 1);
+		remake_items(state, state->set.capacity, planes + 1);
 	state->sums.plane[index] = state->set.slots + 4 * (1 + planes);
 }
 
@@ -233,7 +243,10 @@ add_words(TbfSums *state, int index, const uint64_t *hashes, const uint64_t *wor
 	sb_status	status = SB_OK;
 
 	if (state->over_items)
+	{
 		(void) sb_sums_add_hits(&state->sums, &state->set, index, half_lives, hashes, words, count, &status);
+		keep_items_apart(state);
+	}
 	else if (raises(state))
 		for (size_t i = 0; i < count && status == SB_OK; i++)
 			status = sb_sums_raise_item(&state->sums, &state->plan, index, hashes[i], half_lives, words[i]);
@@ -278,7 +291,7 @@ static void
 grow_set(TbfSums *state, uint64_t capacity)
 {
 	if (state->self_sized ? capacity <= SELF_SIZED_SET : capacity * 2 <= sb_tbf_cells(&state->plan))
-		remake_set(state, capacity, state->set.beside);
+		remake_items(state, capacity, state->set.beside);
 	else
 		items_to_cells(state);
 }
@@ -314,6 +327,8 @@ add_item(TbfSums *state, int index, uint64_t hash, int64_t half_lives, uint64_t 
 		/* at once, so that the form depends on the number of distinct items alone */
 		if (!sb_hash_set_has_room(&state->set))
 			grow_set(state, sb_hash_set_next_capacity(state->set.capacity));
+		else
+			keep_items_apart(state);
 	}
 	else if (state->moved != NULL)
 		add_recurring(state, index, hash, half_lives, value);
@@ -354,6 +369,8 @@ let_in(TbfSums *state)
 		/* at once, so that the form depends on the number of distinct items alone */
 		if (!sb_hash_set_has_room(&state->set))
 			grow_set(state, sb_hash_set_next_capacity(state->set.capacity));
+		else
+			keep_items_apart(state);
 	}
 	if (done < count && index >= 0 && !raises(state) && state->moved == NULL)
 		tbf_sums_must_fit(sb_sums_add_items(&state->sums, &state->plan, index, pending->half_lives, pending->hashes + done,
@@ -584,7 +601,10 @@ unite_items(TbfSums *state, const TbfSums *other)
 
 		/* items count for the size, if all hits have fallen out too */
 		if (state->over_items && !inserted)
+		{
 			(void) sb_hash_set_insert_many(&state->set, hashes, count);
+			keep_items_apart(state);
+		}
 	}
 }
 
@@ -663,6 +683,29 @@ plan_extra(TbfSums *state, sb_tbf *header)
 		tbf_top_plan(state->top, header);
 }
 
+/* The items of a set, in a form that the core stores: where slots are not in the order of hashes it wants the hashes sorted, too. */
+static sb_hash_set
+storable_set(const TbfSums *state)
+{
+	sb_hash_set set = state->set;
+
+	if (state->over_items && set.secret[0] != 0)
+	{
+		uint64_t   *sorted = MemoryContextAllocHuge(CurrentMemoryContext, Max(set.count, 1) * sizeof(uint64_t));
+
+		sb_hash_set_sort(&state->set, sorted);
+		set.sorted = sorted;
+	}
+	return set;
+}
+
+static void
+free_storable_set(sb_hash_set *set)
+{
+	if (set->sorted != NULL)
+		pfree(unconstify(uint64_t *, set->sorted));
+}
+
 /*
  * Header and counters as a value that has room for the rest. Extensible counters are packed into the usual room at once (what is
  * not needed is never touched), and only if that was too little it is found out first how much they need.
@@ -671,7 +714,8 @@ static Datum
 store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **cells)
 {
 	const sb_sums *sums = &state->sums;
-	const sb_hash_set *set = state->over_items ? &state->set : NULL;
+	sb_hash_set storable = storable_set(state);
+	const sb_hash_set *set = state->over_items ? &storable : NULL;
 	size_t		room = tbf_sums_usual_room(plan);
 	sb_status	status = SB_TOO_LARGE;
 	Datum		result;
@@ -684,6 +728,7 @@ store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **c
 		if (status == SB_OK)
 		{
 			plan_extra(state, header);
+			free_storable_set(&storable);
 			return tbf_fit(value, header, cells);
 		}
 		pfree(value);
@@ -696,6 +741,7 @@ store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **c
 	plan_extra(state, header);
 	result = tbf_make(header, cells);
 	sb_sums_write(sums, set, header, *cells);
+	free_storable_set(&storable);
 	return result;
 }
 

@@ -62,15 +62,15 @@ INSERT INTO valid (type, value)
 		SELECT sbf_empty(64) UNION ALL SELECT sbf_empty(100, 0.5, 3, 8, 2, -1) UNION ALL SELECT sbf_decay(sbf_empty(70, 0.1, cell_bits => 1), 9)
 		UNION ALL SELECT sbf_agg(i, 200, 0.1) FROM generate_series(1, 300) i UNION ALL SELECT sbf_agg(i, 64, 0.5) FROM generate_series(1, 20) i
 		UNION ALL SELECT sbf_agg(i::text, 300, 0.05) FROM generate_series(1, 30) i UNION ALL SELECT sbf_agg((i, 'x')::pair, 100, 0.3) FROM generate_series(1, 90) i
-		UNION ALL SELECT sbf_agg_like(i, sbf_empty(64, evictions => 0, cell_bits => 5)) FROM generate_series(1, 50) i
+		UNION ALL SELECT sbf_agg_like(i, sbf_parameters(64, evictions => 0, cell_bits => 5)) FROM generate_series(1, 50) i
 		UNION ALL SELECT sbf_agg(i, 200, 0.1) | sbf_agg(i * 64, 200, 0.1) FROM generate_series(1, 400) i) v(f);
 INSERT INTO valid (type, value)
 	SELECT 'ibf', bytea(f) FROM (
 		SELECT ibf_empty(64) UNION ALL SELECT ibf_empty(100, 0.5, 'two_class', -1e9, 1e9, NULL, 3, 8, 2, -1) UNION ALL SELECT ibf_empty(64, 0.1, 'value_weighted', evictions => 3)
 		UNION ALL SELECT ibf_agg(i, i % 7, 0, 7, 200, 0.1) FROM generate_series(1, 300) i
-		UNION ALL SELECT ibf_agg_like(i::text, i, ibf_empty(128, 0.3, 'two_class', threshold => 9)) FROM generate_series(1, 30) i
-		UNION ALL SELECT ibf_agg_like((i, 'x')::pair, i, ibf_empty(100, 0.3, 'value_weighted', 1, 20, cell_bits => 4, evictions => 2)) FROM generate_series(1, 30) i
-		UNION ALL SELECT ibf_agg_like(i, i, ibf_empty(100, 0.3, 'value_weighted', 1, 90, evictions => 7)) FROM generate_series(1, 90) i
+		UNION ALL SELECT ibf_agg_like(i::text, i, ibf_parameters(128, 0.3, 'two_class', threshold => 9)) FROM generate_series(1, 30) i
+		UNION ALL SELECT ibf_agg_like((i, 'x')::pair, i, ibf_parameters(100, 0.3, 'value_weighted', 1, 20, cell_bits => 4, evictions => 2)) FROM generate_series(1, 30) i
+		UNION ALL SELECT ibf_agg_like(i, i, ibf_parameters(100, 0.3, 'value_weighted', 1, 90, evictions => 7)) FROM generate_series(1, 90) i
 		UNION ALL SELECT ibf_decay(ibf_agg(i, i, 0, 100, 100, 0.4), 20) FROM generate_series(1, 90) i) v(f);
 
 CREATE TABLE outcomes (type text, how text, state text, count bigint, PRIMARY KEY (type, how, state));
@@ -509,7 +509,8 @@ subtest 'arguments that are out of range' => sub {
 		"(SELECT tbf_agg(1, now(), 1, '1 day', 0, 0.01))" => '22023', "(SELECT tbf_agg(1, now(), 1, '1 day', 9223372036854775807, 0.01))" => '54000',
 		"(SELECT tbf_agg(1, NULL::timestamptz))" => '22004', "(SELECT tbf_agg(1, now() + interval '2 days'))" => '22008',
 		"bloom_optimal_bits('NaN', 'NaN')" => '22023', "bloom_false_positive_rate(0, 0, 0)" => '22023', "bloom_optimal_hashes('infinity', 0)" => '22023',
-		"bf_false_positive_rate(512, 16, 1e308)" => '00000',
+		"bf_false_positive_rate(512, 16, 1e18)" => '00000', "bf_false_positive_rate(512, 16, 1e308)" => '22023',
+		"ibf_evictions(1e-20, 1e30, 1)" => '22023', "sbf_stable_point(1e30, 1, 1)" => '22023',
 	);
 	foreach my $call (sort keys %states)
 	{

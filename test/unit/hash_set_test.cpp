@@ -3,6 +3,7 @@
  */
 #include "support.h"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_set>
 
@@ -15,8 +16,8 @@ struct Set
 	std::vector<uint64_t> slots;
 	sb_hash_set set;
 
-	explicit Set(uint64_t capacity, uint32_t beside = 0)
-		: slots(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t)), set{slots.data(), capacity, 0, beside}
+	explicit Set(uint64_t capacity, uint32_t beside = 0, uint64_t secret = 0)
+		: slots(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t)), set(set_over(slots, capacity, beside, secret))
 	{
 	}
 
@@ -24,14 +25,16 @@ struct Set
 	void insert(uint64_t hash)
 	{
 		if (!sb_hash_set_has_room(&set))
-		{
-			Set larger(sb_hash_set_next_capacity(set.capacity), set.beside);
-			sb_hash_set_move(&larger.set, &set);
-			slots = std::move(larger.slots);
-			set = larger.set;
-			set.slots = slots.data();
-		}
+			move(sb_hash_set_next_capacity(set.capacity), set.secret[0]);
 		sb_hash_set_insert(&set, hash);
+	}
+	void move(uint64_t capacity, uint64_t secret)
+	{
+		Set other(capacity, set.beside, secret);
+		sb_hash_set_move(&other.set, &set);
+		slots = std::move(other.slots);
+		set = other.set;
+		set.slots = slots.data();
 	}
 	std::vector<uint64_t> walked() const
 	{
@@ -228,4 +231,91 @@ TEST(HashSet, WalkEndsBeyondTheLastSlot)
 	sb_hash_set_insert(&set.set, 0);
 	EXPECT_EQ(sb_hash_set_next(&set.set, 0, &hash), 8u);
 	EXPECT_EQ(sb_hash_set_next(&set.set, 9, &hash), UINT64_MAX);
+}
+
+/* --------------------------------------------------------------- chosen hashes */
+
+/*
+ * Inserts as the aggregates do: by batches, with a secret as soon as a search went too far. Returns the farthest that any search
+ * can have gone, in fours.
+ */
+static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes, uint64_t secret)
+{
+	uint64_t farthest = 0;
+	for (size_t done = 0; done < hashes.size();)
+	{
+		done += sb_hash_set_insert_many(&set.set, hashes.data() + done, std::min<size_t>(hashes.size() - done, 128));
+		if (done % 1024 < 128 || set.set.crowded)
+			farthest = std::max(farthest, sb_hash_set_farthest(&set.set));
+		if (!sb_hash_set_has_room(&set.set))
+			set.move(sb_hash_set_next_capacity(set.set.capacity), set.set.crowded ? secret : set.set.secret[0]);
+		else if (sb_hash_set_wants_secret(&set.set))
+			set.move(set.set.capacity, secret);
+	}
+	return farthest;
+}
+
+/* Crowds: at the first slot, at the last one, in the middle, as a ladder, and where the next larger set has them side by side. */
+static std::vector<std::vector<uint64_t>> chosen_hashes(uint64_t count)
+{
+	std::vector<std::vector<uint64_t>> all(5);
+	for (uint64_t i = 0; i < count; i++)
+	{
+		all[0].push_back(i);
+		all[1].push_back(~i);
+		all[2].push_back((UINT64_C(5) << 60) + i * 4096);
+		all[3].push_back(i << 40);
+		all[4].push_back((i % 7 << 61) + i / 7);
+	}
+	return all;
+}
+
+TEST(HashSet, ChosenHashesDoNotCrowd)
+{
+	for (const std::vector<uint64_t> &hashes : chosen_hashes(40000))
+	{
+		Set set(12);
+		uint64_t farthest = insert_by_batches(set, hashes, 77);
+		EXPECT_LE(farthest, SB_HASH_SET_FAR + 128u / 4 + 1);
+		EXPECT_LE(sb_hash_set_farthest(&set.set), SB_HASH_SET_FAR);
+		EXPECT_EQ(set.set.count, hashes.size());
+		std::vector<uint64_t> walked = set.walked();
+		EXPECT_EQ(std::unordered_set<uint64_t>(walked.begin(), walked.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
+		for (uint64_t hash : hashes)
+			ASSERT_NE(sb_hash_set_find(&set.set, hash), UINT64_MAX);
+		EXPECT_EQ(sb_hash_set_missing(&set.set, hashes.data(), hashes.size()), 0u);
+
+		std::vector<uint64_t> sorted(set.set.count);
+		sb_hash_set_sort(&set.set, sorted.data());
+		EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
+		EXPECT_EQ(std::unordered_set<uint64_t>(sorted.begin(), sorted.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
+	}
+}
+
+TEST(HashSet, OtherHashesNeedNoSecret)
+{
+	Random random(17);
+	Set set(12);
+	std::vector<uint64_t> hashes(1500000);
+	for (uint64_t &hash : hashes)
+		hash = random();
+	EXPECT_LT(insert_by_batches(set, hashes, 77), SB_HASH_SET_FAR);
+	EXPECT_FALSE(set.set.crowded);
+	EXPECT_EQ(set.set.secret[0], 0u);
+}
+
+TEST(HashSet, ASecretMovesEachHash)
+{
+	const std::vector<uint64_t> hashes = chosen_hashes(1000)[2];
+	for (uint32_t beside : {0u, 2u})
+	{
+		Set one(4092, beside, 5);
+		Set other(4092, beside, 6);
+		size_t same = 0;
+		for (uint64_t hash : hashes)
+			same += sb_hash_set_insert(&one.set, hash) == sb_hash_set_insert(&other.set, hash);
+		EXPECT_LT(same, 20u);
+		EXPECT_FALSE(one.set.crowded);
+		EXPECT_FALSE(other.set.crowded);
+	}
 }

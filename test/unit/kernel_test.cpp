@@ -318,21 +318,22 @@ TEST(Kernel, InsertsManyHashes)
 	for (size_t i = 0; i < 3000; i++)
 		hashes.push_back(i % 3 == 0 ? hashes[i] : hashes[i] >> 52 << 2 * (i % 2 * 20)); /* some again, some that fight for the same slots */
 	hashes.insert(hashes.begin() + 100, {0, 0, 1, 1, 8191, 8191, 8190, 16383, 0});
-	for (uint64_t capacity : {UINT64_C(8), UINT64_C(60), UINT64_C(64), UINT64_C(8192), UINT64_C(16380)})
+	for (auto [capacity, secret] : {std::pair<uint64_t, uint64_t>{8, 0}, {60, 0}, {64, 0}, {64, 1}, {8192, 0}, {8192, 2}, {16380, 0}, {16380, 3}})
 	{
 		std::vector<uint64_t> expected(capacity + 1);
-		sb_hash_set one{expected.data(), capacity, 0, 0};
+		sb_hash_set one = set_over(expected, capacity, 0, secret);
 		size_t taken = 0;
 		while (taken < hashes.size() && sb_hash_set_has_room(&one))
 			(void) sb_hash_set_insert(&one, hashes[taken++]);
 		with_each_variant([&] {
 			std::vector<uint64_t> slots(capacity + 1);
-			sb_hash_set many{slots.data(), capacity, 0, 0};
+			sb_hash_set many = set_over(slots, capacity, 0, secret);
 			size_t done = 0;
 			while (done < hashes.size() && sb_hash_set_has_room(&many))
 				done += sb_hash_set_insert_many(&many, hashes.data() + done, std::min<size_t>(hashes.size() - done, 64));
 			EXPECT_EQ(done, taken);
 			EXPECT_EQ(many.count, one.count);
+			EXPECT_EQ(many.crowded, one.crowded);
 			EXPECT_EQ(slots, expected);
 		});
 	}
@@ -366,7 +367,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 	{
 		const size_t place = 4 * size_t{beside}; /* of the last word beside a hash */
 		std::vector<uint64_t> expected(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t));
-		sb_hash_set set{expected.data(), capacity, 0, beside};
+		sb_hash_set set = set_over(expected, capacity, beside);
 		sb_sums sums{};
 		sums.width = capacity + 1;
 		sums.beside = beside;
@@ -379,7 +380,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 
 		with_each_variant([&] {
 			std::vector<uint64_t> slots(expected.size());
-			sb_hash_set many{slots.data(), capacity, 0, beside};
+			sb_hash_set many = set_over(slots, capacity, beside);
 			sb_sums into{};
 			into.width = capacity + 1;
 			into.beside = beside;
@@ -394,6 +395,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			}
 			EXPECT_EQ(done, taken);
 			EXPECT_EQ(many.count, set.count);
+			EXPECT_EQ(many.crowded, set.crowded);
 			EXPECT_EQ(slots, expected);
 
 			/* a word that would be too large stays as it is */

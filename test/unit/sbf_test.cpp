@@ -465,6 +465,84 @@ TEST(Sbf, MissesRepeatsByGapAsTheRecursionSays)
 	EXPECT_EQ(sb_stable_false_negatives(&chain, 7, 6, work), 0); /* it takes seven evictions */
 }
 
+/* The chain of the values 0 .. Max itself, step by step. */
+static double missed_step_by_step(const sb_stable_chain &chain, size_t value, uint64_t gap)
+{
+	const auto max = static_cast<size_t>(chain.max);
+	const long double k = chain.hashes / chain.cells;
+	const long double p = chain.evictions / chain.cells * (1 - k);
+	std::vector<long double> state(max + 1), next(max + 1);
+	state[value] = 1;
+	for (uint64_t step = 0; step < gap; step++)
+	{
+		std::fill(next.begin(), next.end(), 0);
+		for (size_t i = 0; i <= max; i++)
+		{
+			long double leaves = 0;
+			for (size_t j = i + 1; j <= max; j++)
+			{
+				const long double up = k * chain.shares[j - 1];
+				next[j] += state[i] * up;
+				leaves += up;
+			}
+			if (i > 0)
+			{
+				const long double down = std::min(p, 1 - leaves);
+				next[i - 1] += state[i] * down;
+				leaves += down;
+			}
+			next[i] += state[i] * (1 - leaves);
+		}
+		std::swap(state, next);
+	}
+	return static_cast<double>(1 - std::pow(1 - state[0], static_cast<long double>(chain.hashes)));
+}
+
+TEST(StableFormulas, FalseNegativesAreThoseOfTheChainStepByStep)
+{
+	std::vector<double> work(2 * 256 * 256);
+	for (int max : {1, 2, 3, 7, 31, 255})
+		for (sb_scheme scheme : {SB_STABLE, SB_TWO_CLASS, SB_MULTI_CLASS})
+			for (double evictions : {0.0, 1.0, 40.0, 700.0, 1000.0})
+			{
+				if (max == 1 ? scheme != SB_STABLE : max == 255 && evictions != 40 && evictions != 1000)
+					continue;
+				double shares[SB_STABLE_MAX_VALUE];
+				sb_stable_uniform_shares(scheme, max, shares);
+				const sb_stable_chain chain = {1000, 5, evictions, max, false, shares};
+				for (uint64_t gap : {0u, 1u, 6u, 7u, 100u, 257u, 1000u})
+				{
+					if (max == 255 && gap > 300)
+						continue; /* the slow way is too slow */
+					for (int value : {1, max / 2 + 1, max})
+						EXPECT_NEAR(sb_stable_false_negatives(&chain, value, gap, work.data()),
+									missed_step_by_step(chain, static_cast<size_t>(value), gap), 1e-12)
+							<< max << " " << scheme << " " << evictions << " " << gap << " " << value;
+				}
+			}
+}
+
+TEST(StableFormulas, FalseNegativesAfterAnyGapAreThoseOfTheStableState)
+{
+	std::vector<double> work(2 * 256 * 256);
+	for (int max : {1, 7, 255})
+		for (double cells : {64.0, 1e5, 4.096e9})
+		{
+			const sb_stable_chain chain = {cells, 5, 60, max, false, nullptr};
+			const double expected = std::pow(1 - sb_stable_zeros(&chain), chain.hashes);
+			for (uint64_t gap : {UINT64_C(1) << 45, UINT64_C(1) << 62, (UINT64_C(1) << 63) - 1, UINT64_MAX})
+				EXPECT_NEAR(1 - sb_stable_false_negatives(&chain, max, gap, work.data()), expected, 1e-9)
+					<< max << " " << cells << " " << gap;
+			double before = 0;
+			for (uint64_t gap = 1; gap < UINT64_C(1) << 40; gap *= 8)
+			{
+				double missed = sb_stable_false_negatives(&chain, max, gap, work.data());
+				EXPECT_GE(missed, before - 1e-12) << max << " " << cells << " " << gap;
+				before = missed;
+			}
+		}
+}
+
 /* -------------------------------------------------------------------- header */
 
 TEST(StablePlan, RefusesWhatIsOutOfRange)

@@ -17,12 +17,10 @@ class Items
 	sb_sums sums{};
 	sb_hash_set set{};
 
-	Items(const sb_tbf &like, uint64_t capacity) : tbf(like)
+	Items(const sb_tbf &like, uint64_t capacity, uint64_t secret = 0) : tbf(like)
 	{
-		set.capacity = capacity;
-		set.beside = SB_TBF_PLANES;
-		slots_.resize(sb_hash_set_bytes(capacity, set.beside) / sizeof(uint64_t));
-		set.slots = slots_.data();
+		slots_.resize(sb_hash_set_bytes(capacity, SB_TBF_PLANES) / sizeof(uint64_t));
+		set = set_over(slots_, capacity, SB_TBF_PLANES, secret);
 		sums.width = capacity + 1;
 		sums.beside = set.beside;
 	}
@@ -47,8 +45,17 @@ class Items
 		sb_sums_note_hit(&sums, index, &moment, value);
 	}
 
+	/* To be called when all are in. */
+	void sort()
+	{
+		sorted_.resize(set.count);
+		sb_hash_set_sort(&set, sorted_.data());
+		set.sorted = set.secret[0] != 0 ? sorted_.data() : nullptr;
+	}
+
   private:
 	std::vector<uint64_t> slots_;
+	std::vector<uint64_t> sorted_;
 	size_t planes_ = 0;
 };
 
@@ -109,15 +116,16 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 				{
 					std::vector<uint64_t> hashes = hashes_of_all_sorts(random, blocks == 64 ? 5000 : 300);
 					std::vector<Hit> hits = hits_on(random, hashes, hours);
-					for (auto layout : {uint8_t{SB_TBF_FLAT}, uint8_t{SB_TBF_EXTENSIBLE}})
+					for (auto [layout, secret] : {std::pair<uint8_t, uint64_t>{SB_TBF_FLAT, 0}, {SB_TBF_EXTENSIBLE, 0}, {SB_TBF_EXTENSIBLE, random()}})
 					{
 						sb_tbf tbf = shape_of(blocks, block_cells, k, half_life);
 						tbf.layout = layout;
 						Sums cells(tbf);
-						Items items(tbf, sb_hash_set_capacity_for(hashes.size() + 1));
+						Items items(tbf, sb_hash_set_capacity_for(hashes.size() + 1), secret);
 						cells.add(hits);
 						for (const Hit &hit : hits)
 							items.add(hit);
+						items.sort();
 						Tbf expected = cells.stored();
 
 						Tbf twice;
@@ -146,15 +154,16 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 TEST(SumsOfItems, RaiseCellsToTheLargest)
 {
 	Random random(302);
-	for (uint32_t blocks : {1u, 3u, 16u})
+	for (auto [blocks, secret] : {std::pair<uint32_t, uint64_t>{1, 0}, {3, 0}, {3, random()}, {16, 0}, {16, random()}})
 		for (int64_t hours : {1, 40})
 		{
 			sb_tbf tbf = shape_of(blocks, 4096, 5, hour);
 			tbf.flags |= SB_TBF_MINIMUM_INCREASE;
 			std::vector<uint64_t> hashes = hashes_of_all_sorts(random, 2000);
-			Items items(tbf, 4096);
+			Items items(tbf, 4096, secret);
 			for (const Hit &hit : hits_on(random, hashes, hours))
 				items.add(hit);
+			items.sort();
 			Sums cells(tbf);
 			std::vector<std::unique_ptr<uint64_t[]>> planes;
 			sb_sums sums = items.sums;

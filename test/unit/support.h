@@ -504,6 +504,18 @@ inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64
 /* long double's own rounding, far below a double's last bit: what the oracle may be wrong by. */
 inline constexpr long double oracle_error = 2e-17L;
 
+/* An empty set in these words, which are zeros, with the secret that follows from a number (0: none). */
+inline sb_hash_set set_over(std::vector<uint64_t> &slots, uint64_t capacity, uint32_t beside, uint64_t secret = 0)
+{
+	sb_hash_set set{};
+	set.slots = slots.data();
+	set.capacity = capacity;
+	set.beside = beside;
+	set.secret[0] = secret;
+	set.secret[1] = secret * UINT64_C(0xd6e8feb86659fd93);
+	return set;
+}
+
 } // namespace test
 
 #endif

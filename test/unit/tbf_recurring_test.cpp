@@ -71,7 +71,7 @@ TEST(Recurring, FindsHashesOfTheSetAndNoOthers)
 	for (uint64_t capacity : {8u, 64u, 1024u})
 	{
 		std::vector<uint64_t> slots(capacity + 1);
-		sb_hash_set set{slots.data(), capacity, 0, 0};
+		sb_hash_set set = set_over(slots, capacity, 0);
 		std::unordered_map<uint64_t, uint64_t> slot_of;
 		for (uint64_t i = 0; sb_hash_set_has_room(&set); i++)
 		{

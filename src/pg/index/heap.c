@@ -79,7 +79,7 @@ bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
 	hashers->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	for (int column = 0; column < hashers->columns; column++)
 	{
-		hashers->hasher[column] = item_hasher_for_type(bf_column_type(index, column), index->rd_indcollation[column], context);
+		hashers->hasher[column] = item_hasher_for_index(bf_column_type(index, column), index->rd_indcollation[column], context);
 	}
 }
 
@@ -468,14 +468,9 @@ static void
 add_to_set(sb_hash_set *set, uint64 hash)
 {
 	if (!sb_hash_set_has_room(set))
-	{
-		sb_hash_set larger = {.capacity = sb_hash_set_next_capacity(set->capacity)};
-
-		allocate_set(CurrentMemoryContext, &larger);
-		sb_hash_set_move(&larger, set);
-		free_set(set);
-		*set = larger;
-	}
+		remake_set(CurrentMemoryContext, set, sb_hash_set_next_capacity(set->capacity), 0);
+	else if (unlikely(sb_hash_set_wants_secret(set)))
+		remake_set(CurrentMemoryContext, set, set->capacity, 0);
 	(void) sb_hash_set_insert(set, hash);
 }
 

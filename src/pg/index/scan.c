@@ -64,7 +64,7 @@ hasher_for_key(Relation index, ScanKey key)
 	/* the operator's right side may say anyarray */
 	if (!OidIsValid(given) || IsPolymorphicType(given))
 		given = bf_column_type(index, column);
-	return item_hasher_for_type(given, index->rd_indcollation[column], CurrentMemoryContext);
+	return item_hasher_for_index(given, index->rd_indcollation[column], CurrentMemoryContext);
 }
 
 static void
