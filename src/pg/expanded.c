@@ -7,6 +7,8 @@
 #include "nodes/supportnodes.h"
 #include "utils/memutils.h"
 
+#include "call.h"
+
 #define EXPANDED_FILTER_MAGIC 0x53424c4d
 
 static Size
@@ -21,7 +23,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	struct varlena *flat = flat_filter((ExpandedFilter *) header);
 
 	Assert(size == VARSIZE(flat));
-	memcpy(result, flat, size);
+	copy_in_pieces(result, flat, size);
 }
 
 static const ExpandedObjectMethods methods = {get_flat_size, flatten_into};
@@ -46,7 +48,7 @@ expanded_filter_to_change(Datum value)
 ExpandedFilter *
 make_expanded_filter(FlattenFilter flatten)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "expanded filter", ALLOCSET_START_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(result_memory(), "expanded filter", ALLOCSET_START_SMALL_SIZES);
 	ExpandedFilter *filter = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
 
 	EOH_init_header(&filter->hdr, &methods, context);

@@ -38,7 +38,7 @@ extern ExpandedFilter *expanded_filter(Datum value);
 /* The same if it may be changed. */
 extern ExpandedFilter *expanded_filter_to_change(Datum value);
 
-/* A new one without content, in a memory context of its own under the current one. */
+/* A new one without content, in a memory context of its own under result_memory(). */
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*

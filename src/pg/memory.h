@@ -6,7 +6,7 @@
 
 #include "compat.h"
 
-/* Zeroed memory for a state, also more than a gigabyte. */
+/* Zeroed memory for a state, also more than a gigabyte. Looks for interrupts while it is cleared. */
 extern void *allocate_cells(MemoryContext context, size_t bytes);
 
 /*
@@ -18,5 +18,11 @@ extern void *allocate_lines(MemoryContext context, size_t before, size_t bytes);
 /* The same for a set whose capacity and `beside` are set; it is empty then. */
 extern void allocate_set(MemoryContext context, sb_hash_set *set);
 extern void free_set(sb_hash_set *set);
+
+/*
+ * The same hashes in a set of another capacity, or with another number of words beside. If that is interrupted *set is as it was;
+ * the new one's memory goes with the context then.
+ */
+extern void remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "utils/memutils.h"
 
+#include "call.h"
 #include "item.h"
 #include "memory.h"
 #include "value.h"
@@ -63,16 +64,16 @@ make_set(TbfSums *state, uint64_t capacity, uint32_t beside)
 
 /* The same items in a set of another size, or with room for words of more planes. */
 static void
-remake_set(TbfSums *state, uint64_t capacity, uint32_t beside)
+remake_items(TbfSums *state, uint64_t capacity, uint32_t beside)
 {
-	sb_hash_set old = state->set;
+	const uint64_t *old = state->set.slots;
 
-	make_set(state, capacity, beside);
-	sb_hash_set_move(&state->set, &old);
+	remake_set(state->context, &state->set, capacity, beside);
+	state->sums.width = capacity + 1;
+	state->sums.beside = beside;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		if (state->sums.plane[i] != NULL)
-			state->sums.plane[i] = state->set.slots + (state->sums.plane[i] - old.slots);
-	free_set(&old);
+			state->sums.plane[i] = state->set.slots + (state->sums.plane[i] - old);
 }
 
 void
@@ -90,7 +91,7 @@ tbf_sums_allocate_plane(TbfSums *state, int index)
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		planes += state->sums.plane[i] != NULL;
 	if (planes == state->set.beside)
-		remake_set(state, state->set.capacity, planes + 1);
+		remake_items(state, state->set.capacity, planes + 1);
 	state->sums.plane[index] = state->set.slots + 4 * (1 + planes);
 }
 
@@ -107,7 +108,7 @@ turn(TbfSums *state, int64_t half_lives)
 void
 tbf_sums_must_fit(sb_status status)
 {
-	if (status == SB_BAD_CELLS)
+	if (status == SB_BAD_CELLS || status == SB_INTERRUPTED)
 		value_refuse("tbf", status);
 	if (status != SB_OK)
 		tbf_refuse_overflow();
@@ -182,6 +183,7 @@ tbf_sums_read_items(TbfItemReader *reader, uint64_t *hashes, uint64_t (*words)[T
 	const TbfSums *of = reader->of;
 	size_t		count = 0;
 
+	CHECK_FOR_INTERRUPTS();
 	if (of->travelled != NULL)
 	{
 		const unsigned char *column = of->travelled;
@@ -278,7 +280,7 @@ static void
 grow_set(TbfSums *state, uint64_t capacity)
 {
 	if (state->self_sized ? capacity <= SELF_SIZED_SET : capacity * 2 <= sb_tbf_cells(&state->plan))
-		remake_set(state, capacity, state->set.beside);
+		remake_items(state, capacity, state->set.beside);
 	else
 		items_to_cells(state);
 }
@@ -446,7 +448,7 @@ widen(TbfSums *state, const sb_tbf *larger)
 		{
 			uint64_t   *wide = make_cells(state, sb_tbf_cells(larger));
 
-			sb_tbf_widen_plane(&state->plan, state->sums.plane[i], larger, wide);
+			must_finish(sb_tbf_widen_plane(&state->plan, state->sums.plane[i], larger, wide));
 			pfree(state->sums.plane[i]);
 			state->sums.plane[i] = wide;
 		}
@@ -605,7 +607,7 @@ unite_cells(TbfSums *state, const TbfSums *other)
 		{
 			if (wide == NULL)
 				wide = make_cells(state, state->sums.width);
-			sb_tbf_widen_plane(&other->plan, words, &state->plan, wide);
+			must_finish(sb_tbf_widen_plane(&other->plan, words, &state->plan, wide));
 			words = wide;
 		}
 		tbf_sums_must_fit(sb_sums_add_plane(&state->sums, index, words));
@@ -678,7 +680,7 @@ store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **c
 
 	if (plan->layout == SB_TBF_EXTENSIBLE && room < SB_MAX_BYTES)
 	{
-		char	   *value = palloc(VARHDRSZ + SB_TBF_HEADER + room);
+		char	   *value = MemoryContextAlloc(result_memory(), VARHDRSZ + SB_TBF_HEADER + room);
 
 		status = sb_sums_store(sums, set, plan, header, value + VARHDRSZ + SB_TBF_HEADER, room);
 		if (status == SB_OK)
@@ -695,7 +697,7 @@ store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **c
 		tbf_sums_must_fit(status);		/* else tbf_make() says so */
 	plan_extra(state, header);
 	result = tbf_make(header, cells);
-	sb_sums_write(sums, set, header, *cells);
+	must_finish(sb_sums_write(sums, set, header, *cells));
 	return result;
 }
 

@@ -216,14 +216,7 @@ static void
 add_to_set(sb_hash_set *set, uint64 hash)
 {
 	if (!sb_hash_set_has_room(set))
-	{
-		sb_hash_set larger = {.capacity = sb_hash_set_next_capacity(set->capacity)};
-
-		allocate_set(CurrentMemoryContext, &larger);
-		sb_hash_set_move(&larger, set);
-		free_set(set);
-		*set = larger;
-	}
+		remake_set(CurrentMemoryContext, set, sb_hash_set_next_capacity(set->capacity), 0);
 	(void) sb_hash_set_insert(set, hash);
 }
 
