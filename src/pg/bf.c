@@ -70,33 +70,40 @@ bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
 		refuse_difference("bf", action, &difference);
 }
 
+static Datum
+copy_bf(const BfValue *bf, unsigned char **lines)
+{
+	Datum		copy = bf_make(&bf->header, lines);
+
+	copy_in_pieces(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
+	return copy;
+}
+
 /*
- * The filter, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the adding
- * function returns; lines follow the header.
+ * The filter of argument 0, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the
+ * adding function returns; lines follow the header.
  */
 static Datum
-bf_to_change(Datum value, const BfValue *bf, unsigned char **lines)
+bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 {
-	Datum		copy;
 #if FILTERS_EXPAND
-	ExpandedFilter *filter = expanded_filter_to_change(value);
+	ExpandedFilter *filter = expanded_filter_to_change(PG_GETARG_DATUM(0));
 
+	if (filter == NULL && adds_to_variable(fcinfo))
+	{
+		filter = make_expanded_filter(NULL);
+		MemoryContext caller = MemoryContextSwitchTo(filter->hdr.eoh_context);
+
+		filter->flat = (struct varlena *) DatumGetPointer(copy_bf(bf, lines));
+		MemoryContextSwitchTo(caller);
+	}
 	if (filter != NULL)
 	{
 		*lines = (unsigned char *) VARDATA(filter->flat) + SB_BF_HEADER;
 		return EOHPGetRWDatum(&filter->hdr);
 	}
-	filter = make_expanded_filter(NULL);
-	MemoryContext caller = MemoryContextSwitchTo(filter->hdr.eoh_context);
 #endif
-	copy = bf_make(&bf->header, lines);
-	copy_in_pieces(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
-#if FILTERS_EXPAND
-	MemoryContextSwitchTo(caller);
-	filter->flat = (struct varlena *) DatumGetPointer(copy);
-	copy = EOHPGetRWDatum(&filter->hdr);
-#endif
-	return copy;
+	return copy_bf(bf, lines);
 }
 
 /* Writes the header before these lines again, whose kind became known. */
@@ -194,7 +201,7 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &bf.header.kind);
-	result = bf_to_change(PG_GETARG_DATUM(0), &bf, &lines);
+	result = bf_to_change(fcinfo, &bf, &lines);
 	if (bf.header.kind.code == SB_KIND_NONE)
 		set_kind(lines, &bf.header, item_kind(hasher));
 	sb_bf_add(&bf.header, lines, hash);
@@ -229,7 +236,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 
 	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	result = bf_to_change(PG_GETARG_DATUM(0), &bf, &lines);
+	result = bf_to_change(fcinfo, &bf, &lines);
 	while (next_item(&elements, &item))
 	{
 		hashes[hashed++] = item_hash_for(hasher, item, &bf.header.kind);

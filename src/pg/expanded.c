@@ -45,6 +45,23 @@ expanded_filter_to_change(Datum value)
 	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) ? expanded_filter(value) : NULL;
 }
 
+bool
+adds_to_variable(FunctionCallInfo fcinfo)
+{
+	Node	   *call = fcinfo->flinfo->fn_expr;
+	List	   *arguments = NIL;
+	Param	   *first;
+
+	if (call != NULL && IsA(call, FuncExpr))
+		arguments = ((FuncExpr *) call)->args;
+	else if (call != NULL && IsA(call, OpExpr))
+		arguments = ((OpExpr *) call)->args;
+	if (arguments == NIL)
+		return false;
+	first = linitial(arguments);
+	return IsA(first, Param) && first->paramkind == PARAM_EXTERN;
+}
+
 ExpandedFilter *
 make_expanded_filter(FlattenFilter flatten)
 {

@@ -153,16 +153,16 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * Sums that begin with what a filter holds: those of a variable's expanded object itself, or new ones. *target is to be
- * given to changed_filter() after adding.
+ * Sums that begin with what the filter of argument 0 holds: those of a variable's expanded object itself, or new ones. *target
+ * (which is NULL if there is no such object) is to be given to changed_filter() after adding.
  */
 static TbfSums *
-sums_to_change(Datum value, const TbfValue *tbf, ExpandedFilter **target)
+sums_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
 {
 	*target = NULL;
 #if FILTERS_EXPAND
-	*target = expanded_filter_to_change(value);
-	if (*target == NULL)
+	*target = expanded_filter_to_change(PG_GETARG_DATUM(0));
+	if (*target == NULL && adds_to_variable(fcinfo))
 	{
 		*target = make_expanded_filter(flatten_sums);
 		MemoryContext caller = MemoryContextSwitchTo((*target)->hdr.eoh_context);
@@ -170,23 +170,25 @@ sums_to_change(Datum value, const TbfValue *tbf, ExpandedFilter **target)
 		(*target)->state = tbf_sums_of(CurrentMemoryContext, tbf);
 		MemoryContextSwitchTo(caller);
 	}
-	return (*target)->state;
-#else
-	return tbf_sums_of(CurrentMemoryContext, tbf);
+	if (*target != NULL)
+		return (*target)->state;
 #endif
+	return tbf_sums_of(CurrentMemoryContext, tbf);
 }
 
 static Datum
 changed_filter(TbfSums *sums, ExpandedFilter *target)
 {
 #if FILTERS_EXPAND
-	/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
-	tbf_sums_settle(sums);
-	expanded_filter_changed(target);
-	return EOHPGetRWDatum(&target->hdr);
-#else
-	return tbf_sums_store(sums);
+	if (target != NULL)
+	{
+		/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
+		tbf_sums_settle(sums);
+		expanded_filter_changed(target);
+		return EOHPGetRWDatum(&target->hdr);
+	}
 #endif
+	return tbf_sums_store(sums);
 }
 
 /* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
@@ -207,7 +209,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
-	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
+	sums = sums_to_change(fcinfo, &tbf, &target);
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		sums->plan.kind = *item_kind(hasher);
 	tbf_sums_add_hit(sums, hash, &moment, hit);
@@ -237,7 +239,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* one sum and one rounding for them all, even where items are repeated */
-	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
+	sums = sums_to_change(fcinfo, &tbf, &target);
 	while (next_item(&elements, &item))
 	{
 		uint64_t	hash = item_hash_for(hasher, item, &sums->plan.kind);
