@@ -273,7 +273,8 @@ class Decaying
 		if (sb_sums_plan(&sums_, nullptr, &tbf_, &planned) != SB_OK)
 			std::abort();
 		stored_.resize(sb_tbf_size(&planned) - SB_TBF_HEADER);
-		sb_sums_write(&sums_, nullptr, &planned, stored_.data());
+		if (sb_sums_write(&sums_, nullptr, &planned, stored_.data()) != SB_OK)
+			std::abort();
 		stored_header_ = planned;
 		return stored_.size();
 	}
@@ -376,7 +377,8 @@ void bf_measure(benchmark::State &state)
 	for (auto _ : state)
 	{
 		sb_bf_stats stats;
-		sb_bf_measure(&filter.parameters(), filter.lines(), &stats);
+		if (sb_bf_measure(&filter.parameters(), filter.lines(), &stats) != SB_OK)
+			std::abort();
 		benchmark::DoNotOptimize(stats);
 	}
 	state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(filter.bytes()));
@@ -388,7 +390,8 @@ void bf_union(benchmark::State &state)
 	std::vector<unsigned char> target(static_cast<size_t>(source.bytes()));
 	for (auto _ : state)
 	{
-		sb_bf_or(&source.parameters(), target.data(), &source.parameters(), source.lines());
+		if (sb_bf_or(&source.parameters(), target.data(), &source.parameters(), source.lines()) != SB_OK)
+			std::abort();
 		benchmark::ClobberMemory();
 	}
 	state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(source.bytes()));

@@ -276,7 +276,7 @@ void decaying(uint64_t keys, uint8_t layout, sb_tbf *header, std::vector<unsigne
 	}
 	check(sb_sums_plan(&sums, nullptr, &tbf, header));
 	cells->resize(sb_tbf_counters_size(header));
-	sb_sums_write(&sums, nullptr, header, cells->data());
+	check(sb_sums_write(&sums, nullptr, header, cells->data()));
 }
 
 struct Pass
@@ -318,7 +318,7 @@ void whole(uint64_t keys, int rounds)
 	auto measure = [&]
 	{
 		sb_bf_stats stats;
-		sb_bf_measure(&bf, lines.data(), &stats);
+		check(sb_bf_measure(&bf, lines.data(), &stats));
 		sink += stats.bits_set;
 	};
 	auto fold = [&]
@@ -329,7 +329,7 @@ void whole(uint64_t keys, int rounds)
 	};
 	std::vector<Pass> all = {
 		{"bf: memcpy", lines.size(), [&] { std::memcpy(other.data(), lines.data(), lines.size()); }, {}},
-		{"bf: union", lines.size(), [&] { sb_bf_or(&bf, other.data(), &bf, lines.data()); }, {}},
+		{"bf: union", lines.size(), [&] { check(sb_bf_or(&bf, other.data(), &bf, lines.data())); }, {}},
 		{"bf: bits set, cardinality", lines.size(), [&] { measure(); }, {}},
 		{"bf: memcpy, then folded by half", lines.size(), [&] { fold(); }, {}},
 		{"flat tbf: memcpy", flat_cells.size(), [&] { copy(flat_cells); }, {}},

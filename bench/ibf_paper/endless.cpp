@@ -131,7 +131,8 @@ void print_sbf(const Filter &filter, const sb_stable &plan, const Measured &meas
 void print_bf(const Plain &plain)
 {
 	sb_bf_stats stats;
-	sb_bf_measure(&plain.bf, plain.lines.data(), &stats);
+	if (sb_bf_measure(&plain.bf, plain.lines.data(), &stats) != SB_OK)
+		die("the cells cannot be counted");
 	std::printf("| `bf`: bits set | | %s %% | says \"seen\" to %s %% of the items that are new |\n\n",
 				percent(static_cast<double>(stats.bits_set) / static_cast<double>(stats.bits)).c_str(), percent(stats.fpr).c_str());
 }

@@ -52,7 +52,8 @@ struct Filter
 	double zeros() const
 	{
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];
-		sb_stable_count(&parameters, cells.data(), counts);
+		if (sb_stable_count(&parameters, cells.data(), counts) != SB_OK)
+			die("the cells cannot be counted");
 		return static_cast<double>(counts[0]) / parameters.cells;
 	}
 

@@ -59,7 +59,8 @@ void predict(const Filter &filter, const std::vector<uint64_t> &lengths, Missed 
 	sb_stable_chain chain = filter.chain(&shares);
 	double work[2 * 8 * 8];
 	uint64_t histogram[SB_STABLE_MAX_VALUE + 1];
-	sb_stable_count(&filter.parameters, filter.cells.data(), histogram);
+	if (sb_stable_count(&filter.parameters, filter.cells.data(), histogram) != SB_OK)
+		die("the cells cannot be counted");
 	for (size_t g = 0; g < lengths.size(); g++)
 	{
 		ByValue<double> gone{}; /* of one cell that began at a value: to be mixed */

@@ -10,6 +10,7 @@
 #include "bits.hpp"
 #include "hash_set.hpp"
 #include "header.hpp"
+#include "stop.hpp"
 #include "streambloom.h"
 
 #include <algorithm>
@@ -134,12 +135,28 @@ size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
 	return SB_BF_HEADER + line_of(bf->lines, hash);
 }
 
-void sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept
+sb_status sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept
 {
-	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) { sb_bf_add_many(bf, lines, hashes, count); });
+	bool stopped = false; /* the rest of the walk does nothing then */
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (!stopped)
+			sb_bf_add_many(bf, lines, hashes, count);
+	});
+	return stopped ? SB_INTERRUPTED : SB_OK;
 }
 
 /* ------------------------------------------------------ union, intersection, folding */
+
+/* So many lines are worked on between two questions whether to stop. */
+static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
+static_assert(std::has_single_bit(lines_at_once), "combine_filters() wants it");
+
+/* The same of lines that are each the union of 2^halvings. */
+static size_t folded_at_once(int halvings)
+{
+	return std::max(lines_at_once >> halvings, size_t{1});
+}
 
 sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) noexcept
 {
@@ -164,16 +181,28 @@ sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *
 	return SB_OK;
 }
 
-void sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+/* combine(dst, src, lines, halvings) on some lines of dst after the other. */
+template <typename Combine>
+static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, Combine combine)
 {
-	or_lines(static_cast<unsigned char *>(dst_lines), static_cast<const unsigned char *>(src_lines), dst->lines,
-			 exact_log2(dst->lines / src->lines));
+	const int halvings = exact_log2(dst->lines / src->lines);
+	auto *to = static_cast<unsigned char *>(dst_lines);
+	const auto *from = static_cast<const unsigned char *>(src_lines);
+
+	/* both are powers of two: a piece is whole groups of 2^halvings lines, or a part of one */
+	return in_pieces(dst->lines, lines_at_once, [&](size_t first, size_t count) {
+		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
+	});
 }
 
-void sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
 {
-	and_lines(static_cast<unsigned char *>(dst_lines), static_cast<const unsigned char *>(src_lines), dst->lines,
-			  exact_log2(dst->lines / src->lines));
+	return combine_filters(dst, dst_lines, src, src_lines, or_lines);
+}
+
+sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+{
+	return combine_filters(dst, dst_lines, src, src_lines, and_lines);
 }
 
 sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
@@ -182,8 +211,11 @@ sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out)
 		return SB_OUT_OF_RANGE;
 	bf->lines >>= halvings;
 	bf->widened = static_cast<uint8_t>(std::max(0, bf->widened - halvings));
-	fold_lines(static_cast<unsigned char *>(out), static_cast<const unsigned char *>(lines), bf->lines, size_t{1} << halvings);
-	return SB_OK;
+	auto *to = static_cast<unsigned char *>(out);
+	const auto *from = static_cast<const unsigned char *>(lines);
+	return in_pieces(bf->lines, folded_at_once(halvings), [&](size_t first, size_t count) {
+		fold_lines(to + first * SB_BF_LINE, from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
+	});
 }
 
 sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) noexcept
@@ -222,30 +254,41 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
  * A widened part has each of its bits 2^j times: count at the size of the smallest part, where each item counts once;
  * where that is full, at the next larger size that is not (then the estimate is too large).
  */
-double sb_bf_items(const sb_bf *bf, const void *lines) noexcept
+sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 {
+	const auto *from = static_cast<const unsigned char *>(lines);
 	double items = -1;
 	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
 	{
-		uint64_t set = count_folded(static_cast<const unsigned char *>(lines), bf->lines >> halvings, size_t{1} << halvings);
+		uint64_t set = 0;
+		sb_status status = in_pieces(bf->lines >> halvings, folded_at_once(halvings), [&](size_t first, size_t count) {
+			set += count_folded(from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
+		});
+		if (status != SB_OK)
+			return status;
 		items = estimate_items(bf, set, halvings);
 	}
-	return items < 0 ? INFINITY : items;
+	*out = items < 0 ? INFINITY : items;
+	return SB_OK;
 }
 
-void sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept
+sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept
 {
 	uint64_t of_bits[line_bits + 1] = {};
 	double sum = 0;
 
 	*out = {};
 	out->bits = static_cast<uint64_t>(bf->lines) * line_bits;
-	count_by_bits(static_cast<const unsigned char *>(lines), bf->lines, of_bits);
+	sb_status status = in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		count_by_bits(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count, of_bits);
+	});
+	if (status != SB_OK)
+		return status;
 	for (int bits = 1; bits <= line_bits; bits++)
 	{
 		out->bits_set += of_bits[bits] * static_cast<uint64_t>(bits);
 		sum += static_cast<double>(of_bits[bits]) * std::pow(static_cast<double>(bits) / line_bits, bf->hashes);
 	}
 	out->fpr = sum / bf->lines;
-	out->items = sb_bf_items(bf, lines);
+	return sb_bf_items(bf, lines, &out->items);
 }

@@ -5,11 +5,13 @@
  */
 #include "bits.hpp"
 #include "simd.hpp"
+#include "stop.hpp"
 #include "streambloom.h"
 
 using namespace streambloom;
 
 static constexpr size_t words = SB_BF_LINE / 8;
+static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static constexpr uint64_t each_byte = UINT64_C(0x0101010101010101);
 
 /* 1 in each byte that is not zero. */
@@ -100,13 +102,16 @@ SB_KERNEL size_t sparse_size_kernel(const unsigned char *lines, size_t count)
 static size_t sparse_size(const unsigned char *lines, size_t count);
 SB_VARIANTS(size_t, sparse_size, (const unsigned char *lines, size_t count), (lines, count))
 
-size_t sb_bf_sparse_size(const sb_bf *bf, const void *lines) noexcept
+sb_status sb_bf_sparse_size(const sb_bf *bf, const void *lines, size_t *size) noexcept
 {
-	return sparse_size(static_cast<const unsigned char *>(lines), bf->lines);
+	*size = 0;
+	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		*size += sparse_size(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count);
+	});
 }
 
 template <sb_simd variant>
-SB_KERNEL void write_sparse_kernel(const unsigned char *lines, size_t count, unsigned char *out)
+SB_KERNEL unsigned char *write_sparse_kernel(const unsigned char *lines, size_t count, unsigned char *out)
 {
 	for (size_t line = 0; line < count; line++, lines += SB_BF_LINE)
 	{
@@ -123,43 +128,54 @@ SB_KERNEL void write_sparse_kernel(const unsigned char *lines, size_t count, uns
 		store_le(out, which);
 		out = to;
 	}
+	return out;
 }
-static void write_sparse(const unsigned char *lines, size_t count, unsigned char *out);
-SB_VARIANTS(void, write_sparse, (const unsigned char *lines, size_t count, unsigned char *out), (lines, count, out))
+static unsigned char *write_sparse(const unsigned char *lines, size_t count, unsigned char *out);
+SB_VARIANTS(unsigned char *, write_sparse, (const unsigned char *lines, size_t count, unsigned char *out), (lines, count, out))
 
-void sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) noexcept
+sb_status sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) noexcept
 {
-	write_sparse(static_cast<const unsigned char *>(lines), bf->lines, static_cast<unsigned char *>(out));
+	auto *to = static_cast<unsigned char *>(out);
+	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		to = write_sparse(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count, to);
+	});
 }
 
+/* Where the line after these begins; NULL if they do not end before `end`. */
 template <sb_simd variant>
-SB_KERNEL bool sparse_is_valid_kernel(const unsigned char *sparse, size_t size, size_t count)
+SB_KERNEL const unsigned char *skip_lines_kernel(const unsigned char *sparse, const unsigned char *end, size_t count)
 {
-	size_t at = 0;
 	for (size_t line = 0; line < count; line++)
 	{
-		if (size - at < sizeof(uint64_t))
-			return false;
-		const size_t bytes = ones_of<variant>(load_le<uint64_t>(sparse + at));
-		at += sizeof(uint64_t);
-		if (size - at < bytes)
-			return false;
-		at += bytes;
+		if (end - sparse < static_cast<ptrdiff_t>(sizeof(uint64_t)))
+			return nullptr;
+		const uint32_t bytes = ones_of<variant>(load_le<uint64_t>(sparse));
+		sparse += sizeof(uint64_t);
+		if (end - sparse < static_cast<ptrdiff_t>(bytes))
+			return nullptr;
+		sparse += bytes;
 	}
-	return at == size;
+	return sparse;
 }
-static bool sparse_is_valid(const unsigned char *sparse, size_t size, size_t count);
-SB_VARIANTS(bool, sparse_is_valid, (const unsigned char *sparse, size_t size, size_t count), (sparse, size, count))
+static const unsigned char *skip_lines(const unsigned char *sparse, const unsigned char *end, size_t count);
+SB_VARIANTS(const unsigned char *, skip_lines, (const unsigned char *sparse, const unsigned char *end, size_t count),
+			(sparse, end, count))
 
-bool sb_bf_sparse_is_valid(const sb_bf *bf, const void *sparse, size_t size) noexcept
+sb_status sb_bf_sparse_check(const sb_bf *bf, const void *sparse, size_t size) noexcept
 {
-	return sparse_is_valid(static_cast<const unsigned char *>(sparse), size, bf->lines);
+	const auto *at = static_cast<const unsigned char *>(sparse);
+	const unsigned char *end = at + size;
+	sb_status status = in_pieces(bf->lines, lines_at_once, [&](size_t, size_t count) {
+		if (at != nullptr)
+			at = skip_lines(at, end, count);
+	});
+	return status == SB_OK && at != end ? SB_BAD_LENGTH : status;
 }
 
+/* Returns where the next line begins. */
 template <sb_simd variant>
-SB_KERNEL void or_sparse_kernel(unsigned char *lines, size_t count, const unsigned char *sparse, size_t size)
+SB_KERNEL const unsigned char *or_sparse_kernel(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end)
 {
-	const unsigned char *end = sparse + size;
 	for (size_t line = 0; line < count; line++, lines += SB_BF_LINE)
 	{
 		uint64_t which = load_le<uint64_t>(sparse);
@@ -171,12 +187,17 @@ SB_KERNEL void or_sparse_kernel(unsigned char *lines, size_t count, const unsign
 			sparse += ones_of<variant>(which & 255);
 		}
 	}
+	return sparse;
 }
-static void or_sparse(unsigned char *lines, size_t count, const unsigned char *sparse, size_t size);
-SB_VARIANTS(void, or_sparse, (unsigned char *lines, size_t count, const unsigned char *sparse, size_t size),
-			(lines, count, sparse, size))
+static const unsigned char *or_sparse(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end);
+SB_VARIANTS(const unsigned char *, or_sparse,
+			(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end), (lines, count, sparse, end))
 
-void sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) noexcept
+sb_status sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) noexcept
 {
-	or_sparse(static_cast<unsigned char *>(lines), bf->lines, static_cast<const unsigned char *>(sparse), size);
+	const auto *at = static_cast<const unsigned char *>(sparse);
+	const unsigned char *end = at + size;
+	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		at = or_sparse(static_cast<unsigned char *>(lines) + first * SB_BF_LINE, count, at, end);
+	});
 }

@@ -7,6 +7,7 @@
 #include "bits.hpp"
 #include "hash_set.hpp"
 #include "simd.hpp"
+#include "stop.hpp"
 #include "streambloom.h"
 
 #include <algorithm>
@@ -133,12 +134,14 @@ static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint6
 	}
 }
 
-void sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
+sb_status sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
 {
 	const uint64_t words = std::min(to->beside, from->beside);
 	const slot_order order(to);
+	bool stopped = false; /* the rest of the walk does nothing then */
 	in_batches(from, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
-		for (size_t i = 0; i < count; i++)
+		stopped = stopped || stop_wanted();
+		for (size_t i = 0; i < count && !stopped; i++)
 		{
 			const uint64_t *old = &from->slots[place_of_slot(slots[i], from->beside)];
 			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, order, hashes[i]) : &to->slots[place_of_slot(to->capacity, to->beside)];
@@ -148,6 +151,7 @@ void sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
 		}
 	});
 	to->count = from->count;
+	return stopped ? SB_INTERRUPTED : SB_OK;
 }
 
 uint64_t sb_hash_set_farthest(const sb_hash_set *set) noexcept
@@ -181,13 +185,18 @@ uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash)
 	return UINT64_MAX;
 }
 
-void sb_hash_set_write(const sb_hash_set *set, void *out) noexcept
+sb_status sb_hash_set_write(const sb_hash_set *set, void *out) noexcept
 {
 	auto *to = static_cast<unsigned char *>(out);
+	bool stopped = false;
 	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (stopped)
+			return;
 		sb_hash_set_write_words(hashes, count, to);
 		to += count * sizeof(uint64_t);
 	});
+	return stopped ? SB_INTERRUPTED : SB_OK;
 }
 
 void sb_hash_set_write_words(const uint64_t *words, size_t count, void *out) noexcept

@@ -37,6 +37,8 @@ const char *sb_status_text(sb_status status) noexcept
 			return "a counter would overflow";
 		case SB_DIFFERENT:
 			return "the filters have different parameters";
+		case SB_INTERRUPTED:
+			return "the work was interrupted";
 	}
 	return "unknown status";
 }

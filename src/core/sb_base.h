@@ -40,7 +40,8 @@ typedef enum sb_status
 	SB_OUT_OF_RANGE,	/* a parameter is out of its range */
 	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
 	SB_OVERFLOW,		/* a counter, or the total of all hits, would overflow */
-	SB_DIFFERENT		/* two filters cannot be combined: see sb_difference */
+	SB_DIFFERENT,		/* two filters cannot be combined: see sb_difference */
+	SB_INTERRUPTED		/* the caller wants the work to stop: see sb_set_stop() */
 } sb_status;
 
 /* A short English clause for a status, for an error's detail line. Never NULL. */
@@ -56,6 +57,18 @@ typedef struct sb_difference
 
 /* No stored value is larger, so that its text form (two digits a byte) still fits PostgreSQL's 1 GB. */
 #define SB_MAX_BYTES 512000000u
+
+/* --------------------------------------------------------------- stopping */
+
+/*
+ * Doors whose time grows with the size of a filter ask this function again and again, at least once in a few milliseconds,
+ * whether to stop. If it says yes they return SB_INTERRUPTED at once; their output is then of no use. A door that changes a
+ * filter in place may have changed a part of it. The function is asked no further in that call. NULL, as at first: nothing
+ * is asked. Call sb_set_stop() once, before other threads use the core.
+ */
+typedef bool (*sb_stop_function) (void);
+
+void		sb_set_stop(sb_stop_function stop) SB_NOEXCEPT;
 
 /* ---------------------------------------------------------- instructions */
 

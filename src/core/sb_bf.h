@@ -76,7 +76,7 @@ void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_
 void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) SB_NOEXCEPT;
 
 /* Adds all hashes of a set. */
-void		sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) SB_NOEXCEPT;
 
 /*
  * May a and b be combined? Then *out has the parameters of the result: the size is the larger one (the smaller
@@ -86,19 +86,19 @@ void		sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) SB_NOE
 SB_NODISCARD sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) SB_NOEXCEPT;
 
 /* dst |= src, dst &= src over lines. REQUIRES: dst->lines = src->lines * 2^j (as sb_bf_join() gives). */
-void		sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
-void		sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
 
 /*
- * Lines of which most bytes are zero, in fewer bytes: how many, and writing them, which REQUIRES room for eight more. Whoever
- * reads them tests them first: valid are those whose lengths agree, of which nothing is read beyond the end.
+ * Sparse encoding of lines of which most bytes are zero: its size, a writer (which needs 8 spare bytes), and a check, which has
+ * to come before reading: SB_BAD_LENGTH if the lengths inside do not agree with the size.
  */
-size_t		sb_bf_sparse_size(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
-void		sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) SB_NOEXCEPT;
-bool		sb_bf_sparse_is_valid(const sb_bf *bf, const void *sparse, size_t size) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_sparse_size(const sb_bf *bf, const void *lines, size_t *size) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_sparse_check(const sb_bf *bf, const void *sparse, size_t size) SB_NOEXCEPT;
 
-/* lines |= those. REQUIRES: they are valid for the same parameters. */
-void		sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) SB_NOEXCEPT;
+/* lines |= those. REQUIRES: sb_bf_sparse_check() found nothing wrong, for the same parameters. */
+SB_NODISCARD sb_status sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) SB_NOEXCEPT;
 
 /*
  * Folds in place: neighbouring lines are united, `halvings` times; bf->lines is changed.
@@ -117,10 +117,10 @@ typedef struct sb_bf_stats
 	double		fpr;			/* of this very filter: the mean over lines of fill^hashes */
 } sb_bf_stats;
 
-void		sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /* The number of items alone. */
-double		sb_bf_items(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) SB_NOEXCEPT;
 
 /* How many bits of this line of 64 bytes are set. */
 int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;

@@ -79,8 +79,11 @@ size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t
 /* How many of these hashes, no two of them the same, are not in the set. */
 uint64_t	sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 
-/* All hashes of a set with their words into an empty one, which is larger, or has more words beside, or another secret. */
-void		sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) SB_NOEXCEPT;
+/*
+ * All hashes of a set with their words into an empty one, which is larger, or has more words beside, or another secret.
+ * SB_INTERRUPTED.
+ */
+SB_NODISCARD sb_status sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) SB_NOEXCEPT;
 
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
@@ -95,7 +98,7 @@ void		sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) SB_NOEXCEPT;
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;
 
 /* Its hashes as little-endian words, in the order of slots: `count` times 8 bytes. */
-void		sb_hash_set_write(const sb_hash_set *set, void *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_hash_set_write(const sb_hash_set *set, void *out) SB_NOEXCEPT;
 
 /* Hashes, and what is kept beside them, to little-endian words and back; these need not be aligned. */
 void		sb_hash_set_write_words(const uint64_t *words, size_t count, void *out) SB_NOEXCEPT;

@@ -136,10 +136,11 @@ SB_NODISCARD sb_status sb_stable_join(const sb_stable *a, const sb_stable *b, sb
 									  sb_difference *difference) SB_NOEXCEPT;
 
 /* dst = max(dst, src), cell by cell. REQUIRES: both were joined to `stable`. */
-void		sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
 
 /* How many cells have which value: counts[0 .. Max]; those above are set to 0. */
-void		sb_stable_count(const sb_stable *stable, const void *cells, uint64_t counts[SB_STABLE_MAX_VALUE + 1]) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_stable_count(const sb_stable *stable, const void *cells,
+									   uint64_t counts[SB_STABLE_MAX_VALUE + 1]) SB_NOEXCEPT;
 
 /* ------------------------------------------------------- formulas of sbf, ibf */
 

@@ -137,7 +137,7 @@ int			sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) S
 SB_NODISCARD sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) SB_NOEXCEPT;
 
 /* Copies a plane of `from` cells into one of `to` cells, each old cell standing for 2^j new ones. */
-void		sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) SB_NOEXCEPT;
 
 /*
  * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
@@ -149,7 +149,7 @@ void		sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf
  * has a secret, `sorted` is what sb_hash_set_sort() gave.
  */
 SB_NODISCARD sb_status sb_sums_plan(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out) SB_NOEXCEPT;
-void		sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) SB_NOEXCEPT;
 
 /*
  * Both in one, with one pass less over the sums, for who has room to spare: fills *out and the cells, to the same bytes.

@@ -130,7 +130,7 @@ SB_NODISCARD sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells,
 
 /* The same counters in another layout. Two calls, as for decay. */
 SB_NODISCARD sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, uint8_t layout, sb_tbf *out) SB_NOEXCEPT;
-void		sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) SB_NOEXCEPT;
 
 /*
  * The table of recurring minimum, after the counters: entries of 16 bytes, by ascending hash. An item that is in it has
@@ -213,8 +213,8 @@ SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_
  */
 SB_NODISCARD sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
 										  uint64_t value, sb_tbf *out, double *most) SB_NOEXCEPT;
-void		sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
-								uint64_t value, const sb_tbf *planned, void *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+										   uint64_t value, const sb_tbf *planned, void *out) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

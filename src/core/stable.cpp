@@ -6,11 +6,15 @@
  * needs it, and small blocks were seen to raise the false-positive rate by up to 70 times.
  */
 #include "stable.hpp"
+#include "stop.hpp"
 
 #include <bit>
 #include <cmath>
 
 using namespace streambloom;
+
+/* So many groups of cells are worked on between two questions whether to stop. */
+static constexpr size_t groups_at_once = bytes_at_once / 8;
 
 /* ---------------------------------------------------------------- parameters */
 
@@ -327,7 +331,7 @@ static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uin
 	return (a & take_a) | (b & mask & ~take_a);
 }
 
-void sb_stable_unite(const sb_stable *stable, void *dst, const void *src) noexcept
+sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) noexcept
 {
 	auto *to = static_cast<unsigned char *>(dst);
 	const auto *from = static_cast<const unsigned char *>(src);
@@ -339,28 +343,32 @@ void sb_stable_unite(const sb_stable *stable, void *dst, const void *src) noexce
 	for (unsigned i = 0; i < group; i++)
 		(i % 2 == 0 ? even : odd) |= uint64_t{1} << (i * bits);
 
-	for (uint64_t cell = 0; cell < stable->cells; cell += group)
-	{
-		auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
-		uint64_t bit = cell * bits;
-		size_t at = static_cast<size_t>(bit / 8);
-		unsigned shift = bit % 8;
-		uint64_t mask = low_mask(taken * bits);
-		uint64_t word = load_up_to(to + at, size - at);
-		uint64_t a = word >> shift & mask;
-		uint64_t b = load_up_to(from + at, size - at) >> shift & mask;
-		uint64_t larger = larger_of_every_other(a, b, bits, even) | larger_of_every_other(a, b, bits, odd);
-		store_up_to(to + at, size - at, (word & ~(mask << shift)) | larger << shift);
-	}
+	return in_pieces(stable->cells, group * groups_at_once, [&](size_t first, size_t count) {
+		for (uint64_t cell = first; cell < first + count; cell += group)
+		{
+			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
+			uint64_t bit = cell * bits;
+			size_t at = static_cast<size_t>(bit / 8);
+			unsigned shift = bit % 8;
+			uint64_t mask = low_mask(taken * bits);
+			uint64_t word = load_up_to(to + at, size - at);
+			uint64_t a = word >> shift & mask;
+			uint64_t b = load_up_to(from + at, size - at) >> shift & mask;
+			uint64_t larger = larger_of_every_other(a, b, bits, even) | larger_of_every_other(a, b, bits, odd);
+			store_up_to(to + at, size - at, (word & ~(mask << shift)) | larger << shift);
+		}
+	});
 }
 
 /* ------------------------------------------------------------------ measures */
 
-void sb_stable_count(const sb_stable *stable, const void *cells, uint64_t counts[SB_STABLE_MAX_VALUE + 1]) noexcept
+sb_status sb_stable_count(const sb_stable *stable, const void *cells, uint64_t counts[SB_STABLE_MAX_VALUE + 1]) noexcept
 {
 	std::fill_n(counts, SB_STABLE_MAX_VALUE + 1, uint64_t{0});
-	for (uint64_t cell = 0; cell < stable->cells; cell++)
-		counts[get_cell(static_cast<const unsigned char *>(cells), stable->bits, cell)]++;
+	return in_pieces(stable->cells, bytes_at_once, [&](size_t first, size_t count) {
+		for (size_t cell = first; cell < first + count; cell++)
+			counts[get_cell(static_cast<const unsigned char *>(cells), stable->bits, cell)]++;
+	});
 }
 
 sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noexcept
@@ -376,14 +384,19 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 		return SB_BAD_CELLS;
 
 	uint64_t set = 0;
-	for (uint64_t cell = 0; cell < stable->cells; cell += group)
-	{
-		auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
-		uint64_t bit = cell * bits;
-		size_t at = static_cast<size_t>(bit / 8);
-		uint64_t fields = load_up_to(bytes + at, size - at) >> bit % 8 & low_mask(taken * bits);
-		set += static_cast<uint64_t>(std::popcount(nonzero_fields(fields, bits, lowest)));
-	}
+	sb_status status = in_pieces(stable->cells, group * groups_at_once, [&](size_t first, size_t count) {
+		for (uint64_t cell = first; cell < first + count; cell += group)
+		{
+			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
+			uint64_t bit = cell * bits;
+			size_t at = static_cast<size_t>(bit / 8);
+			uint64_t fields = load_up_to(bytes + at, size - at) >> bit % 8 & low_mask(taken * bits);
+			set += static_cast<uint64_t>(std::popcount(nonzero_fields(fields, bits, lowest)));
+		}
+	});
+	if (status != SB_OK)
+		return status;
+
 	/* an item sets at most K cells; without items there is none */
 	return stable->items < set / stable->hashes + (set % stable->hashes != 0) ? SB_BAD_CELLS : SB_OK;
 }

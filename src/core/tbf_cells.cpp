@@ -331,19 +331,21 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 }
 
 /* Of recurring minimum: hashes ascend, so none is twice there; whole hits where the counters are. */
-static bool table_is_valid(const sb_tbf *tbf, const unsigned char *table)
+static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 {
-	sb_tbf_entry before;
+	sb_tbf_entry before = {};
 	for (uint64_t i = 0, n = sb_tbf_entries(tbf); i < n; i++)
 	{
+		if (i % 4096 == 0 && stop_wanted())
+			return SB_INTERRUPTED;
 		sb_tbf_entry entry;
 		sb_tbf_read_entry(table, i, &entry);
 		if ((i > 0 && entry.hash <= before.hash) || entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL ||
 			(tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
-			return false;
+			return SB_BAD_CELLS;
 		before = entry;
 	}
-	return true;
+	return SB_OK;
 }
 
 sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
@@ -354,6 +356,8 @@ sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
 	size_t next = SB_TBF_HEADER + directory_size(tbf);
 	for (uint32_t block = 0; block < tbf->blocks; block++)
 	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
 		if (sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters); status != SB_OK)
 			return status;
 		for (uint32_t i = 0; i < tbf->block_cells; i++)
@@ -381,7 +385,7 @@ sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
 	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
 		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
 		return SB_BAD_CELLS;
-	return table_is_valid(tbf, bytes + sb_tbf_counters_size(tbf)) ? SB_OK : SB_BAD_CELLS;
+	return check_table(tbf, bytes + sb_tbf_counters_size(tbf));
 }
 
 /* ------------------------------------------------------------ another layout */
@@ -395,9 +399,9 @@ sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, uint8_t layou
 	});
 }
 
-void sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) noexcept
+sb_status sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) noexcept
 {
-	write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
+	return write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
 		return sb_tbf_unpack_block(tbf, cells, block, counters);
 	});
 }

@@ -6,6 +6,7 @@
 #define STREAMBLOOM_TBF_CELLS_HPP
 
 #include "bits.hpp"
+#include "stop.hpp"
 #include "streambloom.h"
 
 namespace streambloom {
@@ -88,6 +89,8 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 	cell_meter meter;
 	for (uint32_t block = 0; block < planned->blocks; block++)
 	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
 		if (sb_status status = produce(block, counters); status != SB_OK)
 			return status;
 		meter.add(*planned, counters);
@@ -97,15 +100,18 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 
 /* REQUIRES: measure_cells() of the same was not refused for its cells. */
 template <typename Produce>
-void write_cells(const sb_tbf &planned, void *cells, Produce produce)
+sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {
 	block_counters counters;
 	cell_writer writer(planned, cells);
 	for (uint32_t block = 0; block < planned.blocks; block++)
 	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
 		(void) produce(block, counters);
 		writer.add(counters);
 	}
+	return SB_OK;
 }
 
 /* The same in one pass. REQUIRES: planned->layout is extensible. */
@@ -116,6 +122,8 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 	cell_packer packer(*planned, cells, room);
 	for (uint32_t block = 0; block < planned->blocks; block++)
 	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
 		if (sb_status status = produce(block, counters); status != SB_OK)
 			return status;
 		packer.add(counters);

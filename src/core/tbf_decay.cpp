@@ -9,6 +9,7 @@
  */
 #include "bits.hpp"
 #include "simd.hpp"
+#include "stop.hpp"
 #include "streambloom.h"
 #include "tbf_cells.hpp"
 #include "tbf_packed.hpp"
@@ -135,68 +136,80 @@ static uint64_t any_bits(const unsigned char *from, size_t bytes);
 SB_VARIANTS(uint64_t, any_bits, (const unsigned char *from, size_t bytes), (from, bytes))
 
 template <typename From, typename To>
-SB_KERNEL void narrow_cells(unsigned char *bytes, size_t count)
+SB_KERNEL void narrow_cells(const unsigned char *from, size_t count, unsigned char *to)
 {
 	constexpr size_t many = at_once / sizeof(To);
 	if constexpr (std::endian::native == std::endian::little)
 		for (size_t i = 0; i < count; i += many)
 		{
 			typename vector_of<From, many * sizeof(From)>::type wide;
-			std::memcpy(&wide, bytes + i * sizeof(From), sizeof wide);
+			std::memcpy(&wide, from + i * sizeof(From), sizeof wide);
 			auto small = __builtin_convertvector(wide, typename vector_of<To, at_once>::type);
-			std::memcpy(bytes + i * sizeof(To), &small, sizeof small);
+			std::memcpy(to + i * sizeof(To), &small, sizeof small);
 		}
 	else
 		for (size_t i = 0; i < count; i++)
-			store_le(bytes + i * sizeof(To), static_cast<To>(load_le<From>(bytes + i * sizeof(From))));
+			store_le(to + i * sizeof(To), static_cast<To>(load_le<From>(from + i * sizeof(From))));
 }
 
 template <typename From>
-SB_KERNEL void narrow_from(unsigned char *bytes, size_t count, int to_bits)
+SB_KERNEL void narrow_from(const unsigned char *from, size_t count, int to_bits, unsigned char *to)
 {
 	if constexpr (sizeof(From) > 4)
 		if (to_bits == 32)
-			return narrow_cells<From, uint32_t>(bytes, count);
+			return narrow_cells<From, uint32_t>(from, count, to);
 	if constexpr (sizeof(From) > 2)
 		if (to_bits == 16)
-			return narrow_cells<From, uint16_t>(bytes, count);
-	narrow_cells<From, uint8_t>(bytes, count);
+			return narrow_cells<From, uint16_t>(from, count, to);
+	narrow_cells<From, uint8_t>(from, count, to);
 }
 
-/* In place. REQUIRES: to_bits < from_bits, and all cells fit. */
+/* `to` may be `from`, or lie before it. REQUIRES: to_bits < from_bits, and all cells fit. */
 template <sb_simd variant>
-SB_KERNEL void narrow_flat_kernel(unsigned char *bytes, size_t count, int from_bits, int to_bits)
+SB_KERNEL void narrow_flat_kernel(const unsigned char *from, size_t count, int from_bits, int to_bits, unsigned char *to)
 {
 	if (from_bits == 16)
-		narrow_from<uint16_t>(bytes, count, to_bits);
+		narrow_from<uint16_t>(from, count, to_bits, to);
 	else if (from_bits == 32)
-		narrow_from<uint32_t>(bytes, count, to_bits);
+		narrow_from<uint32_t>(from, count, to_bits, to);
 	else
-		narrow_from<uint64_t>(bytes, count, to_bits);
+		narrow_from<uint64_t>(from, count, to_bits, to);
 }
-static void narrow_flat(unsigned char *bytes, size_t count, int from_bits, int to_bits);
-SB_VARIANTS(void, narrow_flat, (unsigned char *bytes, size_t count, int from_bits, int to_bits),
-			(bytes, count, from_bits, to_bits))
+static void narrow_flat(const unsigned char *from, size_t count, int from_bits, int to_bits, unsigned char *to);
+SB_VARIANTS(void, narrow_flat, (const unsigned char *from, size_t count, int from_bits, int to_bits, unsigned char *to),
+			(from, count, from_bits, to_bits, to))
+
+static_assert(bytes_at_once % (SB_TBF_MIN_BLOCK * 8) == 0, "a piece is whole vectors, of cells of any width");
 
 static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint64_t half_lives, sb_tbf *out, unsigned char *to)
 {
 	const size_t bytes = sb_tbf_counters_size(tbf);
+	const unsigned width = tbf->cell_bits / 8u;
 	passed found = {};
-	if (half_lives <= tbf->cell_bits)
-		found = fade_flat(cells, bytes, tbf->cell_bits, static_cast<int>(half_lives), to);
-	else
-	{
-		found.dropped = any_bits(cells, bytes);
-		std::memset(to, 0, bytes / (tbf->cell_bits / 8u));
-	}
+	sb_status status = in_pieces(bytes, bytes_at_once, [&](size_t first, size_t count) {
+		passed part = {};
+		if (half_lives <= tbf->cell_bits)
+			part = fade_flat(cells + first, count, tbf->cell_bits, static_cast<int>(half_lives), to + first);
+		else
+		{
+			part.dropped = any_bits(cells + first, count);
+			std::memset(to + first / width, 0, count / width);
+		}
+		found.left |= part.left;
+		found.dropped |= part.dropped;
+	});
+	if (status != SB_OK)
+		return status;
 	if (found.dropped != 0)
 		out->flags |= SB_TBF_FORGOTTEN;
 	out->cell_bits = narrowest_cell(found.left);
 	if (found.left >= SB_TBF_MAX_CELL)
 		return SB_BAD_CELLS;
-	if (out->cell_bits < tbf->cell_bits && found.left != 0)
-		narrow_flat(to, static_cast<size_t>(sb_tbf_cells(tbf)), tbf->cell_bits, out->cell_bits);
-	return SB_OK;
+	if (out->cell_bits >= tbf->cell_bits || found.left == 0)
+		return SB_OK;
+	return in_pieces(static_cast<size_t>(sb_tbf_cells(tbf)), bytes_at_once / 8, [&](size_t first, size_t count) {
+		narrow_flat(to + first * width, count, tbf->cell_bits, out->cell_bits, to + first * (out->cell_bits / 8u));
+	});
 }
 
 /* --------------------------------------------------------------- extensible */
@@ -208,6 +221,8 @@ static sb_status decay_extensible(const sb_tbf *tbf, const void *cells, uint64_t
 	const uint64_t far = std::min<uint64_t>(half_lives, 63);
 	for (uint32_t i = 0; i < tbf->blocks; i++)
 	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
 		if (sb_status status = gather_block(tbf, cells, i, &block); status != SB_OK)
 			return status;
 		uint64_t largest = 0;

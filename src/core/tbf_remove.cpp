@@ -84,11 +84,11 @@ sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash
 	return status;
 }
 
-void sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t value,
-						 const sb_tbf *planned, void *out) noexcept
+sb_status sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t value,
+							  const sb_tbf *planned, void *out) noexcept
 {
 	uint32_t of_item = sb_tbf_block(tbf, hash);
-	write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
+	return write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
 		sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
 		double most;
 		if (block == of_item)

@@ -10,6 +10,7 @@
 #include "bits.hpp"
 #include "hash_set.hpp"
 #include "simd.hpp"
+#include "stop.hpp"
 #include "streambloom.h"
 #include "tbf_cells.hpp"
 #include "tbf_place.hpp"
@@ -39,6 +40,9 @@ struct mapping
 		return (block >> block_halvings) * small_cells + (index % large_cells >> cell_halvings);
 	}
 };
+
+/* So many words are worked on between two questions whether to stop. */
+constexpr size_t words_at_once = bytes_at_once / sizeof(uint64_t);
 
 static void accumulate(sb_u128 *sum, u128 amount)
 {
@@ -396,6 +400,8 @@ sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, cons
 	uint32_t unpacked = UINT32_MAX;
 	for (uint32_t block = 0; block < tbf->blocks; block++)
 	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
 		if (uint32_t from = block >> small.block_halvings; from != unpacked)
 		{
 			if (sb_status status = sb_tbf_unpack_block(filter, cells, from, counters); status != SB_OK)
@@ -480,17 +486,21 @@ int sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) noe
 
 sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) noexcept
 {
-	for (uint64_t i = 0; i < sums->width; i++)
-		if (sb_status status = add_to_word(&sums->plane[index][i], words[i]); status != SB_OK)
-			return status;
-	return SB_OK;
+	sb_status result = SB_OK;
+	sb_status status = in_pieces(sums->width, words_at_once, [&](size_t first, size_t count) {
+		for (size_t i = first; i < first + count && result == SB_OK; i++)
+			result = add_to_word(&sums->plane[index][i], words[i]);
+	});
+	return status != SB_OK ? status : result;
 }
 
 /* ------------------------------------------------------------- other sizes */
 
-void sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) noexcept
+sb_status sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) noexcept
 {
 	mapping small(to, from);
-	for (uint64_t i = 0, n = sb_tbf_cells(to); i < n; i++)
-		out[i] = cells[small(i)];
+	return in_pieces(sb_tbf_cells(to), words_at_once, [&](size_t first, size_t count) {
+		for (size_t i = first; i < first + count; i++)
+			out[i] = cells[small(i)];
+	});
 }

@@ -8,6 +8,7 @@
 #include "bits.hpp"
 #include "hash_set.hpp"
 #include "simd.hpp"
+#include "stop.hpp"
 #include "streambloom.h"
 #include "tbf_cells.hpp"
 #include "tbf_sums.hpp"
@@ -154,6 +155,8 @@ static sb_status largest_word(const sb_sums *sums, block_words *source, const sb
 	*largest = 0;
 	for (uint32_t block = 0; block < tbf->blocks; block++)
 	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
 		if (sb_status status = source->open(block); status != SB_OK)
 			return status;
 		if (only >= 0)
@@ -314,14 +317,13 @@ sb_status sb_sums_store(const sb_sums *sums, const sb_hash_set *set, const sb_tb
 		return overflow_if_bad(pack_cells(out, cells, room, stored_counters(sums, &source, out)));
 	if (sb_tbf_counters_size(out) > room || sb_tbf_size(out) > SB_MAX_BYTES)
 		return SB_TOO_LARGE;
-	write_cells(*out, cells, stored_counters(sums, &source, out));
-	return SB_OK;
+	return write_cells(*out, cells, stored_counters(sums, &source, out));
 }
 
-void sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) noexcept
+sb_status sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) noexcept
 {
 	block_words source(sums, set, planned);
-	write_cells(*planned, cells, stored_counters(sums, &source, planned));
+	return write_cells(*planned, cells, stored_counters(sums, &source, planned));
 }
 
 sb_status sb_sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room) noexcept

@@ -9,6 +9,8 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "call.h"
+#include "elements.h"
 #include "expanded.h"
 #include "item.h"
 #include "slices.h"
@@ -68,33 +70,40 @@ bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
 		refuse_difference("bf", action, &difference);
 }
 
+static Datum
+copy_bf(const BfValue *bf, unsigned char **lines)
+{
+	Datum		copy = bf_make(&bf->header, lines);
+
+	copy_in_pieces(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
+	return copy;
+}
+
 /*
- * The filter, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the adding
- * function returns; lines follow the header.
+ * The filter of argument 0, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the
+ * adding function returns; lines follow the header.
  */
 static Datum
-bf_to_change(Datum value, const BfValue *bf, unsigned char **lines)
+bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 {
-	Datum		copy;
 #if FILTERS_EXPAND
-	ExpandedFilter *filter = expanded_filter_to_change(value);
+	ExpandedFilter *filter = expanded_filter_to_change(PG_GETARG_DATUM(0));
 
+	if (filter == NULL && adds_to_variable(fcinfo))
+	{
+		filter = make_expanded_filter(NULL);
+		MemoryContext caller = MemoryContextSwitchTo(filter->hdr.eoh_context);
+
+		filter->flat = (struct varlena *) DatumGetPointer(copy_bf(bf, lines));
+		MemoryContextSwitchTo(caller);
+	}
 	if (filter != NULL)
 	{
 		*lines = (unsigned char *) VARDATA(filter->flat) + SB_BF_HEADER;
 		return EOHPGetRWDatum(&filter->hdr);
 	}
-	filter = make_expanded_filter(NULL);
-	MemoryContext caller = MemoryContextSwitchTo(filter->hdr.eoh_context);
 #endif
-	copy = bf_make(&bf->header, lines);
-	memcpy(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
-#if FILTERS_EXPAND
-	MemoryContextSwitchTo(caller);
-	filter->flat = (struct varlena *) DatumGetPointer(copy);
-	copy = EOHPGetRWDatum(&filter->hdr);
-#endif
-	return copy;
+	return copy_bf(bf, lines);
 }
 
 /* Writes the header before these lines again, whose kind became known. */
@@ -116,8 +125,12 @@ check_bf(const void *data, size_t size)
 	/* without a kind nothing was added, and look-ups rely on it */
 	if (status == SB_OK && header.kind.code == SB_KIND_NONE)
 		for (size_t at = SB_BF_HEADER; at < size; at++)
+		{
+			if (at % PIECE_BYTES == 0)
+				CHECK_FOR_INTERRUPTS();
 			if (((const char *) data)[at] != 0)
 				return SB_BAD_CELLS;
+		}
 	return status;
 }
 
@@ -128,9 +141,7 @@ bf_in(PG_FUNCTION_ARGS)
 	return value_from_text(fcinfo, "bf", check_bf);
 }
 
-SB_FUNCTION(bf_out);
-Datum
-bf_out(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_out)
 {
 	return value_to_text(fcinfo);
 }
@@ -142,37 +153,27 @@ bf_recv(PG_FUNCTION_ARGS)
 	return value_from_binary(fcinfo, "bf", check_bf);
 }
 
-SB_FUNCTION(bf_send);
-Datum
-bf_send(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_send)
 {
 	return value_to_binary(fcinfo);
 }
 
-SB_FUNCTION(bf_from_bytea);
-Datum
-bf_from_bytea(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_from_bytea)
 {
 	return value_from_bytea(fcinfo, "bf", check_bf);
 }
 
-SB_FUNCTION(bf_to_bytea);
-Datum
-bf_to_bytea(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_to_bytea)
 {
 	return value_to_binary(fcinfo);
 }
 
-SB_FUNCTION(bf_eq);
-Datum
-bf_eq(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_eq)
 {
 	PG_RETURN_BOOL(value_equal(fcinfo));
 }
 
-SB_FUNCTION(bf_ne);
-Datum
-bf_ne(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_ne)
 {
 	PG_RETURN_BOOL(!value_equal(fcinfo));
 }
@@ -200,7 +201,7 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &bf.header.kind);
-	result = bf_to_change(PG_GETARG_DATUM(0), &bf, &lines);
+	result = bf_to_change(fcinfo, &bf, &lines);
 	if (bf.header.kind.code == SB_KIND_NONE)
 		set_kind(lines, &bf.header, item_kind(hasher));
 	sb_bf_add(&bf.header, lines, hash);
@@ -208,17 +209,13 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 }
 
 /* bf_add(bf, "any") */
-SB_FUNCTION(bf_add);
-Datum
-bf_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 {
 	return add_one(fcinfo, item_hasher_for_argument(fcinfo, 1));
 }
 
 /* bf || text: the operator's right type is text under another name, see 10-bf.sql */
-SB_FUNCTION(bf_add_text);
-Datum
-bf_add_text(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_add_text)
 {
 	return add_one(fcinfo, item_hasher_for_text(fcinfo));
 }
@@ -226,49 +223,31 @@ bf_add_text(PG_FUNCTION_ARGS)
 /* So many hashes of an array's elements are handed to the core at once. */
 #define ITEMS_AT_ONCE 256
 
-/* The elements of array argument 1. */
-static int
-elements_of(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bool **nulls)
-{
-	Oid			type;
-	int16		length;
-	bool		by_value;
-	char		align;
-	int			count;
-
-	item_element_storage(hasher, &type, &length, &by_value, &align);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), type, length, by_value, align, items, nulls, &count);
-	return count;
-}
-
-SB_FUNCTION(bf_add_all);
-Datum
-bf_add_all(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 {
 	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
 	BfValue		bf;
 	unsigned char *lines;
-	Datum	   *items;
-	bool	   *nulls;
-	int			count = elements_of(fcinfo, hasher, &items, &nulls);
+	Elements	elements;
+	Datum		item;
 	uint64_t	hashes[ITEMS_AT_ONCE];
 	int			hashed = 0;
 	Datum		result;
 
+	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	result = bf_to_change(PG_GETARG_DATUM(0), &bf, &lines);
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
+	result = bf_to_change(fcinfo, &bf, &lines);
+	while (next_item(&elements, &item))
+	{
+		hashes[hashed++] = item_hash_for(hasher, item, &bf.header.kind);
+		if (bf.header.kind.code == SB_KIND_NONE)
+			set_kind(lines, &bf.header, item_kind(hasher));
+		if (hashed == ITEMS_AT_ONCE)
 		{
-			hashes[hashed++] = item_hash_for(hasher, items[i], &bf.header.kind);
-			if (bf.header.kind.code == SB_KIND_NONE)
-				set_kind(lines, &bf.header, item_kind(hasher));
-			if (hashed == ITEMS_AT_ONCE)
-			{
-				sb_bf_add_many(&bf.header, lines, hashes, hashed);
-				hashed = 0;
-			}
+			sb_bf_add_many(&bf.header, lines, hashes, hashed);
+			hashed = 0;
 		}
+	}
 	sb_bf_add_many(&bf.header, lines, hashes, hashed);
 	return result;
 }
@@ -293,17 +272,13 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 	return sb_bf_line_contains(cached_slice(hasher, value, sb_bf_line_offset(&header, hash), SB_BF_LINE), header.hashes, hash);
 }
 
-SB_FUNCTION(bf_contains);
-Datum
-bf_contains(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(bf_contains, 0)
 {
 	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
 }
 
 /* bf_contained("any", bf) */
-SB_FUNCTION(bf_contained);
-Datum
-bf_contained(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(bf_contained, 1)
 {
 	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
 }
@@ -316,19 +291,18 @@ bf_contained(PG_FUNCTION_ARGS)
  * the first batches are small, as one of the first elements often decides.
  */
 static bool
-search_batches(const BfValue *bf, ItemHasher *hasher, const Datum *items, const bool *nulls, int count, bool answer)
+search_batches(const BfValue *bf, ItemHasher *hasher, Elements *elements, bool answer)
 {
 	uint64_t	hashes[ITEMS_AT_ONCE];
 	bool		found[ITEMS_AT_ONCE];
-	int			at_once = 8;
+	Datum		item;
 
-	for (int i = 0; i < count; at_once = Min(at_once * 2, ITEMS_AT_ONCE))
+	for (int at_once = 8; elements->at < elements->count; at_once = Min(at_once * 2, ITEMS_AT_ONCE))
 	{
 		int			hashed = 0;
 
-		for (; i < count && hashed < at_once; i++)
-			if (!nulls[i])
-				hashes[hashed++] = item_hash_for(hasher, items[i], &bf->header.kind);
+		while (hashed < at_once && next_item(elements, &item))
+			hashes[hashed++] = item_hash_for(hasher, item, &bf->header.kind);
 		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
 			memset(found, false, sizeof found);
 		else
@@ -346,41 +320,35 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 {
 	Datum		value = PG_GETARG_DATUM(0);
 	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	Datum	   *items;
-	bool	   *nulls;
-	int			count = elements_of(fcinfo, hasher, &items, &nulls);
+	Elements	elements;
+	Datum		item;
 	BfValue		bf;
 
-	if (value_has_cheap_slices(value) && count < WHOLE_FILTER_FROM(value_size(value)))
+	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
+	if (value_has_cheap_slices(value) && elements.count < WHOLE_FILTER_FROM(value_size(value)))
 	{
-		for (int i = 0; i < count; i++)
-			if (!nulls[i] && contains(value, hasher, items[i]) == answer)
+		while (next_item(&elements, &item))
+			if (contains(value, hasher, item) == answer)
 				return true;
 		return false;
 	}
 	bf_open(value, &bf);
-	return search_batches(&bf, hasher, items, nulls, count, answer);
+	return search_batches(&bf, hasher, &elements, answer);
 }
 
-SB_FUNCTION(bf_contains_any);
-Datum
-bf_contains_any(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_contains_any)
 {
 	PG_RETURN_BOOL(search_elements(fcinfo, true));
 }
 
-SB_FUNCTION(bf_contains_all);
-Datum
-bf_contains_all(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_contains_all)
 {
 	PG_RETURN_BOOL(!search_elements(fcinfo, false));
 }
 
 /* ------------------------------------------------------------------ combining */
 
-SB_FUNCTION(bf_union);
-Datum
-bf_union(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_union)
 {
 	BfValue		left;
 	BfValue		right;
@@ -392,14 +360,12 @@ bf_union(PG_FUNCTION_ARGS)
 	bf_open(PG_GETARG_DATUM(1), &right);
 	bf_join(&left.header, &right.header, "unite", &joined);
 	result = bf_make(&joined, &lines);
-	sb_bf_or(&joined, lines, &left.header, left.lines);
-	sb_bf_or(&joined, lines, &right.header, right.lines);
+	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
+	must_finish(sb_bf_or(&joined, lines, &right.header, right.lines));
 	return result;
 }
 
-SB_FUNCTION(bf_intersection);
-Datum
-bf_intersection(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
 {
 	BfValue		left;
 	BfValue		right;
@@ -411,23 +377,20 @@ bf_intersection(PG_FUNCTION_ARGS)
 	bf_open(PG_GETARG_DATUM(1), &right);
 	bf_join(&left.header, &right.header, "intersect", &joined);
 	result = bf_make(&joined, &lines);
-	sb_bf_or(&joined, lines, &left.header, left.lines);
-	sb_bf_and(&joined, lines, &right.header, right.lines);
+	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
+	must_finish(sb_bf_and(&joined, lines, &right.header, right.lines));
 	return result;
 }
 
 /* Folds while a rate would still hold for the estimated number of items. */
-SB_FUNCTION(bf_fold);
-Datum
-bf_fold(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 {
 	BfValue		bf;
-	sb_bf_stats stats;
+	double		items;
 	sb_bf		folded;
 	unsigned char *lines;
-	unsigned char *copy;
 	double		fpr;
-	size_t		bytes;
+	int			halvings = 0;
 	Datum		result;
 
 	if (PG_ARGISNULL(0))
@@ -436,43 +399,35 @@ bf_fold(PG_FUNCTION_ARGS)
 	fpr = PG_ARGISNULL(1) ? bf.header.fpr : PG_GETARG_FLOAT8(1);
 	check_fpr(fpr);
 
+	must_finish(sb_bf_items(&bf.header, bf.lines, &items));
 	folded = bf.header;
-	bytes = (size_t) bf.header.lines * SB_BF_LINE;
-	copy = palloc(bytes);
-	memcpy(copy, bf.lines, bytes);
-	sb_bf_measure(&folded, copy, &stats);
-	while (folded.lines % 2 == 0 &&
-		   sb_blocked_fpr(SB_BF_LINE * 8, folded.hashes, stats.items / (folded.lines / 2)) <= fpr)
-		if (sb_bf_fold(&folded, copy, 1) != SB_OK)
-			elog(ERROR, "could not fold a bf of %u lines", folded.lines);
-	if (folded.lines < bf.header.lines)
+	for (; folded.lines % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hashes, items / (folded.lines / 2)) <= fpr; halvings++)
+		folded.lines /= 2;
+	if (halvings > 0)
 	{
 		/* it is no longer what it was made to be */
+		folded.widened = Max(folded.widened - halvings, 0);
 		folded.expected_items = 0;
 		folded.fpr = Max(folded.fpr, fpr);
 	}
 	result = bf_make(&folded, &lines);
-	memcpy(lines, copy, (size_t) folded.lines * SB_BF_LINE);
+	must_finish(sb_bf_fold_into(&bf.header, bf.lines, halvings, lines));
 	return result;
 }
 
 /* --------------------------------------------------------------- looking inside */
 
-SB_FUNCTION(bf_cardinality);
-Datum
-bf_cardinality(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_cardinality)
 {
 	BfValue		bf;
-	sb_bf_stats stats;
+	double		items;
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	sb_bf_measure(&bf.header, bf.lines, &stats);
-	PG_RETURN_FLOAT8(stats.items);
+	must_finish(sb_bf_items(&bf.header, bf.lines, &items));
+	PG_RETURN_FLOAT8(items);
 }
 
-SB_FUNCTION(bf_info);
-Datum
-bf_info(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 {
 	BfValue		bf;
 	sb_bf_stats stats;
@@ -483,7 +438,7 @@ bf_info(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	sb_bf_measure(&bf.header, bf.lines, &stats);
+	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
 
 	values[0] = CStringGetTextDatum(item_kind_text(&bf.header.kind));
 	values[1] = Int64GetDatum(bf.header.expected_items);
@@ -495,7 +450,7 @@ bf_info(PG_FUNCTION_ARGS)
 	values[6] = Float8GetDatum((double) stats.bits_set / stats.bits);
 	values[7] = Float8GetDatum(stats.fpr);
 	values[8] = Float8GetDatum(stats.items);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+	return row_result(columns, values, nulls);
 }
 
 #define HISTOGRAM_BUCKETS 16
@@ -511,13 +466,13 @@ line_histogram(const BfValue *bf, int64 lines[HISTOGRAM_BUCKETS])
 	{
 		int			bits = sb_bf_line_bits(bf->lines + (size_t) i * SB_BF_LINE);
 
+		if (i % (PIECE_BYTES / SB_BF_LINE) == 0)
+			CHECK_FOR_INTERRUPTS();
 		lines[bits == 0 ? 0 : (bits - 1) / width]++;
 	}
 }
 
-SB_FUNCTION(bf_histogram);
-Datum
-bf_histogram(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_histogram)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
 	const int	width = SB_BF_LINE * 8 / HISTOGRAM_BUCKETS;
@@ -540,9 +495,7 @@ bf_histogram(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-SB_FUNCTION(bf_sketch);
-Datum
-bf_sketch(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_sketch)
 {
 	BfValue		bf;
 	sb_bf_stats stats;
@@ -550,12 +503,12 @@ bf_sketch(PG_FUNCTION_ARGS)
 	double		heights[HISTOGRAM_BUCKETS];
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	sb_bf_measure(&bf.header, bf.lines, &stats);
+	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
 	line_histogram(&bf, lines);
 	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
 		heights[i] = (double) lines[i];
-	PG_RETURN_TEXT_P(cstring_to_text(psprintf("bf of %s: %.0f items, %.1f%% full, fpr %.2g |%s|",
-											  item_kind_text(&bf.header.kind), stats.items,
-											  100.0 * stats.bits_set / stats.bits, stats.fpr,
-											  sketch_bars(heights, HISTOGRAM_BUCKETS))));
+	return text_result(psprintf("bf of %s: %.0f items, %.1f%% full, fpr %.2g |%s|",
+								item_kind_text(&bf.header.kind), stats.items,
+								100.0 * stats.bits_set / stats.bits, stats.fpr,
+								sketch_bars(heights, HISTOGRAM_BUCKETS)));
 }

@@ -10,6 +10,7 @@
 
 #include "utils/memutils.h"
 
+#include "call.h"
 #include "expanded.h"
 #include "item.h"
 #include "memory.h"
@@ -90,7 +91,7 @@ static void
 set_to_lines(BfState *state)
 {
 	state->lines = allocate_lines(state->context, BEFORE_LINES, line_bytes(state));
-	sb_bf_add_set(&state->plan, state->lines, &state->set);
+	must_finish(sb_bf_add_set(&state->plan, state->lines, &state->set));
 	free_set(&state->set);
 }
 
@@ -233,7 +234,7 @@ final_from_set(const BfState *state)
 		header.kind = state->plan.kind;
 	}
 	result = bf_make(&header, &lines);
-	sb_bf_add_set(&header, lines, &state->set);
+	must_finish(sb_bf_add_set(&header, lines, &state->set));
 	return result;
 }
 
@@ -265,10 +266,11 @@ final_from_lines(BfState *state)
 
 	if (state->self_sized)
 	{
-		double		items = sb_bf_items(&header, state->lines);
+		double		items;
 		double		most = sb_blocked_load(SB_BF_LINE * 8, header.hashes, header.fpr) * header.lines;
 		sb_bf		wanted;
 
+		must_finish(sb_bf_items(&header, state->lines, &items));
 		if (items < most)
 		{
 			bf_plan((int64) items + 1, header.fpr, true, &wanted);
@@ -279,10 +281,7 @@ final_from_lines(BfState *state)
 	if (halvings == 0 && line_bytes(state) >= LENT_FROM_BYTES)
 		return lend_lines(state);
 	result = bf_make(&folded, &lines);
-	if (halvings == 0)
-		memcpy(lines, state->lines, line_bytes(state));
-	else if (sb_bf_fold_into(&header, state->lines, halvings, lines) != SB_OK)
-		elog(ERROR, "could not fold a bf of %u lines", header.lines);
+	must_finish(sb_bf_fold_into(&header, state->lines, halvings, lines));
 	return result;
 }
 
@@ -317,6 +316,7 @@ read_hashes(HashReader *reader, uint64_t *hashes)
 	const BfState *of = reader->of;
 	size_t		count = 0;
 
+	CHECK_FOR_INTERRUPTS();
 	if (of->travelled != NULL)
 	{
 		count = Min(of->set.count - reader->at, PENDING);
@@ -376,9 +376,9 @@ state_unite(BfState *state, BfState *other)
 	if (state->lines == NULL)
 		set_to_lines(state);
 	if (other->sparse_bytes != 0)
-		sb_bf_or_sparse(&state->plan, state->lines, other->travelled, other->sparse_bytes);
+		must_finish(sb_bf_or_sparse(&state->plan, state->lines, other->travelled, other->sparse_bytes));
 	else
-		sb_bf_or(&state->plan, state->lines, &other->plan, other->lines);
+		must_finish(sb_bf_or(&state->plan, state->lines, &other->plan, other->lines));
 }
 
 static BfState *
@@ -448,7 +448,7 @@ travel_form(const BfState *state, size_t *size)
 	if (state->lines == NULL)
 		return TRAVEL_HASHES;
 	*size = line_bytes(state);
-	sparse = sb_bf_sparse_size(&state->plan, state->lines);
+	must_finish(sb_bf_sparse_size(&state->plan, state->lines, &sparse));
 	if (sparse > *size / 4 * 3)
 		return TRAVEL_LINES;
 	*size = sparse;
@@ -478,13 +478,13 @@ bf_agg_serialize(PG_FUNCTION_ARGS)
 	switch (form)
 	{
 		case TRAVEL_HASHES:
-			sb_hash_set_write(&state->set, out);
+			must_finish(sb_hash_set_write(&state->set, out));
 			break;
 		case TRAVEL_LINES:
-			memcpy(out, state->lines, size);
+			copy_in_pieces(out, state->lines, size);
 			break;
 		case TRAVEL_SPARSE_LINES:
-			sb_bf_sparse_write(&state->plan, state->lines, out);
+			must_finish(sb_bf_sparse_write(&state->plan, state->lines, out));
 			break;
 	}
 	PG_RETURN_BYTEA_P(bytes);
@@ -532,8 +532,9 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 			state->lines = unconstify(unsigned char *, state->travelled);	/* not to be written */
 			break;
 		case TRAVEL_SPARSE_LINES:
-			if (!sb_bf_sparse_is_valid(&state->plan, state->travelled, size))
-				value_refuse("bf_agg", SB_BAD_LENGTH);
+			status = sb_bf_sparse_check(&state->plan, state->travelled, size);
+			if (status != SB_OK)
+				value_refuse("bf_agg", status);
 			state->sparse_bytes = size;
 			break;
 		default:
@@ -545,7 +546,7 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 /* ---------------------------------------------- bf_union_agg, bf_intersection_agg */
 
 /* The state is a bf value in the aggregate's context, so that it travels between workers as it is. */
-typedef void (*Combine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
+typedef sb_status (*Combine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 
 /* left op right, in place where nobody else can see the left one and the size stays. */
 static Datum
@@ -570,22 +571,18 @@ combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, Combine combin
 	else
 	{
 		result = bf_make(&joined, &lines);
-		sb_bf_or(&joined, lines, &left.header, left.lines);
+		must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
 	}
-	combine(&joined, lines, &right.header, right.lines);
+	must_finish(combine(&joined, lines, &right.header, right.lines));
 	return result;
 }
 
-SB_FUNCTION(bf_union_agg_add);
-Datum
-bf_union_agg_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
 {
 	return combine_in_aggregate(fcinfo, "unite", sb_bf_or);
 }
 
-SB_FUNCTION(bf_intersection_agg_add);
-Datum
-bf_intersection_agg_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
 {
 	return combine_in_aggregate(fcinfo, "intersect", sb_bf_and);
 }

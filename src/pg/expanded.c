@@ -7,6 +7,8 @@
 #include "nodes/supportnodes.h"
 #include "utils/memutils.h"
 
+#include "call.h"
+
 #define EXPANDED_FILTER_MAGIC 0x53424c4d
 
 static Size
@@ -21,7 +23,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	struct varlena *flat = flat_filter((ExpandedFilter *) header);
 
 	Assert(size == VARSIZE(flat));
-	memcpy(result, flat, size);
+	copy_in_pieces(result, flat, size);
 }
 
 static const ExpandedObjectMethods methods = {get_flat_size, flatten_into};
@@ -43,10 +45,27 @@ expanded_filter_to_change(Datum value)
 	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)) ? expanded_filter(value) : NULL;
 }
 
+bool
+adds_to_variable(FunctionCallInfo fcinfo)
+{
+	Node	   *call = fcinfo->flinfo->fn_expr;
+	List	   *arguments = NIL;
+	Param	   *first;
+
+	if (call != NULL && IsA(call, FuncExpr))
+		arguments = ((FuncExpr *) call)->args;
+	else if (call != NULL && IsA(call, OpExpr))
+		arguments = ((OpExpr *) call)->args;
+	if (arguments == NIL)
+		return false;
+	first = linitial(arguments);
+	return IsA(first, Param) && first->paramkind == PARAM_EXTERN;
+}
+
 ExpandedFilter *
 make_expanded_filter(FlattenFilter flatten)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "expanded filter", ALLOCSET_START_SMALL_SIZES);
+	MemoryContext context = AllocSetContextCreate(result_memory(), "expanded filter", ALLOCSET_START_SMALL_SIZES);
 	ExpandedFilter *filter = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
 
 	EOH_init_header(&filter->hdr, &methods, context);

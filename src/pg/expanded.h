@@ -38,7 +38,13 @@ extern ExpandedFilter *expanded_filter(Datum value);
 /* The same if it may be changed. */
 extern ExpandedFilter *expanded_filter_to_change(Datum value);
 
-/* A new one without content, in a memory context of its own under the current one. */
+/*
+ * Is argument 0 a variable of PL/pgSQL, or another parameter? Only then is a new expanded object worth its memory (a tbf's sums
+ * take 8 bytes for each counter): the next call will find it in the variable. In a query's column it would stay until the row ends.
+ */
+extern bool adds_to_variable(FunctionCallInfo fcinfo);
+
+/* A new one without content, in a memory context of its own under result_memory(). */
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*

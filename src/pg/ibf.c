@@ -8,6 +8,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "call.h"
 #include "value.h"
 
 /* --------------------------------------------------------------- in and out */
@@ -35,9 +36,7 @@ ibf_recv(PG_FUNCTION_ARGS)
 	return value_from_binary(fcinfo, "ibf", check_ibf);
 }
 
-SB_FUNCTION(ibf_from_bytea);
-Datum
-ibf_from_bytea(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(ibf_from_bytea)
 {
 	return value_from_bytea(fcinfo, "ibf", check_ibf);
 }
@@ -99,86 +98,55 @@ SB_FUNCTION(ibf_empty);
 Datum
 ibf_empty(PG_FUNCTION_ARGS)
 {
-	StableState state;
+	sb_stable	header;
 
 	if (PG_ARGISNULL(IBF_BYTES) || PG_ARGISNULL(IBF_FPR) || PG_ARGISNULL(IBF_SCHEME) || PG_ARGISNULL(IBF_LOW) ||
 		PG_ARGISNULL(IBF_HIGH) || PG_ARGISNULL(IBF_SEED))
 		PG_RETURN_NULL();
-	ibf_plan(fcinfo->args, &state.header);
-	stable_state_init(&state, CurrentMemoryContext, &state.header);
-	return stable_store(&state.header, state.cells);
+	ibf_plan(fcinfo->args, &header);
+	return stable_store(&header, NULL);
 }
 
 /* -------------------------------------------------------------------- adding */
 
 /* ibf_add(ibf, "any", importance); not strict, because a null importance is an error */
-SB_FUNCTION(ibf_add);
-Datum
-ibf_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(ibf_add)
 {
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	StableValue ibf;
 	StableState state;
+	struct varlena *copy;
 	uint8_t		value;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	stable_open(PG_GETARG_DATUM(0), &ibf);
 	value = stable_importance(&ibf.header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2));
-	stable_state_copy(&state, CurrentMemoryContext, &ibf);
+	copy = stable_copy_to_change(&state, result_memory(), &ibf);
 	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), value);
-	return stable_store(&state.header, state.cells);
+	return stable_changed(&state, copy);
 }
 
-/* As in sbf.c, with the importances of argument 2. */
 static void
-add_elements(FunctionCallInfo fcinfo, StableState *state, Datum *flags)
+open_importances(FunctionCallInfo fcinfo, Elements *importances)
 {
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	StableValue ibf;
-	Datum	   *items;
-	Datum	   *importances;
-	bool	   *nulls;
-	bool	   *unknown;
-	uint8_t    *values;
-	int			count = stable_elements(fcinfo, hasher, &items, &nulls);
-	int			importance_count;
-
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
-					  &importances, &unknown, &importance_count);
-	if (importance_count != count)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("there are %d items and %d importances", count, importance_count),
-				 errhint("Give one importance for each item, in the same order.")));
-	stable_open(PG_GETARG_DATUM(0), &ibf);
-	stable_state_copy(state, CurrentMemoryContext, &ibf);
-	values = palloc(Max(count, 1));
-	for (int i = 0; i < count; i++)
-		values[i] = nulls[i] ? 0 : stable_importance(&state->header, unknown[i], unknown[i] ? 0 : DatumGetFloat8(importances[i]));
-	stable_step_all(state, hasher, items, nulls, values, count);
-	if (flags != NULL)
-		*flags = stable_flags(items, nulls, count);
+	elements_open_as(importances, PG_GETARG_DATUM(2), sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
-SB_FUNCTION(ibf_add_all);
-Datum
-ibf_add_all(PG_FUNCTION_ARGS)
+/* ibf_add_all(ibf, anyarray, float8[]) */
+SB_FUNCTION_IN_OWN_MEMORY(ibf_add_all)
 {
-	StableState state;
+	Elements	importances;
 
-	add_elements(fcinfo, &state, NULL);
-	return stable_store(&state.header, state.cells);
+	open_importances(fcinfo, &importances);
+	return stable_add_all(fcinfo, &importances);
 }
 
 /* ibf_check_add(ibf, anyarray, float8[]) */
-SB_FUNCTION(ibf_check_add);
-Datum
-ibf_check_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(ibf_check_add)
 {
-	StableState state;
-	Datum		flags;
+	Elements	importances;
 
-	add_elements(fcinfo, &state, &flags);
-	return stable_checked(fcinfo, &state, flags);
+	open_importances(fcinfo, &importances);
+	return stable_check_add(fcinfo, &importances);
 }

@@ -6,7 +6,7 @@
 
 #include "compat.h"
 
-/* Zeroed memory for a state, also more than a gigabyte. */
+/* Zeroed memory for a state, also more than a gigabyte. Looks for interrupts while it is cleared. */
 extern void *allocate_cells(MemoryContext context, size_t bytes);
 
 /*
@@ -21,7 +21,8 @@ extern void free_set(sb_hash_set *set);
 
 /*
  * The same hashes in a set of another capacity, or with another number of words beside. A set in which hashes crowd together gets
- * the secret of this process, and keeps it.
+ * the secret of this process, and keeps it. If that is interrupted *set is as it was; the new one's memory goes with the context
+ * then.
  */
 extern void remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside);
 

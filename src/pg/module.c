@@ -3,6 +3,7 @@
  */
 #include "compat.h"
 
+#include "call.h"
 #include "index/bf_index.h"
 #include "nodes/chunk_skip/chunk_skip.h"
 
@@ -13,6 +14,7 @@ PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
+	call_init();
 	bf_index_init();
 	chunk_skip_init();
 }

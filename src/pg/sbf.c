@@ -3,6 +3,7 @@
  */
 #include "stable.h"
 
+#include "call.h"
 #include "value.h"
 
 /* --------------------------------------------------------------- in and out */
@@ -30,9 +31,7 @@ sbf_recv(PG_FUNCTION_ARGS)
 	return value_from_binary(fcinfo, "sbf", check_sbf);
 }
 
-SB_FUNCTION(sbf_from_bytea);
-Datum
-sbf_from_bytea(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(sbf_from_bytea)
 {
 	return value_from_bytea(fcinfo, "sbf", check_sbf);
 }
@@ -61,13 +60,12 @@ SB_FUNCTION(sbf_empty);
 Datum
 sbf_empty(PG_FUNCTION_ARGS)
 {
-	StableState state;
+	sb_stable	header;
 
 	if (PG_ARGISNULL(SBF_BYTES) || PG_ARGISNULL(SBF_FPR) || PG_ARGISNULL(SBF_SEED))
 		PG_RETURN_NULL();
-	sbf_plan(fcinfo->args, &state.header);
-	stable_state_init(&state, CurrentMemoryContext, &state.header);
-	return stable_store(&state.header, state.cells);
+	sbf_plan(fcinfo->args, &header);
+	return stable_store(&header, NULL);
 }
 
 static Datum
@@ -75,64 +73,34 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 {
 	StableValue sbf;
 	StableState state;
+	struct varlena *copy;
 
 	stable_open(PG_GETARG_DATUM(0), &sbf);
-	stable_state_copy(&state, CurrentMemoryContext, &sbf);
+	copy = stable_copy_to_change(&state, result_memory(), &sbf);
 	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), stable_max(&state.header));
-	return stable_store(&state.header, state.cells);
+	return stable_changed(&state, copy);
 }
 
 /* sbf_add(sbf, "any") */
-SB_FUNCTION(sbf_add);
-Datum
-sbf_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(sbf_add)
 {
 	return add_one(fcinfo, item_hasher_for_argument(fcinfo, 1));
 }
 
 /* sbf || text: the operator's right type is text under another name, see 10-bf.sql */
-SB_FUNCTION(sbf_add_text);
-Datum
-sbf_add_text(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(sbf_add_text)
 {
 	return add_one(fcinfo, item_hasher_for_text(fcinfo));
 }
 
-/* Adds the elements of argument 1 to a copy of argument 0, one after the other; *flags (if asked for): were they there? */
-static void
-add_elements(FunctionCallInfo fcinfo, StableState *state, Datum *flags)
+/* sbf_add_all(sbf, anyarray) */
+SB_FUNCTION_IN_OWN_MEMORY(sbf_add_all)
 {
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	StableValue sbf;
-	Datum	   *items;
-	bool	   *nulls;
-	int			count = stable_elements(fcinfo, hasher, &items, &nulls);
-
-	stable_open(PG_GETARG_DATUM(0), &sbf);
-	stable_state_copy(state, CurrentMemoryContext, &sbf);
-	stable_step_all(state, hasher, items, nulls, NULL, count);
-	if (flags != NULL)
-		*flags = stable_flags(items, nulls, count);
-}
-
-SB_FUNCTION(sbf_add_all);
-Datum
-sbf_add_all(PG_FUNCTION_ARGS)
-{
-	StableState state;
-
-	add_elements(fcinfo, &state, NULL);
-	return stable_store(&state.header, state.cells);
+	return stable_add_all(fcinfo, NULL);
 }
 
 /* sbf_check_add(sbf, anyarray) */
-SB_FUNCTION(sbf_check_add);
-Datum
-sbf_check_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(sbf_check_add)
 {
-	StableState state;
-	Datum		flags;
-
-	add_elements(fcinfo, &state, &flags);
-	return stable_checked(fcinfo, &state, flags);
+	return stable_check_add(fcinfo, NULL);
 }

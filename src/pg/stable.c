@@ -10,6 +10,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "call.h"
 #include "memory.h"
 #include "slices.h"
 #include "value.h"
@@ -64,7 +65,7 @@ stable_state_copy(StableState *state, MemoryContext context, const StableValue *
 	state->waiting = 0;
 	state->header = from->header;
 	state->cells = MemoryContextAlloc(context, cell_bytes(&from->header));
-	memcpy(state->cells, from->cells, cell_bytes(&from->header));
+	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
 }
 
 Datum
@@ -74,8 +75,30 @@ stable_store(const sb_stable *header, const unsigned char *cells)
 	struct varlena *value = value_make(sb_stable_size(header), &data);
 
 	sb_stable_encode_header(header, data);
-	memcpy((char *) data + SB_STABLE_HEADER, cells, cell_bytes(header));
+	if (cells != NULL)
+		copy_in_pieces((char *) data + SB_STABLE_HEADER, cells, cell_bytes(header));
 	return PointerGetDatum(value);
+}
+
+struct varlena *
+stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from)
+{
+	void	   *data;
+	struct varlena *copy = value_make_in(context, sb_stable_size(&from->header), &data);
+
+	state->hasher = NULL;
+	state->waiting = 0;
+	state->header = from->header;
+	state->cells = (unsigned char *) data + SB_STABLE_HEADER;
+	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
+	return copy;
+}
+
+Datum
+stable_changed(const StableState *state, struct varlena *copy)
+{
+	sb_stable_encode_header(&state->header, VARDATA(copy));
+	return PointerGetDatum(copy);
 }
 
 uint64_t
@@ -100,27 +123,42 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 }
 
 void
-stable_step_all(StableState *state, ItemHasher *hasher, Datum *items, const bool *nulls, const uint8_t *values, int count)
+stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags, bool *nulls)
 {
 	const int	most = state->header.scheme == SB_VALUE_WEIGHTED ? 1 : STABLE_WAITING;
 	bool		duplicates[STABLE_WAITING];
 	int			which[STABLE_WAITING];
 
-	for (int i = 0; i < count;)
+	while (items->at < items->count)
 	{
 		int			taken = 0;
+		Datum		item;
+		bool		is_null;
+		Datum		importance = (Datum) 0;
+		bool		unknown = false;
 
-		for (; i < count && taken < most; i++)
-			if (!nulls[i])
+		while (taken < most && next_element(items, &item, &is_null))
+		{
+			int			number = items->at - 1;
+
+			if (importances != NULL)
+				(void) next_element(importances, &importance, &unknown);
+			if (flags != NULL)
 			{
-				state->hashes[taken] = stable_hash(state, hasher, items[i]);
-				state->values[taken] = values != NULL ? values[i] : stable_max(&state->header);
-				which[taken++] = i;
+				flags[number] = (Datum) 0;
+				nulls[number] = is_null;
 			}
+			if (is_null)
+				continue;
+			state->hashes[taken] = stable_hash(state, hasher, item);
+			state->values[taken] = importances == NULL ? stable_max(&state->header) :
+				stable_importance(&state->header, unknown, unknown ? 0 : DatumGetFloat8(importance));
+			which[taken++] = number;
+		}
 		CHECK_FOR_INTERRUPTS();
 		sb_stable_steps(&state->header, state->cells, state->hashes, state->values, taken, duplicates);
-		for (int j = 0; j < taken; j++)
-			items[which[j]] = BoolGetDatum(duplicates[j]);
+		for (int j = 0; j < taken && flags != NULL; j++)
+			flags[which[j]] = BoolGetDatum(duplicates[j]);
 	}
 }
 
@@ -151,20 +189,6 @@ stable_refuse_importance(bool is_null)
 	pg_unreachable();
 }
 
-int
-stable_elements(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bool **nulls)
-{
-	Oid			type;
-	int16		length;
-	bool		by_value;
-	char		align;
-	int			count;
-
-	item_element_storage(hasher, &type, &length, &by_value, &align);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), type, length, by_value, align, items, nulls, &count);
-	return count;
-}
-
 sb_stable_chain
 stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE])
 {
@@ -181,8 +205,8 @@ stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE])
 	return chain;
 }
 
-Datum
-stable_flags(Datum *flags, bool *nulls, int count)
+static Datum
+flags_array(Datum *flags, bool *nulls, int count)
 {
 	int			dimensions[1] = {count};
 	int			lower_bounds[1] = {1};
@@ -192,16 +216,58 @@ stable_flags(Datum *flags, bool *nulls, int count)
 	return PointerGetDatum(construct_md_array(flags, nulls, 1, dimensions, lower_bounds, BOOLOID, 1, true, TYPALIGN_CHAR));
 }
 
-Datum
-stable_checked(FunctionCallInfo fcinfo, const StableState *state, Datum flags)
+static void
+importances_must_match(const Elements *items, const Elements *importances)
 {
+	if (importances != NULL && importances->count != items->count)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("there are %d items and %d importances", items->count, importances->count),
+				 errhint("Give one importance for each item, in the same order.")));
+}
+
+Datum
+stable_add_all(FunctionCallInfo fcinfo, Elements *importances)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	Elements	items;
+	StableValue stable;
+	StableState state;
+	struct varlena *copy;
+
+	elements_open(&items, PG_GETARG_DATUM(1), hasher);
+	importances_must_match(&items, importances);
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	copy = stable_copy_to_change(&state, result_memory(), &stable);
+	stable_step_all(&state, hasher, &items, importances, NULL, NULL);
+	return stable_changed(&state, copy);
+}
+
+Datum
+stable_check_add(FunctionCallInfo fcinfo, Elements *importances)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	Elements	items;
+	StableValue stable;
+	StableState state;
+	struct varlena *copy;
+	Datum	   *flags;
+	bool	   *nulls;
 	TupleDesc	columns;
-	Datum		values[2] = {stable_store(&state->header, state->cells), flags};
-	bool		nulls[2] = {false};
+	Datum		values[2];
 
 	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+	elements_open(&items, PG_GETARG_DATUM(1), hasher);
+	importances_must_match(&items, importances);
+	flags = MemoryContextAllocHuge(CurrentMemoryContext, Max(items.count, 1) * sizeof *flags);
+	nulls = palloc(Max(items.count, 1));
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	copy = stable_copy_to_change(&state, CurrentMemoryContext, &stable);
+	stable_step_all(&state, hasher, &items, importances, flags, nulls);
+	values[0] = stable_changed(&state, copy);
+	values[1] = flags_array(flags, nulls, items.count);
+	return row_result(columns, values, (bool[]) {false, false});
 }
 
 /* --------------------------------------------------------------- parameters */
@@ -344,12 +410,31 @@ contains(Datum value, ItemHasher *hasher, Datum item)
 	return true;
 }
 
+static Datum
+contains_inside(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
+}
+
+/* Does contains() need a copy of the whole filter? */
+static bool
+is_to_be_copied(Datum value)
+{
+	return is_compressed(value) || (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && value_size(value) < SLICES_FROM);
+}
+
 /* (filter, "any") */
 SB_FUNCTION(stable_contains);
 Datum
 stable_contains(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
+	return is_to_be_copied(PG_GETARG_DATUM(0)) ? call_in_own_memory(contains_inside, fcinfo) : contains_inside(fcinfo);
+}
+
+static Datum
+contained_inside(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
 }
 
 /* ("any", filter) */
@@ -357,7 +442,7 @@ SB_FUNCTION(stable_contained);
 Datum
 stable_contained(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
+	return is_to_be_copied(PG_GETARG_DATUM(1)) ? call_in_own_memory(contained_inside, fcinfo) : contained_inside(fcinfo);
 }
 
 /* Stops at the first element that answers `answer`; NULL elements are skipped. */
@@ -366,34 +451,29 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 {
 	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
 	StableValue stable;
-	Datum	   *items;
-	bool	   *nulls;
-	int			count = stable_elements(fcinfo, hasher, &items, &nulls);
+	Elements	items;
+	Datum		item;
 
+	elements_open(&items, PG_GETARG_DATUM(1), hasher);
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-		{
-			uint64_t	hash = item_hash_for(hasher, items[i], &stable.header.kind);
-			bool		found = stable.header.kind.code != SB_KIND_NONE &&
-				sb_stable_contains(&stable.header, stable.cells, hash);
+	while (next_item(&items, &item))
+	{
+		uint64_t	hash = item_hash_for(hasher, item, &stable.header.kind);
+		bool		found = stable.header.kind.code != SB_KIND_NONE &&
+			sb_stable_contains(&stable.header, stable.cells, hash);
 
-			if (found == answer)
-				return true;
-		}
+		if (found == answer)
+			return true;
+	}
 	return false;
 }
 
-SB_FUNCTION(stable_contains_any);
-Datum
-stable_contains_any(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_contains_any)
 {
 	PG_RETURN_BOOL(search_elements(fcinfo, true));
 }
 
-SB_FUNCTION(stable_contains_all);
-Datum
-stable_contains_all(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_contains_all)
 {
 	PG_RETURN_BOOL(!search_elements(fcinfo, false));
 }
@@ -401,13 +481,13 @@ stable_contains_all(PG_FUNCTION_ARGS)
 /* -------------------------------------------------------- decaying and uniting */
 
 /* (filter, steps) */
-SB_FUNCTION(stable_decay);
-Datum
-stable_decay(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 {
 	int64		steps = PG_GETARG_INT64(1);
 	StableValue stable;
 	StableState state;
+	struct varlena *copy;
+	int64		tries;
 	int64		at_once;
 
 	if (steps < 0)
@@ -417,10 +497,11 @@ stable_decay(PG_FUNCTION_ARGS)
 				 errdetail("It must not be negative."),
 				 errhint("A step evicts as much as the arrival of one item does.")));
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	stable_state_copy(&state, CurrentMemoryContext, &stable);
-	/* some ten milliseconds' work: value-weighted eviction may try SB_STABLE_TRIES cells for each that it evicts */
-	at_once = (1 << 22) / Max(state.header.evictions, 1) / (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
-	at_once = Max(at_once, 1);
+	copy = stable_copy_to_change(&state, result_memory(), &stable);
+
+	/* by value each eviction may take as many tries, and each of them may wait for memory */
+	tries = Max(state.header.evictions, 1) * (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
+	at_once = Max(1, (1 << 22) / tries);
 	while (steps > 0)
 	{
 		int64		now = Min(steps, at_once);
@@ -430,12 +511,10 @@ stable_decay(PG_FUNCTION_ARGS)
 			at_once = PG_INT64_MAX;
 		steps -= now;
 	}
-	return stable_store(&state.header, state.cells);
+	return stable_changed(&state, copy);
 }
 
-SB_FUNCTION(stable_union);
-Datum
-stable_union(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_union)
 {
 	StableValue left;
 	StableValue right;
@@ -446,14 +525,12 @@ stable_union(PG_FUNCTION_ARGS)
 	stable_open(PG_GETARG_DATUM(1), &right);
 	stable_join(&left.header, &right.header, &joined);
 	result = stable_store(&joined, left.cells);
-	sb_stable_unite(&joined, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells);
+	must_finish(sb_stable_unite(&joined, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
 	return result;
 }
 
 /* The same as transition function: in place where nobody else can see the left one. */
-SB_FUNCTION(stable_union_agg_add);
-Datum
-stable_union_agg_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
 {
 	StableValue left;
 	StableValue right;
@@ -462,48 +539,38 @@ stable_union_agg_add(PG_FUNCTION_ARGS)
 	stable_open(PG_GETARG_DATUM(0), &left);
 	if (!AggCheckCallContext(fcinfo, NULL) ||
 		left.cells != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_STABLE_HEADER)
-		return stable_union(fcinfo);
+		return stable_union_inside(fcinfo);
 	stable_open(PG_GETARG_DATUM(1), &right);
 	stable_join(&left.header, &right.header, &joined);
 	sb_stable_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
-	sb_stable_unite(&joined, (unsigned char *) left.cells, right.cells);
+	must_finish(sb_stable_unite(&joined, (unsigned char *) left.cells, right.cells));
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 /* --------------------------------------------------------------- looking inside */
 
-SB_FUNCTION(stable_eq);
-Datum
-stable_eq(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_eq)
 {
 	PG_RETURN_BOOL(value_equal(fcinfo));
 }
 
-SB_FUNCTION(stable_ne);
-Datum
-stable_ne(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_ne)
 {
 	PG_RETURN_BOOL(!value_equal(fcinfo));
 }
 
-SB_FUNCTION(stable_out);
-Datum
-stable_out(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_out)
 {
 	return value_to_text(fcinfo);
 }
 
-SB_FUNCTION(stable_send);
-Datum
-stable_send(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_send)
 {
 	return value_to_binary(fcinfo);
 }
 
 /* Of both types, in this order; those of an ibf after the 16 of the sbf. */
-SB_FUNCTION(stable_info);
-Datum
-stable_info(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 {
 	StableValue stable;
 	const sb_stable *header = &stable.header;
@@ -518,7 +585,7 @@ stable_info(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	sb_stable_count(header, stable.cells, counts);
+	must_finish(sb_stable_count(header, stable.cells, counts));
 	zeros = (double) counts[0] / header->cells;
 	chain = stable_chain(header, shares);
 
@@ -544,12 +611,10 @@ stable_info(PG_FUNCTION_ARGS)
 		values[17] = Float8GetDatum(header->low);
 		values[18] = Float8GetDatum(header->high);
 	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+	return row_result(columns, values, nulls);
 }
 
-SB_FUNCTION(stable_histogram);
-Datum
-stable_histogram(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_histogram)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
 	StableValue stable;
@@ -557,7 +622,7 @@ stable_histogram(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	sb_stable_count(&stable.header, stable.cells, counts);
+	must_finish(sb_stable_count(&stable.header, stable.cells, counts));
 	for (int value = 0; value <= sb_stable_max(&stable.header); value++)
 	{
 		Datum		values[2] = {Int32GetDatum(value), Int64GetDatum(counts[value])};
@@ -570,9 +635,7 @@ stable_histogram(PG_FUNCTION_ARGS)
 
 #define SKETCH_BARS 16
 
-SB_FUNCTION(stable_sketch);
-Datum
-stable_sketch(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(stable_sketch)
 {
 	StableValue stable;
 	const sb_stable *header = &stable.header;
@@ -584,14 +647,14 @@ stable_sketch(PG_FUNCTION_ARGS)
 	int			values;
 
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	sb_stable_count(header, stable.cells, counts);
+	must_finish(sb_stable_count(header, stable.cells, counts));
 	zeros = (double) counts[0] / header->cells;
 	chain = stable_chain(header, shares);
 	values = sb_stable_max(header) + 1;
 	for (int value = 0; value < values; value++)
 		heights[values <= SKETCH_BARS ? value : value * SKETCH_BARS / values] += counts[value];
-	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s of %s: " INT64_FORMAT " items, %.1f%% zeros (stable at %.1f%%), fpr %.2g |%s|",
-											  stable_type_name(header), item_kind_text(&header->kind), (int64) header->items,
-											  100 * zeros, 100 * sb_stable_zeros(&chain), pow(1 - zeros, header->hashes),
-											  sketch_bars(heights, Min(values, SKETCH_BARS)))));
+	return text_result(psprintf("%s of %s: " INT64_FORMAT " items, %.1f%% zeros (stable at %.1f%%), fpr %.2g |%s|",
+								stable_type_name(header), item_kind_text(&header->kind), (int64) header->items,
+								100 * zeros, 100 * sb_stable_zeros(&chain), pow(1 - zeros, header->hashes),
+								sketch_bars(heights, Min(values, SKETCH_BARS))));
 }

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "elements.h"
 #include "item.h"
 
 #define STABLE_DEFAULT_BYTES 262144
@@ -108,8 +109,15 @@ extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
 extern void stable_state_copy(StableState *state, MemoryContext context, const StableValue *from);
 
-/* A new value: this filter. */
+/* A new value: this filter, or an empty one (cells: NULL). */
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
+
+/*
+ * A copy as a new value in this context, whose cells the state changes. stable_changed() finishes the value: it writes the header
+ * that the state has then.
+ */
+extern struct varlena *stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
+extern Datum stable_changed(const StableState *state, struct varlena *copy);
 
 /* What cells can be at most. */
 static inline uint8_t
@@ -131,11 +139,11 @@ stable_hash(StableState *state, ItemHasher *hasher, Datum item)
 extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
 
 /*
- * The same for many, by the batch: each item that is not null gives way to the flag, is it a duplicate? values: one for each;
- * NULL for Max.
+ * The same for all elements of an array that are not null, by the batch. importances: as many, or NULL for an sbf. If flags are
+ * wanted (not NULL), flags[i] says whether element i is a duplicate, and nulls[i] whether it is null.
  */
-extern void stable_step_all(StableState *state, ItemHasher *hasher, Datum *items, const bool *nulls, const uint8_t *values,
-							int count);
+extern void stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags,
+							bool *nulls);
 
 /*
  * The same for who does not ask whether it is a duplicate and has one item a call. stable_settle() makes the steps that are
@@ -167,15 +175,15 @@ stable_importance(const sb_stable *header, bool is_null, double importance)
 /* The parameters of a and b united, or an error that says what differs. */
 extern void stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out);
 
-/* The elements of array argument 1. */
-extern int	stable_elements(FunctionCallInfo fcinfo, const ItemHasher *hasher, Datum **items, bool **nulls);
-
 /* An integer parameter; STABLE_CHOOSE if it is null. */
 extern int64 stable_optional(NullableDatum field);
 
-/* What *_check_add() returns: an array of flags, null for the items that are; and with it the record. */
-extern Datum stable_flags(Datum *flags, bool *nulls, int count);
-extern Datum stable_checked(FunctionCallInfo fcinfo, const StableState *state, Datum flags);
+/*
+ * What *_add_all() and *_check_add() do with the elements of argument 1: the changed filter, and the record of it and an array of
+ * flags, null for the items that are. importances: as in stable_step_all().
+ */
+extern Datum stable_add_all(FunctionCallInfo fcinfo, Elements *importances);
+extern Datum stable_check_add(FunctionCallInfo fcinfo, Elements *importances);
 
 /* What the formulas are about, with the shares of uniform importances, which are put into `shares`. */
 extern sb_stable_chain stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE]);

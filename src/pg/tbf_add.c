@@ -7,6 +7,8 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "call.h"
+#include "elements.h"
 #include "expanded.h"
 #include "item.h"
 #include "value.h"
@@ -81,9 +83,7 @@ tbf_empty(PG_FUNCTION_ARGS)
 }
 
 /* tbf_layout(tbf, layout) */
-SB_FUNCTION(tbf_layout);
-Datum
-tbf_layout(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 {
 	TbfValue	tbf;
 	sb_tbf		planned;
@@ -96,11 +96,11 @@ tbf_layout(PG_FUNCTION_ARGS)
 	if (tbf.header.layout == layout)
 		return PG_GETARG_DATUM(0);
 	status = sb_tbf_layout_plan(&tbf.header, tbf.cells, layout, &planned);
-	if (status == SB_BAD_CELLS)
+	if (status != SB_OK && status != SB_TOO_LARGE)
 		value_refuse("tbf", status);
 	result = tbf_make(&planned, &cells);
-	sb_tbf_layout_write(&tbf.header, tbf.cells, &planned, cells);
-	memcpy(cells + sb_tbf_counters_size(&planned), tbf.cells + sb_tbf_counters_size(&tbf.header), planned.extra);
+	must_finish(sb_tbf_layout_write(&tbf.header, tbf.cells, &planned, cells));
+	copy_in_pieces(cells + sb_tbf_counters_size(&planned), tbf.cells + sb_tbf_counters_size(&tbf.header), planned.extra);
 	return result;
 }
 
@@ -153,16 +153,16 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * Sums that begin with what a filter holds: those of a variable's expanded object itself, or new ones. *target is to be
- * given to changed_filter() after adding.
+ * Sums that begin with what the filter of argument 0 holds: those of a variable's expanded object itself, or new ones. *target
+ * (which is NULL if there is no such object) is to be given to changed_filter() after adding.
  */
 static TbfSums *
-sums_to_change(Datum value, const TbfValue *tbf, ExpandedFilter **target)
+sums_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
 {
 	*target = NULL;
 #if FILTERS_EXPAND
-	*target = expanded_filter_to_change(value);
-	if (*target == NULL)
+	*target = expanded_filter_to_change(PG_GETARG_DATUM(0));
+	if (*target == NULL && adds_to_variable(fcinfo))
 	{
 		*target = make_expanded_filter(flatten_sums);
 		MemoryContext caller = MemoryContextSwitchTo((*target)->hdr.eoh_context);
@@ -170,29 +170,29 @@ sums_to_change(Datum value, const TbfValue *tbf, ExpandedFilter **target)
 		(*target)->state = tbf_sums_of(CurrentMemoryContext, tbf);
 		MemoryContextSwitchTo(caller);
 	}
-	return (*target)->state;
-#else
-	return tbf_sums_of(CurrentMemoryContext, tbf);
+	if (*target != NULL)
+		return (*target)->state;
 #endif
+	return tbf_sums_of(CurrentMemoryContext, tbf);
 }
 
 static Datum
 changed_filter(TbfSums *sums, ExpandedFilter *target)
 {
 #if FILTERS_EXPAND
-	/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
-	tbf_sums_settle(sums);
-	expanded_filter_changed(target);
-	return EOHPGetRWDatum(&target->hdr);
-#else
-	return tbf_sums_store(sums);
+	if (target != NULL)
+	{
+		/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
+		tbf_sums_settle(sums);
+		expanded_filter_changed(target);
+		return EOHPGetRWDatum(&target->hdr);
+	}
 #endif
+	return tbf_sums_store(sums);
 }
 
 /* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
-SB_FUNCTION(tbf_add);
-Datum
-tbf_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 {
 	ItemHasher *hasher;
 	TbfValue	tbf;
@@ -209,7 +209,7 @@ tbf_add(PG_FUNCTION_ARGS)
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
-	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
+	sums = sums_to_change(fcinfo, &tbf, &target);
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		sums->plan.kind = *item_kind(hasher);
 	tbf_sums_add_hit(sums, hash, &moment, hit);
@@ -219,9 +219,7 @@ tbf_add(PG_FUNCTION_ARGS)
 }
 
 /* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
-SB_FUNCTION(tbf_add_all);
-Datum
-tbf_add_all(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 {
 	ItemHasher *hasher;
 	TbfValue	tbf;
@@ -229,36 +227,29 @@ tbf_add_all(PG_FUNCTION_ARGS)
 	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hit;
-	Oid			type;
-	int16		length;
-	bool		by_value;
-	char		align;
-	Datum	   *items;
-	bool	   *nulls;
-	int			count;
+	Elements	elements;
+	Datum		item;
 
 	if (any_argument_is_null(fcinfo, 4))
 		PG_RETURN_NULL();
 	hasher = item_hasher_for_elements(fcinfo, 1);
-	item_element_storage(hasher, &type, &length, &by_value, &align);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), type, length, by_value, align, &items, &nulls, &count);
+	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
 	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* one sum and one rounding for them all, even where items are repeated */
-	sums = sums_to_change(PG_GETARG_DATUM(0), &tbf, &target);
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-		{
-			uint64_t	hash = item_hash_for(hasher, items[i], &sums->plan.kind);
+	sums = sums_to_change(fcinfo, &tbf, &target);
+	while (next_item(&elements, &item))
+	{
+		uint64_t	hash = item_hash_for(hasher, item, &sums->plan.kind);
 
-			if (sums->plan.kind.code == SB_KIND_NONE)
-				sums->plan.kind = *item_kind(hasher);
-			tbf_sums_add_hit(sums, hash, &moment, hit);
-			if (sums->top != NULL)
-				tbf_top_add_hit(sums->top, hasher, items[i], hash, &moment, PG_GETARG_FLOAT8(3));
-		}
+		if (sums->plan.kind.code == SB_KIND_NONE)
+			sums->plan.kind = *item_kind(hasher);
+		tbf_sums_add_hit(sums, hash, &moment, hit);
+		if (sums->top != NULL)
+			tbf_top_add_hit(sums->top, hasher, item, hash, &moment, PG_GETARG_FLOAT8(3));
+	}
 	return changed_filter(sums, target);
 }
 
@@ -278,9 +269,7 @@ why_not_remove(const sb_tbf *tbf)
 }
 
 /* tbf_remove(tbf, "any", at, weight) */
-SB_FUNCTION(tbf_remove);
-Datum
-tbf_remove(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 {
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
@@ -318,7 +307,7 @@ tbf_remove(PG_FUNCTION_ARGS)
 				 errdetail("The time lies after the epoch of the filter's newest hit."),
 				 errhint("Give the time at which the hit was added.")));
 	status = sb_tbf_remove_plan(&tbf.header, tbf.cells, hash, &moment, hit, &planned, &most);
-	if (status == SB_BAD_CELLS)
+	if (status == SB_BAD_CELLS || status == SB_INTERRUPTED)
 		value_refuse("tbf", status);
 	if (status == SB_OUT_OF_RANGE)
 		ereport(ERROR,
@@ -327,6 +316,6 @@ tbf_remove(PG_FUNCTION_ARGS)
 				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
 				 errhint("Remove only what was added, with the same time and weight.")));
 	result = tbf_make(&planned, &cells);
-	sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells);
+	must_finish(sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells));
 	return result;
 }

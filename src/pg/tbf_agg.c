@@ -233,9 +233,7 @@ tbf_agg_add_half_life(PG_FUNCTION_ARGS)
 /* --------------------------------------------------------------- tbf_merge_agg */
 
 /* (internal, tbf [, weight]) */
-SB_FUNCTION(tbf_merge_agg_add);
-Datum
-tbf_merge_agg_add(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);

@@ -8,6 +8,7 @@
 #include "access/xact.h"
 #include "utils/timestamp.h"
 
+#include "call.h"
 #include "item.h"
 #include "slices.h"
 #include "value.h"
@@ -82,9 +83,7 @@ count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *he
 }
 
 /* tbf_count(tbf, "any", at) */
-SB_FUNCTION(tbf_count);
-Datum
-tbf_count(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_count, 0)
 {
 	sb_tbf		header;
 
@@ -93,9 +92,7 @@ tbf_count(PG_FUNCTION_ARGS)
 }
 
 /* tbf -> item */
-SB_FUNCTION(tbf_count_now);
-Datum
-tbf_count_now(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_count_now, 0)
 {
 	sb_tbf		header;
 
@@ -104,9 +101,7 @@ tbf_count_now(PG_FUNCTION_ARGS)
 }
 
 /* tbf_rate(tbf, "any", at): (1 - lambda) times the count, hits an epoch (Cheng et al., eq. 4) */
-SB_FUNCTION(tbf_rate);
-Datum
-tbf_rate(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_rate, 0)
 {
 	sb_tbf		header;
 	double		count = count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
@@ -120,9 +115,7 @@ tbf_rate(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8((1 - sb_tbf_decay_factor(&header)) * count);
 }
 
-SB_FUNCTION(tbf_contains);
-Datum
-tbf_contains(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_contains, 0)
 {
 	sb_tbf		header;
 
@@ -131,9 +124,7 @@ tbf_contains(PG_FUNCTION_ARGS)
 }
 
 /* tbf_contained("any", tbf) */
-SB_FUNCTION(tbf_contained);
-Datum
-tbf_contained(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_contained, 1)
 {
 	sb_tbf		header;
 

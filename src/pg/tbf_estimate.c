@@ -7,6 +7,7 @@
 
 #include "utils/timestamp.h"
 
+#include "call.h"
 #include "item.h"
 #include "value.h"
 
@@ -37,9 +38,7 @@ must_hold_sums(const sb_tbf *header, const char *what)
 }
 
 /* tbf_total(tbf, at) */
-SB_FUNCTION(tbf_total);
-Datum
-tbf_total(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_total, 0)
 {
 	sb_tbf		header;
 
@@ -48,9 +47,7 @@ tbf_total(PG_FUNCTION_ARGS)
 }
 
 /* tbf_share(tbf, "any"): the same at all times, but for the slack */
-SB_FUNCTION(tbf_share);
-Datum
-tbf_share(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_share, 0)
 {
 	sb_tbf		header;
 	uint64_t	units = tbf_item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
@@ -63,9 +60,7 @@ tbf_share(PG_FUNCTION_ARGS)
 }
 
 /* tbf_error_bound(tbf, over, at) */
-SB_FUNCTION(tbf_error_bound);
-Datum
-tbf_error_bound(PG_FUNCTION_ARGS)
+SB_FUNCTION_OF_SLICES(tbf_error_bound, 0)
 {
 	double		over = PG_GETARG_FLOAT8(1);
 	sb_tbf		header;
@@ -80,9 +75,7 @@ tbf_error_bound(PG_FUNCTION_ARGS)
 }
 
 /* tbf_estimate(tbf, "any", at) */
-SB_FUNCTION(tbf_estimate);
-Datum
-tbf_estimate(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 {
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
@@ -102,9 +95,7 @@ tbf_estimate(PG_FUNCTION_ARGS)
 }
 
 /* tbf_cardinality(tbf) */
-SB_FUNCTION(tbf_cardinality);
-Datum
-tbf_cardinality(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_cardinality)
 {
 	TbfValue	tbf;
 
@@ -113,9 +104,7 @@ tbf_cardinality(PG_FUNCTION_ARGS)
 }
 
 /* tbf_inner_product(tbf, tbf, at) */
-SB_FUNCTION(tbf_inner_product);
-Datum
-tbf_inner_product(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
 	TbfValue	left;
@@ -140,6 +129,7 @@ tbf_inner_product(PG_FUNCTION_ARGS)
 	must_hold_sums(&right.header, "an inner product");
 	for (uint32_t block = 0; block < left.header.blocks; block++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		tbf_unpack_block(&left, block, left_counters);
 		tbf_unpack_block(&right, block, right_counters);
 		product += sb_tbf_block_product(&left.header, left_counters, right_counters);

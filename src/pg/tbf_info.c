@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "call.h"
 #include "item.h"
 #include "value.h"
 
@@ -31,6 +32,7 @@ cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
 	memset(cells, 0, HISTOGRAM_BUCKETS * sizeof *cells);
 	for (uint32_t block = 0; block < tbf->header.blocks; block++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		tbf_unpack_block(tbf, block, counters);
 		for (uint32_t i = 0; i < tbf->header.block_cells; i++)
 		{
@@ -52,9 +54,7 @@ tbf_nonzero_cells(const TbfValue *tbf)
 	return sb_tbf_cells(&tbf->header) - cells[0];
 }
 
-SB_FUNCTION(tbf_info);
-Datum
-tbf_info(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 {
 	enum {item_kind_, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit,
 		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase, recurring_minimum, top, columns_};
@@ -101,13 +101,11 @@ tbf_info(PG_FUNCTION_ARGS)
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
 	values[top] = Int32GetDatum(tbf.header.top);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+	return row_result(columns, values, nulls);
 }
 
 /* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells */
-SB_FUNCTION(tbf_histogram);
-Datum
-tbf_histogram(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
 	int64		cells[HISTOGRAM_BUCKETS];
@@ -130,9 +128,7 @@ tbf_histogram(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-SB_FUNCTION(tbf_sketch);
-Datum
-tbf_sketch(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 {
 	TbfValue	tbf;
 	int64		cells[HISTOGRAM_BUCKETS];
@@ -149,9 +145,7 @@ tbf_sketch(PG_FUNCTION_ARGS)
 	for (int digits = 1; digits < used; digits++)
 		heights[digits - 1] = log2(1 + (double) cells[digits]);
 	largest = psprintf("%g", ldexp(unit_of(&tbf.header), used - 1));
-	PG_RETURN_TEXT_P(cstring_to_text(psprintf("tbf of %s: %.0f items, %.1f%% full, counters below %s hits |%s|",
-											  item_kind_text(&tbf.header.kind),
-											  sb_tbf_estimate_items(&tbf.header, nonzero),
-											  100.0 * nonzero / sb_tbf_cells(&tbf.header), largest,
-											  sketch_bars(heights, used - 1))));
+	return text_result(psprintf("tbf of %s: %.0f items, %.1f%% full, counters below %s hits |%s|",
+								item_kind_text(&tbf.header.kind), sb_tbf_estimate_items(&tbf.header, nonzero),
+								100.0 * nonzero / sb_tbf_cells(&tbf.header), largest, sketch_bars(heights, used - 1)));
 }

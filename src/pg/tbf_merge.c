@@ -6,6 +6,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "call.h"
 #include "item.h"
 #include "value.h"
 
@@ -47,9 +48,7 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		refuse_difference("tbf", "merge", &difference);
 }
 
-SB_FUNCTION(tbf_decay);
-Datum
-tbf_decay(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_decay)
 {
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
 	TbfValue	tbf;
@@ -67,7 +66,7 @@ tbf_decay(PG_FUNCTION_ARGS)
 		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
 
 	/* not zeroed, as that would take as long as the decay: all of what is left in the end is written */
-	value = palloc(VARHDRSZ + SB_TBF_HEADER + sb_tbf_decay_room(&tbf.header));
+	value = MemoryContextAlloc(result_memory(), VARHDRSZ + SB_TBF_HEADER + sb_tbf_decay_room(&tbf.header));
 	cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
 	status = sb_tbf_decay(&tbf.header, tbf.cells, at, &decayed, cells);
 	if (status == SB_TOO_LARGE)
@@ -88,9 +87,7 @@ tbf_decay(PG_FUNCTION_ARGS)
 	return result;
 }
 
-SB_FUNCTION(tbf_merge);
-Datum
-tbf_merge(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_merge)
 {
 	TbfValue	left;
 	TbfValue	right;
@@ -120,17 +117,13 @@ scaled(Datum filter, double weight)
 }
 
 /* tbf_scale(tbf, weight) */
-SB_FUNCTION(tbf_scale);
-Datum
-tbf_scale(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_scale)
 {
 	return scaled(PG_GETARG_DATUM(0), PG_GETARG_FLOAT8(1));
 }
 
 /* tbf_scale(weight, tbf) */
-SB_FUNCTION(tbf_scale_commuted);
-Datum
-tbf_scale_commuted(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_scale_commuted)
 {
 	return scaled(PG_GETARG_DATUM(1), PG_GETARG_FLOAT8(0));
 }

@@ -13,6 +13,7 @@
  */
 #include "tbf.h"
 
+#include "call.h"
 #include "memory.h"
 #include "value.h"
 
@@ -64,6 +65,7 @@ tbf_moved_add(TbfMoved *moved, uint64_t hash, uint64_t value)
 void
 tbf_moved_insert(TbfMoved *moved, uint64_t hash, uint64_t hits)
 {
+	/* if that is interrupted the table stays as it was: it may be part of a variable */
 	if (!sb_hash_set_has_room(&moved->set))
 		remake_set(moved->context, &moved->set, sb_hash_set_next_capacity(moved->set.capacity), 1);
 	else if (sb_hash_set_wants_secret(&moved->set))
@@ -85,6 +87,8 @@ tbf_moved_read(TbfMoved *moved, const TbfValue *tbf)
 	make_slots(moved, sb_hash_set_capacity_for(count + 1));
 	for (uint64_t i = 0; i < count; i++)
 	{
+		if (i % ITEMS_BETWEEN_INTERRUPTS == 0)
+			CHECK_FOR_INTERRUPTS();
 		sb_tbf_read_entry(table, i, &entry);
 		tbf_moved_insert(moved, entry.hash, entry.hits);
 	}
@@ -102,6 +106,7 @@ compare_hashes(const void *left, const void *right)
 	uint64_t	a = ((const sb_tbf_entry *) left)->hash;
 	uint64_t	b = ((const sb_tbf_entry *) right)->hash;
 
+	CHECK_FOR_INTERRUPTS();
 	return a < b ? -1 : a > b;
 }
 
@@ -112,10 +117,18 @@ tbf_moved_write(const TbfMoved *moved, void *table)
 	uint64_t	count = 0;
 
 	for (uint64_t slot = 0; (slot = sb_hash_set_next(&moved->set, slot, &entries[count].hash)) != UINT64_MAX; slot++)
+	{
+		if (count % ITEMS_BETWEEN_INTERRUPTS == 0)
+			CHECK_FOR_INTERRUPTS();
 		entries[count++].hits = *hits_of_slot(moved, slot);
+	}
 	qsort(entries, count, sizeof *entries, compare_hashes);
 	for (uint64_t i = 0; i < count; i++)
+	{
+		if (i % ITEMS_BETWEEN_INTERRUPTS == 0)
+			CHECK_FOR_INTERRUPTS();
 		sb_tbf_write_entry(table, i, &entries[i]);
+	}
 	pfree(entries);
 }
 

@@ -11,6 +11,7 @@
 
 #include "utils/memutils.h"
 
+#include "call.h"
 #include "item.h"
 #include "memory.h"
 #include "value.h"
@@ -117,7 +118,7 @@ turn(TbfSums *state, int64_t half_lives)
 void
 tbf_sums_must_fit(sb_status status)
 {
-	if (status == SB_BAD_CELLS)
+	if (status == SB_BAD_CELLS || status == SB_INTERRUPTED)
 		value_refuse("tbf", status);
 	if (status != SB_OK)
 		tbf_refuse_overflow();
@@ -192,6 +193,7 @@ tbf_sums_read_items(TbfItemReader *reader, uint64_t *hashes, uint64_t (*words)[T
 	const TbfSums *of = reader->of;
 	size_t		count = 0;
 
+	CHECK_FOR_INTERRUPTS();
 	if (of->travelled != NULL)
 	{
 		const unsigned char *column = of->travelled;
@@ -463,7 +465,7 @@ widen(TbfSums *state, const sb_tbf *larger)
 		{
 			uint64_t   *wide = make_cells(state, sb_tbf_cells(larger));
 
-			sb_tbf_widen_plane(&state->plan, state->sums.plane[i], larger, wide);
+			must_finish(sb_tbf_widen_plane(&state->plan, state->sums.plane[i], larger, wide));
 			pfree(state->sums.plane[i]);
 			state->sums.plane[i] = wide;
 		}
@@ -625,7 +627,7 @@ unite_cells(TbfSums *state, const TbfSums *other)
 		{
 			if (wide == NULL)
 				wide = make_cells(state, state->sums.width);
-			sb_tbf_widen_plane(&other->plan, words, &state->plan, wide);
+			must_finish(sb_tbf_widen_plane(&other->plan, words, &state->plan, wide));
 			words = wide;
 		}
 		tbf_sums_must_fit(sb_sums_add_plane(&state->sums, index, words));
@@ -722,7 +724,7 @@ store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **c
 
 	if (plan->layout == SB_TBF_EXTENSIBLE && room < SB_MAX_BYTES)
 	{
-		char	   *value = palloc(VARHDRSZ + SB_TBF_HEADER + room);
+		char	   *value = MemoryContextAlloc(result_memory(), VARHDRSZ + SB_TBF_HEADER + room);
 
 		status = sb_sums_store(sums, set, plan, header, value + VARHDRSZ + SB_TBF_HEADER, room);
 		if (status == SB_OK)
@@ -740,7 +742,7 @@ store_sums(TbfSums *state, const sb_tbf *plan, sb_tbf *header, unsigned char **c
 		tbf_sums_must_fit(status);		/* else tbf_make() says so */
 	plan_extra(state, header);
 	result = tbf_make(header, cells);
-	sb_sums_write(sums, set, header, *cells);
+	must_finish(sb_sums_write(sums, set, header, *cells));
 	free_storable_set(&storable);
 	return result;
 }

@@ -15,6 +15,7 @@
 #include "libpq/pqformat.h"
 #include "utils/memutils.h"
 
+#include "call.h"
 #include "value.h"
 
 static void
@@ -106,7 +107,7 @@ send_plane(StringInfo out, const TbfSums *state, const uint64_t *plane)
 		if (status == SB_OK)
 			break;
 		if (status != SB_TOO_LARGE)
-			tbf_sums_must_fit(status);
+			tbf_sums_must_fit(status);	/* which raises the error of an interrupt, too */
 		if (packed.payload <= room)
 			refuse_to_send(packed.payload);		/* it is larger than any value may be */
 		room = packed.payload;
@@ -192,6 +193,7 @@ receive_items(StringInfo in, TbfSums *state, const bool *plane)
 			{
 				size_t		now = Min(count - done, TBF_BATCH);
 
+				CHECK_FOR_INTERRUPTS();
 				sb_hash_set_read_words(column + done * sizeof(uint64_t), words, now);
 				for (size_t j = 0; j < now; j++)
 					if (words[j] >= SB_TBF_MAX_CELL)
@@ -222,6 +224,7 @@ receive_plane(StringInfo in, TbfSums *state, int index)
 	{
 		uint64_t   *words = state->sums.plane[index] + (uint64_t) block * packed.block_cells;
 
+		CHECK_FOR_INTERRUPTS();
 		if (sb_tbf_unpack_block(&packed, cells, block, words) != SB_OK)
 			value_refuse("tbf_agg", SB_BAD_CELLS);
 		for (uint32_t i = 0; i < packed.block_cells; i++)

@@ -12,6 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "call.h"
 #include "item.h"
 #include "value.h"
 
@@ -322,9 +323,7 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 }
 
 /* tbf_top(tbf, k, at): item, hits_from, hits_to */
-SB_FUNCTION(tbf_top);
-Datum
-tbf_top(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 {
 	int32		wanted = PG_GETARG_INT32(1);
 	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);

@@ -8,6 +8,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "call.h"
 #include "slices.h"
 #include "value.h"
 
@@ -251,9 +252,7 @@ tbf_in(PG_FUNCTION_ARGS)
 	return value_from_text(fcinfo, "tbf", check_tbf);
 }
 
-SB_FUNCTION(tbf_out);
-Datum
-tbf_out(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_out)
 {
 	return value_to_text(fcinfo);
 }
@@ -265,23 +264,17 @@ tbf_recv(PG_FUNCTION_ARGS)
 	return value_from_binary(fcinfo, "tbf", check_tbf);
 }
 
-SB_FUNCTION(tbf_send);
-Datum
-tbf_send(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_send)
 {
 	return value_to_binary(fcinfo);
 }
 
-SB_FUNCTION(tbf_from_bytea);
-Datum
-tbf_from_bytea(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_from_bytea)
 {
 	return value_from_bytea(fcinfo, "tbf", check_tbf);
 }
 
-SB_FUNCTION(tbf_to_bytea);
-Datum
-tbf_to_bytea(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_to_bytea)
 {
 	return value_to_binary(fcinfo);
 }
@@ -305,19 +298,15 @@ same_filter(FunctionCallInfo fcinfo)
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
 	return memcmp(left.cells - SB_TBF_HEADER, right.cells - SB_TBF_HEADER, OFFSET_OF_EXTRA) == 0 &&
-		memcmp(left.cells, right.cells, sb_tbf_counters_size(&left.header)) == 0;
+		equal_in_pieces(left.cells, right.cells, sb_tbf_counters_size(&left.header));
 }
 
-SB_FUNCTION(tbf_eq);
-Datum
-tbf_eq(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_eq)
 {
 	PG_RETURN_BOOL(same_filter(fcinfo));
 }
 
-SB_FUNCTION(tbf_ne);
-Datum
-tbf_ne(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(tbf_ne)
 {
 	PG_RETURN_BOOL(!same_filter(fcinfo));
 }

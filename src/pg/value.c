@@ -3,9 +3,10 @@
  */
 #include "value.h"
 
-
 #include "access/detoast.h"
+#include "access/htup_details.h"
 #include "access/toast_internals.h"
+#include "funcapi.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -16,20 +17,47 @@
 PG_MODULE_MAGIC;
 
 struct varlena *
-value_make(size_t size, void **data)
+value_make_in(MemoryContext context, size_t size, void **data)
 {
-	struct varlena *value = palloc0(VARHDRSZ + size);
+	struct varlena *value = MemoryContextAlloc(context, VARHDRSZ + size);
 
 	SET_VARSIZE(value, VARHDRSZ + size);
 	*data = VARDATA(value);
+	clear_in_pieces(*data, size);
 	return value;
+}
+
+struct varlena *
+value_make(size_t size, void **data)
+{
+	return value_make_in(result_memory(), size, data);
+}
+
+Datum
+row_result(TupleDesc columns, Datum *values, bool *nulls)
+{
+	MemoryContext own = MemoryContextSwitchTo(result_memory());
+	Datum		row = HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
+
+	MemoryContextSwitchTo(own);
+	return row;
+}
+
+Datum
+text_result(const char *string)
+{
+	MemoryContext own = MemoryContextSwitchTo(result_memory());
+	text	   *result = cstring_to_text(string);
+
+	MemoryContextSwitchTo(own);
+	PG_RETURN_TEXT_P(result);
 }
 
 const void *
 value_open(Datum value, size_t *size)
 {
 	ExpandedFilter *expanded = expanded_filter(value);
-	struct varlena *whole = expanded != NULL ? flat_filter(expanded) : PG_DETOAST_DATUM_PACKED(value);
+	struct varlena *whole = expanded != NULL ? flat_filter(expanded) : detoast(value);
 
 	*size = VARSIZE_ANY_EXHDR(whole);
 	return VARDATA_ANY(whole);
@@ -71,6 +99,8 @@ value_has_cheap_slices(Datum value)
 void
 value_refuse(const char *type, sb_status status)
 {
+	if (status == SB_INTERRUPTED)
+		raise_interrupt();
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 			 errmsg("invalid value for type %s", type),
@@ -138,6 +168,21 @@ checked(struct varlena *value, const char *type, ValueCheck check)
 	PG_RETURN_POINTER(value);
 }
 
+/* false if it is not hexadecimal digits all through. */
+static bool
+decode_in_pieces(const char *digits, size_t length, char *to)
+{
+	for (size_t at = 0; at < length; at += PIECE_BYTES)
+	{
+		size_t		now = Min(length - at, PIECE_BYTES);
+
+		CHECK_FOR_INTERRUPTS();
+		if (hex_decode(digits + at, now, to + at / 2) != now / 2)
+			return false;
+	}
+	return true;
+}
+
 Datum
 value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
 {
@@ -149,7 +194,7 @@ value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
 	if (length >= 2 && text[0] == '\\' && text[1] == 'x' && length % 2 == 0)
 	{
 		value = value_make(length / 2 - 1, &data);
-		if (hex_decode(text + 2, length - 2, data) == length / 2 - 1)
+		if (decode_in_pieces(text + 2, length - 2, data))
 			return checked(value, type, check);
 	}
 	ereport(ERROR,
@@ -166,11 +211,15 @@ value_to_text(FunctionCallInfo fcinfo)
 {
 	size_t		size;
 	const void *data = value_open(PG_GETARG_DATUM(0), &size);
-	char	   *text = palloc(size * 2 + 3);
+	char	   *text = MemoryContextAlloc(result_memory(), size * 2 + 3);
 
 	text[0] = '\\';
 	text[1] = 'x';
-	(void) hex_encode(data, size, text + 2);
+	for (size_t at = 0; at < size; at += PIECE_BYTES)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) hex_encode((const char *) data + at, Min(size - at, PIECE_BYTES), text + 2 + 2 * at);
+	}
 	text[size * 2 + 2] = '\0';
 	PG_RETURN_CSTRING(text);
 }
@@ -183,20 +232,23 @@ value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
 	void	   *data;
 	struct varlena *value = value_make(size, &data);
 
-	pq_copymsgbytes(message, data, size);
+	copy_in_pieces(data, pq_getmsgbytes(message, size), size);
 	return checked(value, type, check);
 }
 
 Datum
 value_to_binary(FunctionCallInfo fcinfo)
 {
-	PG_RETURN_BYTEA_P(PG_GETARG_BYTEA_P_COPY(0));
+	Datum		value = PG_GETARG_DATUM(0);
+	ExpandedFilter *expanded = expanded_filter(value);
+
+	PG_RETURN_POINTER(detoast_copy(expanded != NULL ? PointerGetDatum(flat_filter(expanded)) : value));
 }
 
 Datum
 value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
 {
-	return checked((struct varlena *) PG_GETARG_BYTEA_P_COPY(0), type, check);
+	return checked(detoast_copy(PG_GETARG_DATUM(0)), type, check);
 }
 
 bool
@@ -211,7 +263,7 @@ value_equal(FunctionCallInfo fcinfo)
 		return false;
 	left = value_open(PG_GETARG_DATUM(0), &left_size);
 	right = value_open(PG_GETARG_DATUM(1), &right_size);
-	return left_size == right_size && memcmp(left, right, left_size) == 0;
+	return left_size == right_size && equal_in_pieces(left, right, left_size);
 }
 
 /* ----------------------------------------------------------------- aggregates */

@@ -10,16 +10,30 @@
 
 #include "compat.h"
 
+#include "access/tupdesc.h"
+
+#include "call.h"
+
 /* A type's complete check of a stored form. */
 typedef sb_status (*ValueCheck) (const void *data, size_t size);
 
-/* A new varlena for `size` bytes of stored form, zeroed; *data is where they go. */
+/* A new varlena for `size` bytes of stored form, zeroed, in result_memory() or in this context; *data is where they go. */
 extern struct varlena *value_make(size_t size, void **data);
+extern struct varlena *value_make_in(MemoryContext context, size_t size, void **data);
+
+/* The columns of a row to be returned. */
+extern Datum row_result(TupleDesc columns, Datum *values, bool *nulls);
+
+/* A text to be returned. */
+extern Datum text_result(const char *string);
 
 /* The detoasted value's stored form, and its size. May be a copy. */
 extern const void *value_open(Datum value, size_t *size);
 
-/* Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read. */
+/*
+ * Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read; for SB_INTERRUPTED the error of the
+ * interrupt.
+ */
 extern SB_NORETURN void value_refuse(const char *type, sb_status status);
 
 /* From and to text, binary, bytea. The check runs over everything that comes in. */

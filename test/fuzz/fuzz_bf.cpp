@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			found.push_back(asked);
 	}
 	sb_bf_stats stats;
-	sb_bf_measure(&bf, lines.data(), &stats);
+	FUZZ_CHECK(sb_bf_measure(&bf, lines.data(), &stats) == SB_OK);
 	FUZZ_CHECK(stats.bits == uint64_t{bf.lines} * 512 && stats.bits_set <= stats.bits);
 	FUZZ_CHECK(stats.items >= 0 && !std::isnan(stats.items));
 	FUZZ_CHECK(stats.fpr >= 0 && stats.fpr <= 1);
@@ -110,16 +110,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(sb_bf_join(&bf, &wider, &both, &difference) == SB_OK);
 		FUZZ_CHECK(both.lines == wider.lines);
 		Copy all(sb_bf_size(&both) - SB_BF_HEADER);
-		sb_bf_or(&both, all.data(), &bf, lines.data());
+		FUZZ_CHECK(sb_bf_or(&both, all.data(), &bf, lines.data()) == SB_OK);
 		FUZZ_CHECK(holds_all(both, all));
 		Copy full(all.size());
 		std::memset(full.data(), 0xff, full.size());
-		sb_bf_and(&both, full.data(), &bf, lines.data());
+		FUZZ_CHECK(sb_bf_and(&both, full.data(), &bf, lines.data()) == SB_OK);
 		FUZZ_CHECK(full == all);
 		sb_bf_encode_header(&both, header.data());
 		sb_bf read;
 		FUZZ_CHECK(sb_bf_decode_header(header.data(), SB_BF_HEADER, sb_bf_size(&both), &read) == SB_OK);
-		sb_bf_measure(&both, all.data(), &stats);
+		FUZZ_CHECK(sb_bf_measure(&both, all.data(), &stats) == SB_OK);
 		FUZZ_CHECK(stats.items >= 0);
 
 		if (sb_bf_fold(&both, all.data(), static_cast<int>(choice >> 8 & 15)) == SB_OK)

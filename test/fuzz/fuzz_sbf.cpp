@@ -87,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* reading */
 	const int max = sb_stable_max(&stable);
 	uint64_t counts[SB_STABLE_MAX_VALUE + 1];
-	sb_stable_count(&stable, cells.data(), counts);
+	FUZZ_CHECK(sb_stable_count(&stable, cells.data(), counts) == SB_OK);
 	uint64_t all = 0;
 	for (uint64_t count : counts)
 		all += count;
@@ -135,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sb_difference difference{};
 	FUZZ_CHECK(sb_stable_join(&stable, &before, &joined, &difference) == SB_OK);
 	Copy both = cells;
-	sb_stable_unite(&joined, both.data(), cells_before.data());
+	FUZZ_CHECK(sb_stable_unite(&joined, both.data(), cells_before.data()) == SB_OK);
 	FUZZ_CHECK(readable(joined, both));
 	for (int i = 0; i < 20; i++)
 	{

@@ -235,7 +235,7 @@ struct State
 		if (sb_status status = sb_sums_plan(&sums, nullptr, &tbf, &planned); status != SB_OK)
 			return status;
 		*out = std::make_unique<Filter>(Filter{planned, Copy(sb_tbf_size(&planned) - SB_TBF_HEADER)});
-		sb_sums_write(&sums, nullptr, &planned, (*out)->cells.data());
+		FUZZ_CHECK(sb_sums_write(&sums, nullptr, &planned, (*out)->cells.data()) == SB_OK);
 		check_readable(**out);
 		return SB_OK;
 	}

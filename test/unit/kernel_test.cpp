@@ -183,10 +183,10 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 			}
 			with_each_variant([&] {
 				Bf dst = large;
-				sb_bf_or(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data());
+				EXPECT_EQ(sb_bf_or(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data()), SB_OK);
 				EXPECT_TRUE(same_bytes(dst.lines, united));
 				dst = large;
-				sb_bf_and(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data());
+				EXPECT_EQ(sb_bf_and(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data()), SB_OK);
 				EXPECT_TRUE(same_bytes(dst.lines, common));
 
 				Bytes out(folded.size());
@@ -243,13 +243,15 @@ TEST(Kernel, SqueezesSparseLines)
 			for (size_t i = 0; i < united.size(); i++)
 				united[i] |= from.lines[i];
 			with_each_variant([&] {
-				ASSERT_EQ(sb_bf_sparse_size(&from.parameters, from.lines.data()), expected.size());
+				size_t size;
+				ASSERT_EQ(sb_bf_sparse_size(&from.parameters, from.lines.data(), &size), SB_OK);
+				ASSERT_EQ(size, expected.size());
 				Bytes out(expected.size() + 8);
-				sb_bf_sparse_write(&from.parameters, from.lines.data(), out.data());
+				EXPECT_EQ(sb_bf_sparse_write(&from.parameters, from.lines.data(), out.data()), SB_OK);
 				EXPECT_TRUE(same_bytes(Bytes(out.data(), expected.size()), expected));
-				ASSERT_TRUE(sb_bf_sparse_is_valid(&from.parameters, expected.data(), expected.size()));
+				ASSERT_EQ(sb_bf_sparse_check(&from.parameters, expected.data(), expected.size()), SB_OK);
 				Bytes to = others;
-				sb_bf_or_sparse(&from.parameters, to.data(), expected.data(), expected.size());
+				EXPECT_EQ(sb_bf_or_sparse(&from.parameters, to.data(), expected.data(), expected.size()), SB_OK);
 				EXPECT_TRUE(same_bytes(to, united));
 			});
 		}
@@ -263,8 +265,8 @@ TEST(Kernel, RefusesSparseLinesOfAnotherLength)
 	const Bytes sparse = plain_sparse(from.lines);
 	with_each_variant([&] {
 		for (size_t size = 0; size < sparse.size(); size++)
-			EXPECT_FALSE(sb_bf_sparse_is_valid(&from.parameters, Bytes(sparse.data(), size).data(), size));
-		EXPECT_FALSE(sb_bf_sparse_is_valid(&from.parameters, (sparse + Bytes(1)).data(), sparse.size() + 1));
+			EXPECT_EQ(sb_bf_sparse_check(&from.parameters, Bytes(sparse.data(), size).data(), size), SB_BAD_LENGTH);
+		EXPECT_EQ(sb_bf_sparse_check(&from.parameters, (sparse + Bytes(1)).data(), sparse.size() + 1), SB_BAD_LENGTH);
 
 		Random random(2);
 		int accepted = 0;
@@ -273,10 +275,10 @@ TEST(Kernel, RefusesSparseLinesOfAnotherLength)
 			Bytes damaged = sparse;
 			for (uint64_t flips = 1 + random() % 3; flips > 0; flips--)
 				damaged[random() % damaged.size()] ^= static_cast<unsigned char>(1u << random() % 8);
-			if (!sb_bf_sparse_is_valid(&from.parameters, damaged.data(), damaged.size()))
+			if (sb_bf_sparse_check(&from.parameters, damaged.data(), damaged.size()) != SB_OK)
 				continue;
 			Bytes lines(from.lines.size());
-			sb_bf_or_sparse(&from.parameters, lines.data(), damaged.data(), damaged.size());
+			EXPECT_EQ(sb_bf_or_sparse(&from.parameters, lines.data(), damaged.data(), damaged.size()), SB_OK);
 			accepted++;
 		}
 		EXPECT_GT(accepted, 0);
@@ -296,10 +298,12 @@ TEST(Kernel, CountsBits)
 		sb_bf_stats first{};
 		with_each_variant([&] {
 			sb_bf_stats stats;
-			sb_bf_measure(&bf.parameters, bf.lines.data(), &stats);
+			EXPECT_EQ(sb_bf_measure(&bf.parameters, bf.lines.data(), &stats), SB_OK);
 			EXPECT_EQ(stats.bits_set, set);
 			EXPECT_EQ(sb_bf_line_bits(bf.lines.data()), 512);
-			EXPECT_EQ(stats.items, sb_bf_items(&bf.parameters, bf.lines.data()));
+			double items;
+			EXPECT_EQ(sb_bf_items(&bf.parameters, bf.lines.data(), &items), SB_OK);
+			EXPECT_EQ(stats.items, items);
 			if (first.bits != 0)
 			{
 				EXPECT_EQ(stats.fpr, first.fpr);
@@ -473,7 +477,7 @@ TEST(Kernel, StoresAndMergesSums)
 				Tbf stored;
 				ASSERT_EQ(sb_sums_plan(&sums, nullptr, &tbf, &stored.parameters), SB_OK);
 				stored.cells = Bytes(stored.cell_bytes());
-				sb_sums_write(&sums, nullptr, &stored.parameters, stored.cells.data());
+				EXPECT_EQ(sb_sums_write(&sums, nullptr, &stored.parameters, stored.cells.data()), SB_OK);
 				EXPECT_TRUE(first.size() == 0 || first == stored.cells);
 				first = stored.cells;
 				const int shift = 5 + SB_TBF_HIT_BITS - SB_TBF_UNIT_BITS;

@@ -43,7 +43,7 @@ struct Stable
 	double zeros() const
 	{
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];
-		sb_stable_count(&parameters, cells.data(), counts);
+		EXPECT_EQ(sb_stable_count(&parameters, cells.data(), counts), SB_OK);
 		return static_cast<double>(counts[0]) / parameters.cells;
 	}
 
@@ -79,7 +79,7 @@ inline Stable united(const Stable &a, const Stable &b)
 	EXPECT_EQ(sb_stable_join(&a.parameters, &b.parameters, &joined, &difference), SB_OK);
 	Stable result(joined);
 	result.cells = a.cells;
-	sb_stable_unite(&joined, result.cells.data(), b.cells.data());
+	EXPECT_EQ(sb_stable_unite(&joined, result.cells.data(), b.cells.data()), SB_OK);
 	return result;
 }
 

@@ -131,7 +131,7 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 						Tbf twice;
 						ASSERT_EQ(sb_sums_plan(&items.sums, &items.set, &tbf, &twice.parameters), SB_OK);
 						twice.cells = Bytes(twice.cell_bytes());
-						sb_sums_write(&items.sums, &items.set, &twice.parameters, twice.cells.data());
+						EXPECT_EQ(sb_sums_write(&items.sums, &items.set, &twice.parameters, twice.cells.data()), SB_OK);
 						ASSERT_TRUE(same_bytes(twice.value(), expected.value())) << blocks << " blocks, " << int{k} << ", " << hours;
 
 						for (size_t room : {expected.cell_bytes() + 100, expected.cell_bytes(), expected.cell_bytes() - 1})
@@ -188,10 +188,10 @@ TEST(SumsOfItems, RaiseCellsToTheLargest)
 			Tbf stored;
 			ASSERT_EQ(sb_sums_plan(&sums, nullptr, &tbf, &expected.parameters), SB_OK);
 			expected.cells = Bytes(expected.cell_bytes());
-			sb_sums_write(&sums, nullptr, &expected.parameters, expected.cells.data());
+			EXPECT_EQ(sb_sums_write(&sums, nullptr, &expected.parameters, expected.cells.data()), SB_OK);
 			ASSERT_EQ(sb_sums_plan(&items.sums, &items.set, &tbf, &stored.parameters), SB_OK);
 			stored.cells = Bytes(stored.cell_bytes());
-			sb_sums_write(&items.sums, &items.set, &stored.parameters, stored.cells.data());
+			EXPECT_EQ(sb_sums_write(&items.sums, &items.set, &stored.parameters, stored.cells.data()), SB_OK);
 			EXPECT_TRUE(same_bytes(stored.value(), expected.value()));
 		}
 }

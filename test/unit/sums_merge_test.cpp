@@ -397,7 +397,7 @@ TEST(SumsWiden, EveryItemKeepsItsCounters)
 			for (uint64_t &word : from)
 				word = random();
 			std::vector<uint64_t> to(large_cells);
-			sb_tbf_widen_plane(&small, from.data(), &large, to.data());
+			EXPECT_EQ(sb_tbf_widen_plane(&small, from.data(), &large, to.data()), SB_OK);
 			for (int i = 0; i < 300; i++)
 			{
 				uint64_t hash = random();

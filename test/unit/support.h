@@ -144,7 +144,7 @@ struct Bf
 	sb_bf_stats measured() const
 	{
 		sb_bf_stats stats;
-		sb_bf_measure(&parameters, lines.data(), &stats);
+		EXPECT_EQ(sb_bf_measure(&parameters, lines.data(), &stats), SB_OK);
 		return stats;
 	}
 	Bytes value() const
@@ -162,8 +162,8 @@ inline Bf united(const Bf &a, const Bf &b)
 	sb_difference difference;
 	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
 	Bf result(parameters);
-	sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data());
-	sb_bf_or(&result.parameters, result.lines.data(), &b.parameters, b.lines.data());
+	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data()), SB_OK);
+	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &b.parameters, b.lines.data()), SB_OK);
 	return result;
 }
 
@@ -173,8 +173,8 @@ inline Bf intersected(const Bf &a, const Bf &b)
 	sb_difference difference;
 	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
 	Bf result(parameters);
-	sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data());
-	sb_bf_and(&result.parameters, result.lines.data(), &b.parameters, b.lines.data());
+	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data()), SB_OK);
+	EXPECT_EQ(sb_bf_and(&result.parameters, result.lines.data(), &b.parameters, b.lines.data()), SB_OK);
 	return result;
 }
 
@@ -253,7 +253,7 @@ struct Tbf
 		uint8_t other = parameters.layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
 		EXPECT_EQ(sb_tbf_layout_plan(&parameters, cells.data(), other, &result.parameters), SB_OK);
 		result.cells = Bytes(result.cell_bytes());
-		sb_tbf_layout_write(&parameters, cells.data(), &result.parameters, result.cells.data());
+		EXPECT_EQ(sb_tbf_layout_write(&parameters, cells.data(), &result.parameters, result.cells.data()), SB_OK);
 		return result;
 	}
 };
@@ -394,7 +394,7 @@ class Sums
 		if (sb_status status = sb_sums_plan(&sums, nullptr, &tbf, &out->parameters); status != SB_OK)
 			return status;
 		out->cells = Bytes(out->cell_bytes());
-		sb_sums_write(&sums, nullptr, &out->parameters, out->cells.data());
+		EXPECT_EQ(sb_sums_write(&sums, nullptr, &out->parameters, out->cells.data()), SB_OK);
 		EXPECT_TRUE(readable(*out));
 		return SB_OK;
 	}

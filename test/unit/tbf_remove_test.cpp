@@ -29,8 +29,9 @@ static Removed removed(const Tbf &from, const Hit &hit)
 	if (result.status == SB_OK)
 	{
 		result.filter.cells = Bytes(result.filter.cell_bytes());
-		sb_tbf_remove_write(&from.parameters, from.cells.data(), hit.hash, &moment, value, &result.filter.parameters,
-							result.filter.cells.data());
+		EXPECT_EQ(sb_tbf_remove_write(&from.parameters, from.cells.data(), hit.hash, &moment, value, &result.filter.parameters,
+									  result.filter.cells.data()),
+				  SB_OK);
 		EXPECT_TRUE(readable(result.filter));
 	}
 	return result;

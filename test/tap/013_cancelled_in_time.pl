@@ -1,0 +1,177 @@
+# Every operation answers a cancel within half a second, however large its filters are. Each one here would run for seconds; a
+# statement_timeout ends it soon after it has begun.
+#
+# What is measured is the processor time that the backend takes, not the time on the clock: on a busy machine the test is no
+# stricter. The bound is twice what is promised.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $working = 0.4;		# seconds that the operation has before it is cancelled
+my $bound = 1.0;		# seconds of processor time that may follow
+
+my $db = StreambloomTap->new('013');
+plan skip_all => 'the processor time of a backend is read from /proc'
+  if $db->sql("SELECT count(*) FROM pg_stat_file('/proc/self/stat', true) WHERE size IS NOT NULL") ne '1';
+
+# What the operations work on is made in the same statement and lies in memory: to read it from a table is work that PostgreSQL can
+# interrupt. Long is an expression of many terms, between which PostgreSQL does not look for interrupts.
+my %source = (
+	bits => 'SELECT bf_add(bf_empty(80000000 + n), 1) AS f FROM generate_series(0, 0) n',
+	one_item => 'SELECT bf_add(bf_empty(1000 + n), 0::bigint) AS f FROM generate_series(0, 0) n',
+	stable => 'SELECT sbf_add(sbf_empty(100000000 + n, cell_bits => 1), 1) AS f FROM generate_series(0, 0) n',
+	stable_one_item => 'SELECT sbf_add(sbf_empty(1000000 + n), 0::bigint) AS f FROM generate_series(0, 0) n',
+	weighted => q(SELECT ibf_add(ibf_empty(100000000 + n, scheme => 'value_weighted', cell_bits => 2), 1, 1) AS f FROM generate_series(0, 0) n),
+	counts => q(SELECT tbf_add(tbf_empty(4000000 + n), 1, '2026-01-01') AS f FROM generate_series(0, 0) n),
+	half => q(SELECT tbf_add(tbf_empty(2000000 + n), 1, '2026-01-01') AS h FROM generate_series(0, 0) n),
+	flat => q(SELECT tbf_layout(tbf_add(tbf_empty(8000000 + n), 1, '2026-01-01'), 'flat') AS f FROM generate_series(0, 0) n),
+	whole => 'SELECT tbf_empty(2000000 + n, half_life => NULL, recurring_minimum => true) AS f FROM generate_series(0, 0) n',
+	dense => 'SELECT f::bytea::tbf AS f FROM dense',
+	items => 'SELECT a[1:] AS a FROM items',
+	importances => 'SELECT x[1:] AS x FROM items',
+	numbers => 'SELECT a[1:] AS a FROM numbers',
+	item_rows => 'SELECT i::bigint AS i FROM generate_series(1, 12000000) i',
+);
+
+$db->sql(<<'SQL');
+CREATE UNLOGGED TABLE dense AS SELECT tbf_agg(i, timestamptz '2026-01-01', 1, interval '7 days', 1000000, 0.01) AS f FROM generate_series(1, 800000) i;
+CREATE UNLOGGED TABLE items AS SELECT array_agg(i::bigint) AS a, array_agg(1::float8) AS x FROM generate_series(1, 3000000) i;
+CREATE UNLOGGED TABLE numbers AS SELECT array_agg(i::numeric) AS a FROM generate_series(1, 3000000) i;
+SQL
+
+# A condition that has this expression so many times, and is true if none of them is NULL.
+sub repeated
+{
+	my ($count, $expression) = @_;
+	return join ' AND ', ("($expression) IS NOT NULL") x $count;
+}
+
+my $at = "timestamptz '2026-01-01'";
+my @operations = (
+	[ 'bf_union', repeated(24, 'f | f'), 'bits' ],
+	[ 'bf_intersection', repeated(24, 'f & f'), 'bits' ],
+	[ 'bf =', repeated(120, 'f = f'), 'bits' ],
+	[ 'bf as text', repeated(8, 'bf_out(f)'), 'bits' ],
+	[ 'bf from text', repeated(5, 'bf_in(bf_out(f))'), 'bits' ],
+	[ 'bf as bytea', repeated(30, 'f::bytea'), 'bits' ],
+	[ 'bf from bytea', repeated(24, 'f::bytea::bf'), 'bits' ],
+	[ 'bf_add', repeated(24, 'bf_add(f, 2)'), 'bits' ],
+	[ 'bf_add_all', repeated(24, 'bf_add_all(f, a)'), 'bits', 'items' ],
+	[ 'bf_add_all, numeric', repeated(24, 'bf_add_all(bf_empty(1000), a)'), 'numbers' ],
+	[ 'bf_contains_any', repeated(100, 'bf_contains_any(f, a)'), 'one_item', 'items' ],
+	[ 'bf_fold', repeated(240, 'bf_fold(f)'), 'bits' ],
+	[ 'bf_cardinality', repeated(240, 'bf_cardinality(f)'), 'bits' ],
+	[ 'bf_info', repeated(120, 'bf_info(f)'), 'bits' ],
+	[ 'bf_histogram', repeated(120, 'bf_sketch(f)'), 'bits' ],
+
+	[ 'tbf +', repeated(6, 'f + f'), 'counts' ],
+	[ 'tbf + of another size', repeated(5, 'f + h'), 'counts', 'half' ],
+	[ 'tbf *', repeated(6, 'f * 0.3::float8'), 'counts' ],
+	[ 'tbf_add', repeated(6, "tbf_add(f, 3, $at)"), 'counts' ],
+	[ 'tbf_add_all', repeated(5, "tbf_add_all(f, a, $at)"), 'counts', 'items' ],
+	[ 'tbf_add_all, recurring minimum', repeated(4, "tbf_add_all(f, a, $at)"), 'whole', 'items' ],
+	[ 'tbf_remove', repeated(16, "tbf_remove(f, 1, $at)"), 'flat' ],
+	[ 'tbf_layout', repeated(16, "tbf_layout(f, 'extensible')"), 'flat' ],
+	[ 'tbf_decay', repeated(40, "tbf_decay(f, timestamptz '2026-02-01')"), 'flat' ],
+	[ 'tbf_decay, extensible', repeated(60, "tbf_decay(f, timestamptz '2026-01-20')"), 'dense' ],
+	[ 'tbf from bytea', repeated(30, 'f::bytea::tbf'), 'dense' ],
+	[ 'tbf_info', repeated(24, 'tbf_info(f)::text'), 'flat' ],
+	[ 'tbf_inner_product', repeated(16, "tbf_inner_product(f, f, $at)"), 'flat' ],
+
+	[ 'sbf_union', repeated(20, 'sbf_union(f, f)'), 'stable' ],
+	[ 'sbf_decay', repeated(1, 'sbf_decay(f, 3000000000)'), 'stable' ],
+	[ 'ibf_decay', repeated(1, 'ibf_decay(f, 1000000000)'), 'weighted' ],
+	[ 'sbf_add_all', repeated(10, 'sbf_add_all(f, a)'), 'stable', 'items' ],
+	[ 'sbf_check_add', repeated(24, 'sbf_check_add(sbf_empty(1000000), a)'), 'items' ],
+	[ 'ibf_add_all', repeated(4, 'ibf_add_all(f, a, x)'), 'weighted', 'items', 'importances' ],
+	[ 'sbf_contains_any', repeated(60, 'sbf_contains_any(f, a)'), 'stable_one_item', 'items' ],
+	[ 'sbf_info', repeated(4, 'sbf_info(f)'), 'stable' ],
+	[ 'sbf from bytea', repeated(30, 'f::bytea::sbf'), 'stable' ],
+
+	[ 'bf_agg', 'bf_agg(i, 300000000) IS NOT NULL', 'item_rows' ],
+	[ 'tbf_agg', "tbf_agg(i, $at) IS NOT NULL", 'item_rows' ],
+);
+
+# User and system time of this backend in seconds, and the time on the clock.
+my $times = <<'SQL';
+SELECT (field[12]::bigint + field[13]::bigint) / 100.0 AS processor, extract(epoch FROM clock_timestamp()) AS clock
+FROM string_to_array(substring(pg_read_file('/proc/self/stat') FROM '\) (.*)'), ' ') AS field \gset
+SQL
+
+# First the sources are made alone, which says when the operation will begin.
+sub session
+{
+	my ($name, $condition, @sources) = @_;
+	my $from = join ', ', map { "($source{$_} OFFSET 0) $_" } @sources;
+	my $columns = join ', ', map { "count($_." . ($source{$_} =~ /AS (\w) FROM/)[0] . ')' } @sources;
+
+	return "\\echo operation\n$times
+		SELECT $columns FROM $from \\g /dev/null
+		\\set before :clock\n$times
+		SELECT round(1000 * (:clock - :before + $working)) AS timeout, :processor AS processor_before \\gset
+		SET statement_timeout = :timeout;
+		SELECT $condition FROM $from;
+		\\set state :LAST_ERROR_SQLSTATE
+		RESET statement_timeout;
+		$times
+		SELECT :'state', :processor - :processor_before, :timeout / 1000.0;";
+}
+
+my ($code, $out, $err) = StreambloomTap::psql($db->name,
+	"\\set ON_ERROR_STOP off\nSET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '1GB';\n" .
+	  join("\n", map { session(@$_) } @operations));
+my @answers = split /^operation\n/m, $out;
+shift @answers;
+is(scalar @answers, scalar @operations, 'all were asked') or diag($err);
+foreach my $i (0 .. $#answers)
+{
+	my ($name) = @{ $operations[$i] };
+	my ($state, $taken, $timeout) = split /\|/, (split /\n/, $answers[$i])[-1];
+
+	is($state, '57014', "$name: cancelled") or diag($err);
+	cmp_ok($taken, '<', $timeout + $bound, "$name: in time");
+	note(sprintf('%s: %.2f s, cancelled after %.2f s', $name, $taken, $timeout));
+}
+
+# A variable of PL/pgSQL that is changed in place (from PostgreSQL 18 on) outlives the cancel: it is a valid filter, and has what it
+# had before.
+foreach my $filter ("bf 'bf_empty(3000000)' 'bf_add_all(f, items)' 'bf_contains(f, -7::bigint)'",
+	"tbf 'tbf_empty(1000000)' 'tbf_add_all(f, items, timestamptz ''2026-01-01'')' 'tbf_count(f, -7::bigint, timestamptz ''2026-01-01'') >= 1'",
+	"tbf 'tbf_empty(1000000, half_life => NULL, recurring_minimum => true)' 'tbf_add_all(f, items)' 'tbf_count(f, -7::bigint) >= 1'")
+{
+	my ($type, $empty, $add, $holds) = $filter =~ /^(\w+) '(.*?)' '(.*)' '(.*)'$/;
+	s/''/'/g foreach $add, $holds;
+	(my $first = $add) =~ s/items/ARRAY[-7::bigint]/;
+	my $result = $db->sql(<<"SQL");
+SET statement_timeout = '700ms';
+DO \$\$
+DECLARE
+	f $type := $empty;
+	items bigint[] := (SELECT a[1:1000000] FROM items);
+	number int := 0;
+BEGIN
+	f := $first;
+	LOOP
+		BEGIN
+			f := $add;
+			items := (SELECT array_agg(i + 1000000) FROM unnest(items) i);
+		EXCEPTION WHEN query_canceled THEN
+			EXIT;
+		END;
+	END LOOP;
+	RESET statement_timeout;
+	PERFORM set_config('test.result', format('%s %s', f::bytea::$type IS NOT NULL, $holds), false);
+END \$\$;
+RESET statement_timeout;
+SELECT current_setting('test.result');
+SQL
+	is($result, 't t', "a variable after a cancelled $add");
+}
+
+done_testing();

@@ -1,0 +1,96 @@
+# What a function on filters takes beside its result is free again when it returns, not when the row ends: many calls in one row
+# take no more than few. Measured is the most memory that the backend ever had (VmHWM of Linux), each time in a new session.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $db = StreambloomTap->new('014');
+plan skip_all => 'the memory of a backend is read from /proc'
+  if $db->sql("SELECT count(*) FROM pg_stat_file('/proc/self/status', true) WHERE size IS NOT NULL") ne '1';
+
+# tbf: 20 million counters in 20 kB, whose sums take 84 MB. bf and sbf: 24 and 20 MB in TOAST tables.
+$db->sql(<<'SQL');
+CREATE TABLE counts AS SELECT tbf_add(tbf_empty(1000000), 1, '2026-01-01') AS g, tbf_add(tbf_empty(1000000), 2, '2026-01-01') AS h;
+CREATE TABLE bits AS SELECT bf_add(bf_empty(20000000), 1) AS f;
+CREATE TABLE stable AS SELECT sbf_add(sbf_empty(20000000), 1) AS f;
+CREATE TABLE packed (f bf);
+ALTER TABLE packed ALTER f SET STORAGE EXTENDED;
+INSERT INTO packed SELECT f::bytea::bf FROM bits;
+CREATE TABLE items AS SELECT array_agg(i::bigint) AS a FROM generate_series(1, 1000000) i;
+CREATE TABLE many AS SELECT i, g + h AS f FROM counts, generate_series(1, 100) i;
+CREATE TABLE few AS SELECT tbf_empty(10000) AS f;
+SQL
+
+# Megabytes at most, of a session that does this.
+sub peak
+{
+	my ($sql) = @_;
+	my $status = $db->sql("SET jit = off; SET max_parallel_workers_per_gather = 0; $sql;
+		\\o
+		SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s*(\\d+)')::bigint / 1024");
+	my ($megabytes) = $status =~ /(\d+)\s*\z/;
+	return $megabytes;
+}
+
+# With each further term the peak grows by at most so much.
+sub grows_by_at_most
+{
+	my ($most, $what, $sql_of) = @_;
+	my ($few, $many) = map { peak($sql_of->($_)) } 2, 12;
+	my $growth = ($many - $few) / 10;
+
+	cmp_ok($growth, '<=', $most, "$what: a further call takes at most $most MB more");
+	note("$what: $few MB with 2 calls, $many MB with 12");
+}
+
+sub calls
+{
+	my ($call, $from) = @_;
+	return sub { my ($times) = @_; return "SELECT num_nulls(" . join(', ', ($call) x $times) . ") FROM $from" };
+}
+
+my $at = "timestamptz '2026-01-01'";
+
+# of a tbf nothing that a megabyte of results does not explain
+grows_by_at_most(2, 'tbf +', sub { my ($times) = @_; return 'SELECT (' . join(' + ', map { $_ % 2 ? 'g' : 'h' } 1 .. $times) . ') IS NULL FROM counts' });
+foreach my $call ("g * 0.3::float8", "tbf_add(g, 3, $at)", "tbf_add_all(g, ARRAY[1, 2, 3], $at)", "tbf_decay(g, timestamptz '2026-01-20')",
+	"tbf_remove(g, 1, $at)", 'tbf_info(g)', 'tbf_cardinality(g)', 'g = h', "tbf_inner_product(g, h, $at)", "g::bytea::tbf")
+{
+	grows_by_at_most(2, $call, calls($call, 'counts'));
+}
+
+# what they return has 24 and 20 MB
+foreach my $call ('bf_cardinality(f)', 'bf_info(f)', 'bf_sketch(f)', 'f = f', 'bf_fold(f)', 'bf_contains_any(f, a)', 'bf_contains_all(f, a)')
+{
+	grows_by_at_most(2, $call, calls($call, 'bits, items'));
+}
+grows_by_at_most(2, "$_ of a compressed filter", calls($_, 'packed')) foreach 'f @> 1', 'bf_cardinality(f)';
+grows_by_at_most(26, $_, calls($_, 'bits, items')) foreach 'f | f', 'f & f', 'bf_add(f, 2)', 'bf_add_all(f, a)', 'f::bytea';
+grows_by_at_most(2, $_, calls($_, 'stable, items')) foreach 'sbf_info(f)', 'f = f', 'sbf_contains_any(f, a)';
+grows_by_at_most(22, $_, calls($_, 'stable, items')) foreach 'sbf_union(f, f)', 'sbf_decay(f, 10)', 'sbf_add(f, 2)', 'sbf_add_all(f, a)';
+
+# Over rows, in aggregates and in loops it is the same.
+sub takes_as_much
+{
+	my ($what, $few_sql, $many_sql) = @_;
+	my ($few, $many) = (peak($few_sql), peak($many_sql));
+
+	cmp_ok($many - $few, '<=', 20, "$what takes as much memory for many rows as for few");
+	note("$what: $few MB, $many MB");
+}
+
+takes_as_much('a function of each row', map { "SELECT count(f + f) FROM many WHERE i <= $_" } 5, 60);
+takes_as_much('tbf_merge_agg', map { "SELECT tbf_merge_agg(f) IS NULL FROM many WHERE i <= $_" } 5, 100);
+takes_as_much('several aggregates of one row',
+	map { 'SELECT num_nulls(' . join(', ', map { "bf_union_agg(f) FILTER (WHERE i > $_)" } 1 .. 3) . ") FROM bits, generate_series(1, $_) i" } 5, 20);
+takes_as_much('1,000 rows', map { "SELECT count(f + f) FROM few, generate_series(1, $_)" } 10, 1000);
+takes_as_much('a loop in PL/pgSQL', map { "DO \$\$ DECLARE f tbf := tbf_empty(10000); g tbf := tbf_add(tbf_empty(10000), 1, '2026-01-01');
+	BEGIN FOR i IN 1 .. $_ LOOP f := f + g; END LOOP; END \$\$" } 10, 1000);
+
+done_testing();

@@ -1,0 +1,238 @@
+/*
+ * stop_test.cpp: doors that take long for a large filter ask whether to stop, stop when they are told to, and are not changed
+ * by being asked.
+ */
+#include "support.h"
+
+#include <functional>
+
+using namespace test;
+
+namespace {
+
+/* Asked so many times; the last answer but the one before was "go on". */
+uint64_t questions;
+uint64_t questions_until_stop;
+bool asked_after_stop;
+
+bool stop_at_question()
+{
+	asked_after_stop |= questions >= questions_until_stop;
+	return ++questions >= questions_until_stop;
+}
+
+class Asked
+{
+  public:
+	explicit Asked(uint64_t until)
+	{
+		questions = 0;
+		questions_until_stop = until;
+		asked_after_stop = false;
+		sb_set_stop(stop_at_question);
+	}
+	~Asked() { sb_set_stop(nullptr); }
+	Asked(const Asked &) = delete;
+	Asked &operator=(const Asked &) = delete;
+};
+
+/* The door is asked at least `least` times, and stops at the first question, at one in the middle, and at the last one. */
+void expect_stops(const char *name, uint64_t least, const std::function<sb_status()> &door)
+{
+	SCOPED_TRACE(name);
+	uint64_t all;
+	{
+		Asked asked(UINT64_MAX);
+		ASSERT_EQ(door(), SB_OK);
+		all = questions;
+	}
+	EXPECT_GE(all, least);
+	for (uint64_t until : {uint64_t{1}, (all + 1) / 2, all})
+	{
+		Asked asked(until);
+		EXPECT_EQ(door(), SB_INTERRUPTED);
+		EXPECT_EQ(questions, until);
+		EXPECT_FALSE(asked_after_stop);
+	}
+	ASSERT_EQ(door(), SB_OK);
+}
+
+constexpr uint64_t megabytes = 4; /* pieces have one */
+
+} // namespace
+
+TEST(Stop, BloomFilters)
+{
+	sb_bf large{};
+	large.lines = megabytes << 20 >> 6;
+	large.hashes = 6;
+	large.fpr = 0.01;
+	large.widened = 16;
+	sb_bf small = large;
+	small.lines = 1;
+	sb_bf folded;
+	const size_t bytes = size_t{large.lines} * SB_BF_LINE;
+	std::vector<unsigned char> lines(bytes);
+	std::vector<unsigned char> other(bytes);
+	std::vector<unsigned char> sparse(bytes * 2);
+	Random random(1);
+	for (auto &byte : lines)
+		byte = random() % 8 == 0 ? static_cast<unsigned char>(random()) : 0;
+	size_t size = 0;
+	double items;
+	sb_bf_stats stats;
+
+	expect_stops("or", megabytes, [&] { return sb_bf_or(&large, other.data(), &large, lines.data()); });
+	EXPECT_EQ(other, lines);
+	expect_stops("or, widened", megabytes, [&] { return sb_bf_or(&large, other.data(), &small, lines.data()); });
+	for (size_t i = 0; i < bytes; i++)
+		ASSERT_EQ(other[i], lines[i] | lines[i % SB_BF_LINE]);
+	expect_stops("and", megabytes, [&] { return sb_bf_and(&large, other.data(), &large, lines.data()); });
+	EXPECT_EQ(other, lines);
+	expect_stops("fold", megabytes, [&] {
+		folded = large;
+		return sb_bf_fold_into(&folded, lines.data(), 3, other.data());
+	});
+	expect_stops("items", megabytes, [&] { return sb_bf_items(&large, lines.data(), &items); });
+	expect_stops("measure", megabytes, [&] { return sb_bf_measure(&large, lines.data(), &stats); });
+	expect_stops("sparse size", megabytes, [&] { return sb_bf_sparse_size(&large, lines.data(), &size); });
+	ASSERT_LE(size + 8, sparse.size());
+	expect_stops("sparse write", megabytes, [&] { return sb_bf_sparse_write(&large, lines.data(), sparse.data()); });
+	expect_stops("sparse check", megabytes, [&] { return sb_bf_sparse_check(&large, sparse.data(), size); });
+	std::ranges::fill(other, 0);
+	expect_stops("or sparse", megabytes, [&] { return sb_bf_or_sparse(&large, other.data(), sparse.data(), size); });
+	EXPECT_EQ(other, lines);
+}
+
+TEST(Stop, Sets)
+{
+	auto make = [](uint64_t capacity, uint32_t beside, std::vector<uint64_t> &slots) {
+		slots.assign(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t), 0);
+		return sb_hash_set{slots.data(), capacity, 0, beside};
+	};
+	constexpr uint64_t count = 10000;
+	std::vector<uint64_t> slots;
+	std::vector<uint64_t> larger_slots;
+	sb_hash_set set = make(sb_hash_set_capacity_for(count), 0, slots);
+	Random random(2);
+	for (uint64_t i = 0; i < count; i++)
+		sb_hash_set_insert(&set, random());
+	sb_bf bf;
+	ASSERT_EQ(sb_bf_plan(count, 0.01, &bf), SB_OK);
+	std::vector<unsigned char> lines(sb_bf_size(&bf));
+	std::vector<unsigned char> words(count * sizeof(uint64_t));
+
+	expect_stops("move", count / 256, [&] {
+		sb_hash_set larger = make(sb_hash_set_next_capacity(set.capacity), 0, larger_slots);
+		return sb_hash_set_move(&larger, &set);
+	});
+	expect_stops("write", count / 256, [&] { return sb_hash_set_write(&set, words.data()); });
+	expect_stops("add set", count / 256, [&] { return sb_bf_add_set(&bf, lines.data(), &set); });
+}
+
+TEST(Stop, TimeDecayingFilters)
+{
+	constexpr int64_t hour = INT64_C(3600000000);
+	for (uint8_t layout : {uint8_t{SB_TBF_EXTENSIBLE}, uint8_t{SB_TBF_FLAT}})
+	{
+		SCOPED_TRACE(layout);
+		sb_tbf plan;
+		ASSERT_EQ(sb_tbf_plan(20000, 0.01, hour, hour / 4, false, &plan), SB_OK);
+		plan.layout = layout;
+		const uint64_t blocks = plan.blocks;
+		const uint64_t cells = sb_tbf_cells(&plan);
+		ASSERT_GT(blocks, 10u);
+
+		sb_sums sums{};
+		std::vector<uint64_t> words(cells);
+		sb_moment moment;
+		uint64_t value;
+		sums.width = cells;
+		sb_tbf_moment(hour, hour / 4, 100 * hour, &moment);
+		ASSERT_EQ(sb_tbf_hit(&moment, 1, &value), SB_OK);
+		ASSERT_EQ(sb_sums_turn(&sums, moment.half_lives), 0);
+		sums.plane[0] = words.data();
+		Random random(3);
+		const uint64_t hash = random();
+		for (uint64_t i = 0; i < 20000; i++)
+			ASSERT_EQ(sb_sums_add_item(&sums, &plan, 0, i == 0 ? hash : random(), moment.half_lives, value), SB_OK);
+		sb_sums_note_hit(&sums, 0, &moment, 20000 * value);
+		plan.kind.code = SB_KIND_INTEGER;
+
+		sb_tbf stored;
+		std::vector<unsigned char> bytes(cells * 8);
+		expect_stops("plan", blocks, [&] { return sb_sums_plan(&sums, nullptr, &plan, &stored); });
+		expect_stops("write", blocks, [&] { return sb_sums_write(&sums, nullptr, &stored, bytes.data()); });
+		expect_stops("store", blocks, [&] { return sb_sums_store(&sums, nullptr, &plan, &stored, bytes.data(), bytes.size()); });
+		expect_stops("check", blocks, [&] { return sb_tbf_check_cells(&stored, bytes.data()); });
+
+		sb_tbf out;
+		std::vector<unsigned char> to(cells * 8 + sb_tbf_decay_room(&stored));
+		double most;
+		const uint64_t pieces = layout == SB_TBF_EXTENSIBLE ? blocks : 1;
+		const uint8_t other = layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
+		expect_stops("decay", pieces, [&] { return sb_tbf_decay(&stored, bytes.data(), 101 * hour, &out, to.data()); });
+		expect_stops("layout", blocks, [&] { return sb_tbf_layout_plan(&stored, bytes.data(), other, &out); });
+		expect_stops("layout", blocks, [&] { return sb_tbf_layout_write(&stored, bytes.data(), &out, to.data()); });
+		expect_stops("remove", blocks,
+					 [&] { return sb_tbf_remove_plan(&stored, bytes.data(), hash, &moment, value, &out, &most); });
+		expect_stops("remove", blocks,
+					 [&] { return sb_tbf_remove_write(&stored, bytes.data(), hash, &moment, value, &out, to.data()); });
+		expect_stops("pack", blocks,
+					 [&] { return sb_sums_pack_plane(words.data(), &plan, &out, to.data(), to.size()); });
+
+		sb_weight weight;
+		ASSERT_EQ(sb_tbf_weight(1, &weight), SB_OK);
+		std::vector<uint64_t> sum(cells);
+		expect_stops("add", blocks, [&] {
+			int planes;
+			sb_sums added{};
+			added.width = cells;
+			std::ranges::fill(sum, 0);
+			if (sb_sums_turn_for_weighted(&added, &stored, &weight, &planes) != 0 || planes != 1)
+				return SB_OUT_OF_RANGE;
+			added.plane[0] = sum.data();
+			return sb_sums_add_weighted(&added, &plan, 0, &stored, bytes.data(), &weight);
+		});
+	}
+}
+
+TEST(Stop, PlanesOfManyWords)
+{
+	constexpr uint32_t blocks = megabytes << 17 >> 12;
+	sb_tbf small;
+	ASSERT_EQ(sb_tbf_plan(1000, 0.01, 0, 0, true, &small), SB_OK);
+	small.blocks = blocks / 2;
+	small.block_cells = SB_TBF_BLOCK;
+	sb_tbf large = small;
+	large.blocks = blocks;
+	std::vector<uint64_t> words(sb_tbf_cells(&small), 1);
+	std::vector<uint64_t> wide(sb_tbf_cells(&large));
+	std::vector<uint64_t> sum(sb_tbf_cells(&large));
+
+	expect_stops("widen", megabytes, [&] { return sb_tbf_widen_plane(&small, words.data(), &large, wide.data()); });
+	sb_sums sums{};
+	sums.width = sum.size();
+	sums.plane[0] = sum.data();
+	expect_stops("add plane", megabytes, [&] { return sb_sums_add_plane(&sums, 0, wide.data()); });
+}
+
+TEST(Stop, StableFilters)
+{
+	for (int bits : {1, 3, 8})
+	{
+		SCOPED_TRACE(bits);
+		sb_stable stable;
+		ASSERT_EQ(sb_stable_plan(megabytes << 20, 0.01, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, bits, SB_STABLE_CHOOSE, 1, &stable), SB_OK);
+		std::vector<unsigned char> cells(megabytes << 20);
+		std::vector<unsigned char> other(megabytes << 20);
+		uint64_t counts[SB_STABLE_MAX_VALUE + 1];
+		for (uint64_t i = 0; i < 1000; i++)
+			sb_stable_step(&stable, cells.data(), i * UINT64_C(0x9e3779b97f4a7c15), static_cast<uint8_t>(sb_stable_max(&stable)));
+
+		expect_stops("check", 1, [&] { return sb_stable_check_cells(&stable, cells.data()); });
+		expect_stops("count", megabytes, [&] { return sb_stable_count(&stable, cells.data(), counts); });
+		expect_stops("unite", 1, [&] { return sb_stable_unite(&stable, other.data(), cells.data()); });
+		EXPECT_EQ(other, cells);
+	}
+}
