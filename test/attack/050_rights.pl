@@ -323,6 +323,7 @@ sub explained
 	$out =~ s/\Q$literal\E/VALUE/g;
 	(my $bare = $literal) =~ s/^'|'$//g;
 	$out =~ s/\Q$bare\E/VALUE/g;
+	$out =~ s/\Q$value\E/VALUE/g;	# within arrays and documents, where it is quoted otherwise
 	return $out;
 }
 my $seen_skip = 0;
