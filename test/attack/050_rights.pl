@@ -1,0 +1,369 @@
+# Rights: what a role may do and learn by way of the extension, and whose code runs with whose rights.
+#
+# 1. Code of the caller never runs with another role's rights: a schema first in the search_path has functions and operators
+#    of the names and argument types of all of pg_catalog's; each says with whose rights it runs.
+# 2. Code in an index belongs to the table's owner. Whoever summarises, checks, vacuums or builds, it runs with the owner's
+#    rights, in a security-restricted operation, and leaves no setting behind.
+# 3. Each function that takes a relation refuses a role without the right for it. A new one fails the test until it is listed.
+# 4. Rows that row-level security or a security-barrier view hides: nothing answers for them, and EXPLAIN is the same whether
+#    a hidden value exists or not.
+# 5. What the catalogue says of every function: none is leakproof, none runs with its owner's rights, none is in SQL.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../tap/lib";
+use PsqlSession;
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $db = StreambloomTap->new('attack_rights');
+# Only a superuser may LOAD the library.
+$db->sql('ALTER DATABASE streambloom_tap_attack_rights SET session_preload_libraries = "streambloom"');
+my $version = $db->sql("SELECT current_setting('server_version_num')::int / 10000");
+$db->make_role("rights_$_", 'NOLOGIN NOSUPERUSER') foreach qw(owner none reader writer keeper mallory);
+
+# Runs SQL as a role, in a session of its own, and returns what it wrote: answers, warnings, errors.
+sub as_role
+{
+	my ($role, $sql) = @_;
+	my $login = $role eq 'postgres' ? '' : "SET SESSION AUTHORIZATION rights_$role;\n";
+	my ($code, $out, $err) = StreambloomTap::psql($db->name, "\\set ON_ERROR_STOP off\n$login$sql");
+	return ($out, $err);
+}
+
+# The first SQLSTATE of an error among what psql wrote; 00000 without one.
+sub state_of
+{
+	my ($err) = @_;
+	return $err =~ /ERROR:\s+([0-9A-Z]{5}):/ ? $1 : '00000';
+}
+
+# ------------------------------------------------------------------ the table of the owner, and a hostile schema
+
+$db->sql(<<'SQL');
+CREATE SCHEMA app AUTHORIZATION rights_owner;
+CREATE SCHEMA eve AUTHORIZATION rights_mallory;
+GRANT USAGE ON SCHEMA app, eve TO PUBLIC;
+
+-- The owner's functions name what they call without its schema, as people do.
+SET SESSION AUTHORIZATION rights_owner;
+CREATE FUNCTION app.norm_sql(w text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT lower(w) || repeat(w, 0)';
+CREATE FUNCTION app.norm_pl(w text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN upper(w) || length(w); END';
+CREATE FUNCTION app.is_wanted(v int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN abs(v) >= 0 AND v + 1 > v; END';
+CREATE TABLE app.words (v int, w text) PARTITION BY RANGE (v);
+CREATE TABLE app.words_1 PARTITION OF app.words FOR VALUES FROM (0) TO (10000);
+CREATE TABLE app.words_2 PARTITION OF app.words FOR VALUES FROM (10000) TO (100000);
+CREATE INDEX words_bf ON app.words USING bf (app.norm_sql(w), app.norm_pl(w), v) WITH (pages_per_range = 1, autosummarize = on)
+	WHERE app.is_wanted(v);
+-- without a predicate: under a hostile path that would leave all rows out
+CREATE INDEX words_auto ON app.words USING bf (app.norm_pl(w)) WITH (pages_per_range = 1, autosummarize = on);
+CREATE INDEX words_plain ON app.words USING bf (v, w) WITH (pages_per_range = 1);
+INSERT INTO app.words SELECT i, 'word ' || i FROM generate_series(0, 19999) i;
+GRANT SELECT ON app.words, app.words_1, app.words_2 TO rights_reader;
+GRANT INSERT ON app.words, app.words_1, app.words_2 TO rights_writer;
+RESET SESSION AUTHORIZATION;
+SQL
+$db->sql('GRANT MAINTAIN ON app.words, app.words_1, app.words_2 TO rights_keeper') if $version >= 17;
+
+# Functions and operators like all those of pg_catalog that can be copied. Each is right about nothing, and says who it is.
+my $twins = $db->sql(<<'SQL');
+CREATE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+	IF current_user NOT IN ('rights_mallory', 'rights_reader', 'rights_writer', 'rights_none', 'rights_keeper') THEN
+		RAISE WARNING 'eve: % runs with the rights of %', what, current_user;
+	END IF;
+END $$;
+GRANT CREATE ON SCHEMA eve TO rights_mallory;
+DO $$
+DECLARE
+	f record;
+	made int := 0;
+BEGIN
+	FOR f IN
+		SELECT p.oid, p.proname, p.proretset, format_type(p.prorettype, NULL) AS result, array_length(p.proargtypes, 1) AS arguments,
+			(SELECT string_agg(format_type(a, NULL), ', ' ORDER BY n) FROM unnest(p.proargtypes) WITH ORDINALITY u(a, n)) AS types
+		FROM pg_proc p
+		WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND NOT proretset AND provariadic = 0
+			AND (SELECT bool_and(t.typtype <> 'p' AND t.typname <> 'pg_node_tree') FROM pg_type t WHERE t.oid = ANY (p.proargtypes) OR t.oid = p.prorettype)
+	LOOP
+		BEGIN
+			EXECUTE format('CREATE FUNCTION eve.%I(%s) RETURNS %s LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS %L',
+				f.proname, coalesce(f.types, ''), f.result, format('BEGIN PERFORM eve.tell(%L); RETURN NULL; END', f.oid::regprocedure));
+			made := made + 1;
+		EXCEPTION WHEN OTHERS THEN
+			NULL;
+		END;
+	END LOOP;
+	FOR f IN
+		SELECT o.oprname, l.oid::regtype AS left_type, r.oid::regtype AS right_type, p.proname
+		FROM pg_operator o JOIN pg_type l ON l.oid = o.oprleft JOIN pg_type r ON r.oid = o.oprright JOIN pg_proc p ON p.oid = o.oprcode
+		WHERE o.oprnamespace = 'pg_catalog'::regnamespace AND l.typtype <> 'p' AND r.typtype <> 'p'
+	LOOP
+		BEGIN
+			EXECUTE format('CREATE OPERATOR eve.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = eve.%I)', f.oprname, f.left_type, f.right_type, f.proname);
+		EXCEPTION WHEN OTHERS THEN
+			NULL;
+		END;
+	END LOOP;
+END $$;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA eve TO PUBLIC;
+SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = 'eve'::regnamespace) || ' ' || (SELECT count(*) FROM pg_operator WHERE oprnamespace = 'eve'::regnamespace);
+SQL
+like($twins, qr/^[12]\d{3} [4-9]\d\d$/, 'most of what pg_catalog has can be hijacked') or diag($twins);
+
+my $hostile = "SET search_path = eve, pg_catalog, public;\n";
+
+# The trap works: a role that uses the schema, with rights that are not its own, is told.
+my (undef, $trapped) = as_role('owner', "$hostile SELECT app.norm_pl('x'::text);");
+like($trapped, qr/eve: .* runs with the rights of rights_owner/, 'the hostile schema tells when it runs with the rights of the owner');
+
+# -------------------------------------------------------------------- 1. code of the caller
+
+my @calls = (
+	['bf_index_check' => "SELECT bf_index_check('app.words_1_norm_sql_norm_pl_v_idx');"],
+	['bf_index_stats' => "SELECT * FROM bf_index_stats('app.words_1_norm_sql_norm_pl_v_idx');"],
+	['bf_of' => "SELECT bf_of('app.words_1_norm_sql_norm_pl_v_idx', 0, 1);"],
+	['bf_of of plain columns' => "SELECT bf_of('app.words_1_v_w_idx', 0, 2);"],
+	['bf_summarize_new_values' => "SELECT bf_summarize_new_values('app.words_1_norm_sql_norm_pl_v_idx');"],
+	['bf_desummarize_range' => "SELECT bf_desummarize_range('app.words_1_norm_sql_norm_pl_v_idx', 0);"],
+	['bf_summarize_range' => "SELECT bf_summarize_range('app.words_1_norm_sql_norm_pl_v_idx', 0);"],
+	['bf_summarize' => "CALL bf_summarize('app.words');"],
+	['chunk_scan' => "SELECT count(*) FROM chunk_scan(NULL::app.words, 'w', 'word 5'::text);"],
+	['chunk_scan_any' => "SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'w', ARRAY['word 5']);"],
+	['chunk_scan_explain' => "SELECT count(*) FROM chunk_scan_explain(NULL::app.words, 'w', 'word 5'::text);"],
+	['a query' => "SELECT count(*) FROM app.words WHERE app.norm_sql(w) = 'word 5' AND app.is_wanted(v);"],
+	['EXPLAIN' => "EXPLAIN SELECT count(*) FROM app.words WHERE app.norm_pl(w) = 'WORD 56' AND app.is_wanted(v);"],
+	['INSERT with autosummarize' => "INSERT INTO app.words SELECT i OPERATOR(pg_catalog.%) 10000, pg_catalog.repeat('x', 200) FROM pg_catalog.generate_series(1, 3000) i;"],
+	['COPY with autosummarize' => "COPY app.words FROM PROGRAM 'true';"],
+	['VACUUM' => 'VACUUM app.words;'],
+	['ANALYZE' => 'ANALYZE app.words;'],
+	['REINDEX' => 'REINDEX TABLE app.words_1;'],
+);
+foreach my $role (qw(none reader writer keeper))
+{
+	# VACUUM, ANALYZE and REINDEX of the server itself run expressions under the caller's path before PostgreSQL 17
+	my @told;
+	foreach my $call (@calls)
+	{
+		next if $role eq 'keeper' && $version < 17;
+		my (undef, $err) = as_role($role, "$hostile$call->[1]");
+		push @told, "$call->[0]: $1" if $err =~ /(eve: [^\n]*)/;
+		push @told, "$call->[0]: lost" if $err =~ /server closed the connection|terminat/;
+	}
+	is(join("\n", @told), '', "$role: no code of the caller runs with another role's rights");
+}
+
+# ------------------------------------------------------------------- 2. code in the index
+
+$db->sql(<<'SQL');
+GRANT CREATE ON DATABASE :"DBNAME" TO rights_mallory;
+SET SESSION AUTHORIZATION rights_mallory;
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.attempt(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+	EXECUTE what;
+	RAISE WARNING 'evil: could do: %', what;
+EXCEPTION WHEN OTHERS THEN
+	NULL;
+END $$;
+CREATE FUNCTION evil.steal(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF pg_catalog.current_user() IS DISTINCT FROM 'rights_mallory' AND v IS NOT NULL THEN
+		RAISE WARNING 'evil: runs with the rights of %', pg_catalog.current_user();
+	END IF;
+	IF v IN (1, 17) AND pg_catalog.session_user() <> 'rights_mallory' THEN
+		PERFORM evil.attempt('RESET SESSION AUTHORIZATION'), evil.attempt('SET ROLE postgres'), evil.attempt('RESET ROLE'),
+			evil.attempt('CREATE TEMP TABLE evil_temp (v int)'), evil.attempt('DECLARE evil_cursor CURSOR WITH HOLD FOR SELECT 1'),
+			evil.attempt('PREPARE evil_statement AS SELECT 1'), evil.attempt('LISTEN evil'), evil.attempt('ALTER ROLE rights_mallory SUPERUSER');
+		PERFORM pg_catalog.set_config('search_path', 'evil', false), pg_catalog.set_config('work_mem', '64kB', false);
+	END IF;
+	RETURN v;
+END $$;
+CREATE TABLE evil.t (v int, w text) WITH (autovacuum_enabled = off);
+INSERT INTO evil.t SELECT i, 'w' || i FROM generate_series(1, 3000) i;
+CREATE INDEX t_bf ON evil.t USING bf (evil.steal(v)) WITH (pages_per_range = 1);
+RESET SESSION AUTHORIZATION;
+SQL
+sub evil_leaves_nothing
+{
+	my ($name, $sql) = @_;
+	# the settings before and after, in one session
+	my $shown = "SELECT 'shown ' || current_user || ' ' || session_user || ' ' || current_setting('search_path') || ' ' || current_setting('work_mem') || "
+		. "' ' || count(*) FROM pg_class WHERE relname = 'evil_temp';\n";
+	my ($out, $err) = as_role('postgres', "SET search_path = public;\n$shown$sql\n$shown");
+	my @shown = $out =~ /^(shown .*)$/mg;
+	ok(@shown == 2 && $shown[0] eq $shown[1] && $err !~ /evil:/, $name) or diag("$out\n$err");
+}
+my $add = 'SET SESSION AUTHORIZATION rights_mallory; INSERT INTO evil.t SELECT i, repeat($$x$$, 100) FROM generate_series(1, 2000) i; RESET SESSION AUTHORIZATION;';
+evil_leaves_nothing('a superuser checks a hostile index', "SELECT bf_index_check('evil.t_bf');");
+evil_leaves_nothing('a superuser summarises a hostile index', "$add SELECT bf_summarize_new_values('evil.t_bf');");
+evil_leaves_nothing('a superuser summarises one range', "SELECT bf_desummarize_range('evil.t_bf', 0); SELECT bf_summarize_range('evil.t_bf', 0);");
+evil_leaves_nothing('a superuser summarises a hostile table', "$add CALL bf_summarize('evil.t');");
+evil_leaves_nothing('a superuser vacuums it', "$add VACUUM evil.t;");
+evil_leaves_nothing('a superuser rebuilds its index', 'REINDEX INDEX evil.t_bf;');
+evil_leaves_nothing('a superuser rebuilds it beside writers', 'REINDEX INDEX CONCURRENTLY evil.t_bf;') if $version >= 17;
+evil_leaves_nothing('a superuser makes another', 'CREATE INDEX t_other ON evil.t USING bf (w) WHERE evil.steal(v) > 0; DROP INDEX evil.t_other;');
+evil_leaves_nothing('a superuser asks bf_of', "SELECT bf_of('evil.t_bf', 0) IS NULL;");
+$db->sql(<<'SQL');
+SET SESSION AUTHORIZATION rights_mallory;
+CREATE FUNCTION evil.fails(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	PERFORM evil.steal(v);
+	IF v = 2000 AND session_user <> 'rights_mallory' THEN
+		PERFORM set_config('search_path', 'evil', false);
+		RAISE EXCEPTION 'planned';
+	END IF;
+	RETURN v;
+END $$;
+CREATE INDEX t_fails ON evil.t USING bf (evil.fails(v)) WITH (pages_per_range = 1);
+SQL
+evil_leaves_nothing("its error in $_->[0] leaves nothing either", "DO \$\$ BEGIN $_->[1]; EXCEPTION WHEN OTHERS THEN RAISE NOTICE 'failed'; END \$\$;")
+	foreach ['bf_index_check', "PERFORM bf_index_check('evil.t_fails')"],
+	['bf_summarize_range', "PERFORM bf_desummarize_range('evil.t_fails', n), bf_summarize_range('evil.t_fails', n) FROM generate_series(0, 20) n"],
+	['REINDEX', 'REINDEX INDEX evil.t_fails'];
+
+# ------------------------------------------------------- 3. functions that take a relation
+
+# What each role gets; the index is one without expressions. Roles: none, reader (SELECT), writer (INSERT), keeper (MAINTAIN, from 17 on), owner.
+my $keeper = $version >= 17 ? '00000' : '42501';
+my $index = "'app.words_2_v_w_idx'";
+my %expected = (
+	'bf_index_check(regclass)' => ["SELECT bf_index_check($index)", '42501', '42501', '42501', $keeper, '00000'],
+	'bf_index_stats(regclass)' => ["SELECT * FROM bf_index_stats($index)", '42501', '00000', '42501', '42501', '00000'],
+	'bf_of(regclass,bigint,integer)' => ["SELECT bf_of($index, 0, 1)", '42501', '00000', '42501', '42501', '00000'],
+	'bf_summarize_new_values(regclass)' => ["SELECT bf_summarize_new_values($index)", '42501', '42501', '42501', $keeper, '00000'],
+	'bf_summarize_range(regclass,bigint)' => ["SELECT bf_summarize_range($index, 0)", '42501', '42501', '42501', $keeper, '00000'],
+	'bf_desummarize_range(regclass,bigint)' => ["SELECT bf_desummarize_range($index, 0)", '42501', '42501', '42501', $keeper, '00000'],
+	'bf_summarize(regclass)' => ["CALL bf_summarize('app.words')", '42501', '42501', '42501', $keeper, '00000'],
+	'chunk_scan' => ["SELECT count(*) FROM chunk_scan(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
+	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
+	'chunk_scan_explain' => ["SELECT count(*) FROM chunk_scan_explain(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
+);
+my @takes_relations = split /\n/, $db->sql(<<'SQL');
+SELECT DISTINCT CASE WHEN 'regclass'::regtype = ANY (p.proargtypes) AND p.proname !~ '^chunk_scan' THEN replace(p.oid::regprocedure::text, ' ', '') ELSE p.proname END
+FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'streambloom'
+WHERE 'regclass'::regtype = ANY (p.proargtypes) OR p.proname ~ '^chunk_' OR 'oid'::regtype = ANY (p.proargtypes)
+ORDER BY 1;
+SQL
+is(join(' ', @takes_relations), join(' ', sort keys %expected), 'every function that takes a relation is listed in this test');
+foreach my $function (sort keys %expected)
+{
+	my ($sql, @states) = @{$expected{$function}};
+	my @got = map { state_of((as_role($_, $sql))[1]) } qw(none reader writer keeper owner);
+	is("@got", "@states", "$function: none, SELECT, INSERT, MAINTAIN, owner");
+}
+
+# A role without the right takes no lock that others would feel: it is refused while another session holds the strongest one.
+{
+	my $holder = PsqlSession->new($db->name);
+	$holder->sql('BEGIN; LOCK TABLE app.words_2 IN ACCESS EXCLUSIVE MODE');
+	my @waited;
+	foreach my $function (grep { /^bf_(index_check|summarize_|desummarize_)/ } sort keys %expected)
+	{
+		my ($out, $err) = as_role('reader', "SET lock_timeout = '2s'; $expected{$function}[0];");
+		push @waited, $function if state_of($err) ne '42501';
+	}
+	is("@waited", '', 'who has no right to change an index is refused before any lock is waited for');
+	$holder->close;
+}
+
+# ------------------------------------------------------------- 4. what is hidden stays so
+
+# Each column has the values 0 to 999 in all partitions; the hidden value is in one row that the policy hides.
+my %types = (
+	int => ['int', 'i', 1], bigint => ['bigint', 'i', 1], text => ['text', "'t' || i", 1], uuid => ['uuid', 'md5(i::text)::uuid', 1],
+	numeric => ['numeric', 'i + 0.5', 0], jsonb => ['jsonb', "jsonb_build_object('k', i)", 0], array => ['int[]', 'ARRAY[i, i]', 0],
+	bool => ['boolean', 'i < 0', 1],
+);
+my @names = sort keys %types;
+$db->sql("CREATE TABLE app.secret (part int, visible boolean NOT NULL, " . join(', ', map { "c_$_ $types{$_}[0]" } @names) . ", pad text) PARTITION BY LIST (part);\n"
+	. join('', map { "CREATE TABLE app.secret_$_ PARTITION OF app.secret FOR VALUES IN ($_);\n" } 0 .. 5)
+	. "INSERT INTO app.secret SELECT p, true, " . join(', ', map { $types{$_}[1] } @names) . ", repeat('x', 300) FROM generate_series(0, 5) p, generate_series(0, 999) i;\n"
+	. "INSERT INTO app.secret SELECT 3, false, " . join(', ', map { $types{$_}[1] } @names) . ", '' FROM (SELECT -4711 AS i) hidden;\n"
+	. join('', map { "CREATE INDEX ON app.secret USING bf (c_$_) WITH (pages_per_range = 1);\n" } @names)
+	. 'ANALYZE app.secret; GRANT SELECT ON app.secret, app.secret_3 TO rights_reader; ALTER TABLE app.secret ENABLE ROW LEVEL SECURITY; ALTER TABLE app.secret_3 ENABLE ROW LEVEL SECURITY;'
+	. 'CREATE POLICY seen ON app.secret USING (visible); CREATE POLICY seen ON app.secret_3 USING (visible);'
+	. 'CREATE VIEW app.open_secret WITH (security_barrier) AS SELECT * FROM app.secret WHERE visible; GRANT SELECT ON app.open_secret TO rights_reader;'
+	. 'CREATE TABLE app.secret_copy (LIKE app.secret) PARTITION BY LIST (part);'
+	. join('', map { "CREATE TABLE app.secret_copy_$_ PARTITION OF app.secret_copy FOR VALUES IN ($_);\n" } 0 .. 5)
+	. 'INSERT INTO app.secret_copy SELECT * FROM app.secret;'
+	. join('', map { "CREATE INDEX ON app.secret_copy USING bf (c_$_) WITH (pages_per_range = 1);\n" } @names)
+	. 'ANALYZE app.secret_copy; CREATE VIEW app.barrier WITH (security_barrier) AS SELECT * FROM app.secret_copy WHERE visible; GRANT SELECT ON app.barrier TO rights_reader;');
+
+my $secret_index = $db->sql("SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'app.secret_3'::regclass ORDER BY 1 LIMIT 1");
+foreach my $call ("bf_of('$secret_index')", "bf_of('$secret_index', 0)", "bf_index_stats('$secret_index')", "chunk_scan(NULL::app.secret, 'c_int', 5)",
+	"chunk_scan_any(NULL::app.secret, 'c_int', ARRAY[5])", "chunk_scan_explain(NULL::app.secret, 'c_int', 5)", "chunk_scan(NULL::app.secret_3, 'c_int', 5)")
+{
+	my (undef, $err) = as_role('reader', "SELECT * FROM $call;");
+	is(state_of($err), '0A000', "row-level security: $call refuses");
+}
+$db->sql('GRANT rights_owner TO CURRENT_USER; ALTER TABLE app.secret OWNER TO rights_owner; ALTER TABLE app.secret_3 OWNER TO rights_owner');
+is(state_of((as_role('owner', "SELECT bf_index_check('$secret_index');"))[1]), '00000', 'the owner, for whom the policies do not count, may check');
+$db->sql('ALTER TABLE app.secret_3 FORCE ROW LEVEL SECURITY');
+is(state_of((as_role('owner', "SELECT bf_index_check('$secret_index');"))[1]), '0A000', 'the owner under forced row-level security may not');
+$db->sql('ALTER TABLE app.secret_3 NO FORCE ROW LEVEL SECURITY');
+
+# EXPLAIN of a hidden value and of one that does not exist, with the values taken out.
+my $absent = -815;
+sub explained
+{
+	my ($how, $relation, $name, $value, $setting) = @_;
+	my $expression = $types{$name}[1] =~ s/\bi\b/($value)/gr;
+	my $type = $types{$name}[0];
+	my $literal = $db->sql("SELECT quote_literal(($expression)::${type}::text)");
+	my ($out, $err) = as_role('reader', "$setting\nPREPARE q($type) AS SELECT * FROM $relation WHERE c_$name = \$1;\n"
+		. "EXPLAIN ($how) SELECT * FROM $relation WHERE c_$name = ${literal}::$type;\nEXPLAIN ($how) EXECUTE q($literal);\n"
+		. "EXPLAIN ($how) SELECT * FROM $relation WHERE c_$name IN (${literal}::$type, ${literal}::$type);\n"
+		. "EXPLAIN ($how) SELECT count(*) FROM $relation a WHERE c_$name = (SELECT ${literal}::$type OFFSET 0);\n");
+	fail("EXPLAIN of $relation.c_$name") || diag($err) if $err =~ /ERROR/;
+	$out =~ s/\Q$literal\E/VALUE/g;
+	(my $bare = $literal) =~ s/^'|'$//g;
+	$out =~ s/\Q$bare\E/VALUE/g;
+	$out =~ s/\Q$value\E/VALUE/g;	# within arrays and documents, where it is quoted otherwise
+	return $out;
+}
+my $seen_skip = 0;
+foreach my $relation (qw(app.secret app.barrier))
+{
+	my @differ;
+	foreach my $name (grep { $_ ne 'bool' } @names)
+	{
+		foreach my $setting ('', "SET plan_cache_mode = force_generic_plan;", "SET enable_seqscan = off;")
+		{
+			my $hidden = explained('COSTS OFF', $relation, $name, -4711, $setting);
+			my $none = explained('COSTS OFF', $relation, $name, $absent, $setting);
+			push @differ, "plain EXPLAIN of $name ($setting):\n$hidden\nbeside:\n$none" if $hidden ne $none;
+			$seen_skip++ if $hidden =~ /ChunkSkip/;
+			next if $types{$name}[2];
+			$hidden = explained('ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF', $relation, $name, -4711, $setting);
+			$none = explained('ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF', $relation, $name, $absent, $setting);
+			# what the server's own nodes say of rows that a filter removed is not ours
+			s/^.*Rows Removed by.*\n//mg, s/^\s*Buffers:.*\n//mg foreach $hidden, $none;
+			push @differ, "EXPLAIN ANALYZE of $name ($setting):\n$hidden\nbeside:\n$none" if $hidden ne $none;
+		}
+	}
+	is(join("\n", @differ[0 .. ($#differ > 1 ? 1 : $#differ)]), '', "$relation: EXPLAIN does not tell whether a hidden value exists");
+}
+# It can tell where nothing is hidden: the test sees what it looks for.
+$db->sql('GRANT SELECT ON app.secret_copy TO rights_reader');
+isnt(explained('COSTS OFF', 'app.secret_copy', 'int', -4711, ''), explained('COSTS OFF', 'app.secret_copy', 'int', $absent, ''),
+	'without row-level security EXPLAIN does tell');
+foreach my $value (-4711, $absent, 17)
+{
+	my %rows = map { my $relation = $_; $relation => (as_role('reader', "SELECT count(*) FROM $relation WHERE c_numeric = $value + 0.5;"))[0] } qw(app.secret app.barrier);
+	is("$rows{'app.secret'} $rows{'app.barrier'}", $value == 17 ? '6 6' : '0 0', "rows with the value $value under a policy and through a barrier");
+}
+
+# ------------------------------------------------------------------ 5. the catalogue
+
+my $members = "pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass AND e.extname = 'streambloom' JOIN pg_language l ON l.oid = p.prolang";
+cmp_ok($db->sql("SELECT count(*) FROM $members"), '>', 150, 'the catalogue has the functions of the extension');
+is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.proleakproof"), '', 'none is leakproof: each can raise an error that shows its argument');
+is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.prosecdef"), '', 'none runs with the rights of its owner');
+is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE l.lanname NOT IN ('c', 'internal')"), '', 'none is written in a language that looks names up when it runs');
+
+done_testing();
