@@ -45,12 +45,12 @@ BEGIN
 		INSERT INTO problem
 		SELECT history, format('at %s item %s counts %s < %s', asked, item, tbf_count(f, item, at(asked)), exact)
 		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
-		WHERE exact > 1e-280 AND NOT tbf_count(f, item, at(asked)) >= exact * (1 - 1e-12) LIMIT 3;
+		WHERE exact > 1e-280 AND NOT tbf_count(f, item, at(asked)) BETWEEN exact * (1 - 1e-12) AND 1.7e308 LIMIT 3;
 		CONTINUE WHEN top = 0;
 		SELECT coalesce(sum(weight * kept(us, asked, half_life, epoch)), 0) INTO all_hits FROM hit;
 		CONTINUE WHEN all_hits < 1e-280;
 		INSERT INTO problem SELECT history, format('at %s the total is %s < %s', asked, tbf_total(f, at(asked)), all_hits)
-		WHERE NOT tbf_total(f, at(asked)) >= all_hits * (1 - 1e-9);
+		WHERE NOT tbf_total(f, at(asked)) BETWEEN all_hits * (1 - 1e-9) AND 1.7e308;
 		INSERT INTO problem
 		SELECT history, format('at %s item %s, %s hits, is listed with %s to %s', asked, e.item, exact, hits_from, hits_to)
 		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
