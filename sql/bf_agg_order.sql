@@ -5,7 +5,7 @@ DECLARE
 	different bigint;
 BEGIN
 	EXECUTE format($f$
-		SELECT count(DISTINCT md5(f::bytea)) FROM (
+		SELECT count(DISTINCT coalesce(md5(f::bytea), 'none')) FROM (
 			SELECT (SELECT bf_agg(v %2$s ORDER BY o) FROM (SELECT v, CASE r WHEN 1 THEN i WHEN 2 THEN -i ELSE random() END AS o FROM (%1$s) s (i, v)) t) AS f
 			FROM generate_series(1, 8) r) u $f$, items, parameters) INTO different;
 	RETURN different;
@@ -26,7 +26,7 @@ CREATE TEMP TABLE part AS SELECT i % 16 AS p, bf_agg(i) AS f FROM generate_serie
 INSERT INTO part SELECT 16, bf_agg(i) FROM generate_series(1, 50) i;
 INSERT INTO part SELECT 17, bf_agg(i) FROM generate_series(5000, 9000) i;
 INSERT INTO part SELECT 18, bf_agg(i) FROM generate_series(1, 0) i;
-SELECT count(DISTINCT md5(u::bytea)) AS unions, count(DISTINCT md5(n::bytea)) AS intersections
+SELECT count(DISTINCT coalesce(md5(u::bytea), 'none')) AS unions, count(DISTINCT coalesce(md5(n::bytea), 'none')) AS intersections
 FROM (SELECT (SELECT bf_union_agg(f ORDER BY o) FROM (SELECT f, random() AS o FROM part WHERE r > 0) s) AS u,
 		(SELECT bf_intersection_agg(f ORDER BY o) FROM (SELECT f, random() AS o FROM part WHERE r > 0) s) AS n
 	FROM generate_series(1, 10) r) t;

@@ -24,13 +24,13 @@ FROM (SELECT i, bf_agg(v) OVER (ORDER BY i) AS a,
 
 -- filters: the state is a value, and a row that was given out must not change afterwards
 SELECT count(*) AS rows,
-	count(*) FILTER (WHERE a <> (SELECT bf_union_agg(f) FROM item j WHERE j.i <= w.i)) AS wrong,
-	count(*) FILTER (WHERE b <> (SELECT bf_union_agg(f) FROM item j WHERE j.i BETWEEN w.i - 2 AND w.i)) AS wrong,
-	count(*) FILTER (WHERE c <> (SELECT bf_intersection_agg(f) FROM item j WHERE j.i <= w.i)) AS wrong,
+	count(*) FILTER (WHERE a IS DISTINCT FROM (SELECT bf_union_agg(f) FROM item j WHERE j.i <= w.i)) AS wrong,
+	count(*) FILTER (WHERE b IS DISTINCT FROM (SELECT bf_union_agg(f) FROM item j WHERE j.i BETWEEN w.i - 2 AND w.i)) AS wrong,
+	count(*) FILTER (WHERE c IS DISTINCT FROM (SELECT bf_intersection_agg(f) FROM item j WHERE j.i <= w.i)) AS wrong,
 	count(*) FILTER (WHERE before IS DISTINCT FROM (SELECT bf_union_agg(f) FROM item j WHERE j.i <= w.i - 1)) AS wrong
 FROM (SELECT *, lag(a) OVER (ORDER BY i) AS before FROM (SELECT i, bf_union_agg(f) OVER (ORDER BY i) AS a,
 		bf_union_agg(f) OVER (ORDER BY i ROWS 2 PRECEDING) AS b,
 		bf_intersection_agg(f) OVER (ORDER BY i) AS c
 	FROM item) s) w;
 -- the filters of the table are as they were
-SELECT count(*) FROM item WHERE f <> (SELECT bf_agg(x) FROM generate_series(i, i + i % 5 * 20) x);
+SELECT count(*) AS rows, count(*) FILTER (WHERE f IS DISTINCT FROM (SELECT bf_agg(x) FROM generate_series(i, i + i % 5 * 20) x)) AS changed FROM item;

@@ -75,6 +75,6 @@ WITH arrays AS MATERIALIZED (
 	FROM asked, (SELECT bf_union(f, f) AS memory FROM asked OFFSET 0) m, arrays,
 		LATERAL (SELECT coalesce(bool_or(f @> i), false) AS one, coalesce(bool_and(f @> i), true) AS every FROM unnest(items) i WHERE i IS NOT NULL) e)
 SELECT n % 2 = 0 AS mostly_absent, count(*), count(*) FILTER (WHERE one) AS one, count(*) FILTER (WHERE every) AS every,
-	count(*) FILTER (WHERE any_of <> one OR any_of_memory <> one OR all_of <> every OR all_of_memory <> every) AS wrong
+	count(*) FILTER (WHERE (any_of = one AND any_of_memory = one AND all_of = every AND all_of_memory = every) IS NOT TRUE) AS wrong
 FROM answers GROUP BY 1 ORDER BY 1;
 DROP TABLE asked;

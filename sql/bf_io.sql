@@ -62,19 +62,19 @@ DECLARE
 	i record;
 BEGIN
 	f := value::bf;
-	IF f::text::bf <> f OR f::bytea <> value OR bf_send(f) <> value THEN
+	IF (f::text::bf <> f OR f::bytea <> value OR bf_send(f) <> value) IS NOT FALSE THEN
 		RETURN 'changed by input';
 	END IF;
 	i := bf_info(f);
-	IF i.expected_items < 1 OR NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR i.bits <> (i.bytes - 64) * 8 OR i.bytes <> length(value) OR
-		NOT i.fill BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality >= 0 OR i.item_kind = '' THEN
+	IF (coalesce(i.expected_items, 1) < 1 OR NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR i.bits <> (i.bytes - 64) * 8 OR i.bytes <> length(value) OR
+		NOT i.fill BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality BETWEEN 0 AND 1e300 OR i.item_kind = '') IS NOT FALSE THEN
 		RETURN 'absurd';
 	END IF;
-	IF (f | f) <> f OR (f & f) <> f OR bf_cardinality(f) <> i.cardinality OR bf_sketch(f) = '' OR (SELECT sum(lines) FROM bf_histogram(f)) <> i.bits / 512 OR bf_fold(f) IS NULL THEN
+	IF ((f | f) <> f OR (f & f) <> f OR bf_cardinality(f) <> i.cardinality OR bf_sketch(f) = '' OR (SELECT sum(lines) FROM bf_histogram(f)) <> i.bits / 512 OR bf_fold(f) IS NULL) IS NOT FALSE THEN
 		RETURN 'unusable';
 	END IF;
 	BEGIN
-		IF f @> 1 IS NULL OR NOT f || 1 @> 1 OR NOT bf_add_all(f, '{1,2}'::int[]) @> 2 OR bf_contains_any(f, '{1}'::int[]) IS NULL THEN
+		IF (f @> 1 IS NULL OR NOT f || 1 @> 1 OR NOT bf_add_all(f, '{1,2}'::int[]) @> 2 OR bf_contains_any(f, '{1}'::int[]) IS NULL) IS NOT FALSE THEN
 			RETURN 'adding fails';
 		END IF;
 	EXCEPTION WHEN datatype_mismatch THEN

@@ -32,18 +32,15 @@ SELECT * FROM chunk_scan_explain(NULL::log_2, 'uid', 42, 'chunk_summary');
 SELECT * FROM chunk_scan_explain(NULL::log_1, 'uid', 42, 'chunk_summary');
 
 -- every value, both columns, all of its rows: no difference to a plain SELECT
-CREATE FUNCTION difference(plain text, scanned text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	result bigint;
+CREATE FUNCTION difference(plain text, scanned text, OUT rows bigint, OUT different bigint) LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('WITH a AS (%s), b AS (%s) SELECT count(*) FROM ((TABLE a EXCEPT ALL TABLE b) UNION ALL (TABLE b EXCEPT ALL TABLE a)) d', plain, scanned)
-		INTO result;
-	RETURN result;
+	EXECUTE format('WITH a AS (%s), b AS (%s) SELECT (SELECT count(*) FROM a), count(*) FROM ((TABLE a EXCEPT ALL TABLE b) UNION ALL (TABLE b EXCEPT ALL TABLE a)) d', plain, scanned)
+		INTO rows, different;
 END
 $$;
-SELECT difference('SELECT l.* FROM generate_series(1, 300) i, log l WHERE l.uid = i * 40',
+SELECT * FROM difference('SELECT l.* FROM generate_series(1, 300) i, log l WHERE l.uid = i * 40',
 				  $$SELECT l.* FROM generate_series(1, 300) i, chunk_scan(NULL::log, 'uid', i * 40, 'chunk_summary') l$$);
-SELECT difference('SELECT l.* FROM generate_series(1, 50) i, log l WHERE l.url = ''/'' || i * 40',
+SELECT * FROM difference('SELECT l.* FROM generate_series(1, 50) i, log l WHERE l.url = ''/'' || i * 40',
 				  $$SELECT l.* FROM generate_series(1, 50) i, chunk_scan(NULL::log, 'url', '/' || i * 40, 'chunk_summary') l$$);
 
 -- the chunks that are read are read by what indexes they have, the others not at all

@@ -38,19 +38,19 @@ DECLARE
 	i record;
 BEGIN
 	f := value::ibf;
-	IF f::text::ibf <> f OR f::bytea <> value OR ibf_send(f) <> value THEN
+	IF (f::text::ibf <> f OR f::bytea <> value OR ibf_send(f) <> value) IS NOT FALSE THEN
 		RETURN 'changed by input';
 	END IF;
 	i := ibf_info(f);
-	IF NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR NOT i.cell_bits BETWEEN 1 AND 8 OR i.cells * i.cell_bits > (i.bytes - 128) * 8 OR i.bytes <> length(value) OR
-		NOT i.evictions BETWEEN 0 AND i.cells OR i.items > i.steps OR NOT i.zeros BETWEEN 0 AND 1 OR NOT i.stable_zeros BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality >= 0 OR i.item_kind = '' THEN
+	IF (NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR NOT i.cell_bits BETWEEN 1 AND 8 OR i.cells * i.cell_bits > (i.bytes - 128) * 8 OR i.bytes <> length(value) OR
+		NOT i.evictions BETWEEN 0 AND i.cells OR i.items > i.steps OR NOT i.zeros BETWEEN 0 AND 1 OR NOT i.stable_zeros BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality BETWEEN 0 AND 1e300 OR i.item_kind = '') IS NOT FALSE THEN
 		RETURN 'absurd';
 	END IF;
-	IF ibf_sketch(f) = '' OR (SELECT sum(cells) FROM ibf_histogram(f)) <> i.cells OR ibf_decay(f, 3) IS NULL OR ibf_decay(f | f, 3)::bytea::ibf IS NULL OR ibf_false_negative_rate(f, 1, 100) IS NULL THEN
+	IF (ibf_sketch(f) = '' OR (SELECT sum(cells) FROM ibf_histogram(f)) <> i.cells OR ibf_decay(f, 3) IS NULL OR ibf_decay(f | f, 3)::bytea::ibf IS NULL OR ibf_false_negative_rate(f, 1, 100) IS NULL) IS NOT FALSE THEN
 		RETURN 'unusable';
 	END IF;
 	BEGIN
-		IF f @> 1 IS NULL OR NOT ibf_add(f, 1, 5) @> 1 OR (ibf_check_add(f, '{1,1}'::int[], '{0,9}'::int[])).updated::bytea::ibf IS NULL OR ibf_contains_any(f, '{1}'::int[]) IS NULL THEN
+		IF (f @> 1 IS NULL OR NOT ibf_add(f, 1, 5) @> 1 OR (ibf_check_add(f, '{1,1}'::int[], '{0,9}'::int[])).updated::bytea::ibf IS NULL OR ibf_contains_any(f, '{1}'::int[]) IS NULL) IS NOT FALSE THEN
 			RETURN 'adding fails';
 		END IF;
 	EXCEPTION WHEN datatype_mismatch THEN

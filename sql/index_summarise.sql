@@ -32,7 +32,7 @@ SELECT bf_desummarize_range('grown_bf', 1000000);
 INSERT INTO grown SELECT i, repeat('x', 500) FROM generate_series(1001, 20000) i;
 SELECT bf_summarize_new_values('grown_bf') > 200;
 SELECT ranges = summarised AS all_summarised, groups FROM states;
-SELECT count(DISTINCT answers(format('SELECT v FROM grown WHERE v = %s', i))) FROM generate_series(1, 20000, 997) i;
+SELECT answers(format('SELECT v FROM grown WHERE v = %s', i)), count(*) AS times FROM generate_series(1, 20000, 997) i GROUP BY 1;
 SELECT bf_index_check('grown_bf');
 -- a value in one range of hundreds: few other ranges are read for it
 SELECT sum((bf_of('grown_bf', block * 4) @> 12345)::integer) BETWEEN 1 AND 5 AS few FROM generate_series(0, 300) block

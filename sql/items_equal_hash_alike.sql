@@ -120,7 +120,7 @@ INSERT INTO route VALUES
 	('(SELECT bf_agg(v) FROM (SELECT %s) s (v))', ARRAY['f @> %s', '%s <@ f', 'bf_contains(f, %s)']),
 	('(SELECT bf_agg(v, 100) FROM (SELECT %s) s (v))', ARRAY['f @> %s', 'bf_contains_any(f, ARRAY[%s])', 'bf_contains_all(f, ARRAY[%s])']),
 	('bf_add_all(bf_empty(100), ARRAY[%s])', ARRAY['f @> %s', '%s <@ f', 'bf_contains_any(f, ARRAY[NULL, %s])', 'bf_contains_all(f, ARRAY[%s, NULL])']),
-	('tbf_add(tbf_empty(100), %s)', ARRAY['f @> %s', '%s <@ f', 'tbf_contains(f, %s)', 'tbf_contained(%s, f)', 'tbf_count(f, %s) >= 1', '(f -> %s) >= 1', 'tbf_rate(f, %s) > 0']),
+	('tbf_add(tbf_empty(100), %s)', ARRAY['f @> %s', '%s <@ f', 'tbf_contains(f, %s)', 'tbf_contained(%s, f)', 'tbf_count(f, %s) BETWEEN 1 AND 1.1', '(f -> %s) BETWEEN 1 AND 1.1', 'tbf_rate(f, %s) BETWEEN 0.0001 AND 1.1']),
 	('(SELECT tbf_agg(v, now()) FROM (SELECT %s) s (v))', ARRAY['f @> %s', '(f -> %s) >= 1']),
 	('tbf_add_all(tbf_empty(100), ARRAY[%s])', ARRAY['f @> %s', '%s <@ f', '(f -> %s) >= 1']);
 

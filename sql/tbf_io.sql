@@ -60,15 +60,15 @@ DECLARE
 	i record;
 BEGIN
 	f := value::tbf;
-	IF f::text::tbf <> f OR f::bytea <> value OR tbf_send(f) <> value THEN
+	IF (f::text::tbf <> f OR f::bytea <> value OR tbf_send(f) <> value) IS NOT FALSE THEN
 		RETURN 'changed by input';
 	END IF;
 	i := tbf_info(f);
-	IF i.expected_items < 1 OR NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR (i.layout = 'flat' AND i.bytes <> 128 + i.cells * i.cell_bits / 8) OR i.bytes <> length(value) OR i.half_life <= '0' OR i.epoch <= '0' OR
-		NOT i.fill BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality >= 0 OR NOT i.slack >= 0 OR NOT i.total >= 0 OR i.item_kind = '' OR (i.half_life IS NULL) <> (i.epoch IS NULL) THEN
+	IF (coalesce(i.expected_items, 1) < 1 OR NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR (i.layout = 'flat' AND i.bytes <> 128 + i.cells * i.cell_bits / 8) OR i.bytes <> length(value) OR coalesce(least(i.half_life, i.epoch), '1 day') <= '0' OR
+		NOT i.fill BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality BETWEEN 0 AND 1e300 OR NOT i.slack BETWEEN 0 AND 1e300 OR NOT i.total BETWEEN 0 AND 1e300 OR i.item_kind = '' OR (i.half_life IS NULL) <> (i.epoch IS NULL)) IS NOT FALSE THEN
 		RETURN 'absurd';
 	END IF;
-	IF (SELECT sum(cells) FROM tbf_histogram(f)) <> i.cells OR tbf_sketch(f) = '' THEN
+	IF ((SELECT sum(cells) FROM tbf_histogram(f)) <> i.cells OR tbf_sketch(f) = '') IS NOT FALSE THEN
 		RETURN 'unusable';
 	END IF;
 	-- a few bytes can say that there are a hundred million counters, all zero: true, but slow to do anything with
@@ -76,8 +76,9 @@ BEGIN
 		RETURN 'usable';
 	END IF;
 	BEGIN
-		IF f @> 1 IS NULL OR ((tbf_info(f + f)).base IS NOT DISTINCT FROM i.base AND (tbf_info(f + f)).total < 2 * i.total * (1 - 1e-9) - 0.01) OR tbf_decay(f, '2030-01-01') <> tbf_decay(tbf_decay(f, '2030-01-01'), '2030-01-01') OR
-			NOT (tbf_count(f, 1, '2024-01-01') >= 0 OR tbf_count(f, 1, '2030-01-01') >= 0 AND (f -> 1) >= 0) OR NOT tbf_count(tbf_add(f, 1, '2024-01-01'), 1, '2024-01-01') >= 1 THEN
+		IF (f @> 1 IS NULL OR ((tbf_info(f + f)).base IS NOT DISTINCT FROM i.base AND (tbf_info(f + f)).total < 2 * i.total * (1 - 1e-9) - 0.01) OR tbf_decay(f, '2030-01-01') <> tbf_decay(tbf_decay(f, '2030-01-01'), '2030-01-01') OR
+			NOT (tbf_count(f, 1, '2024-01-01') >= 0 AND tbf_count(f, 1, '2024-01-01') < 'infinity') OR NOT (tbf_count(f, 1, '2030-01-01') >= 0 AND tbf_count(f, 1, '2030-01-01') < 'infinity') OR
+			NOT ((f -> 1) >= 0 AND (f -> 1) < 'infinity') OR NOT (tbf_count(tbf_add(f, 1, '2024-01-01'), 1, '2024-01-01') >= 1 AND tbf_count(tbf_add(f, 1, '2024-01-01'), 1, '2024-01-01') < 'infinity')) IS NOT FALSE THEN
 			RETURN 'adding fails';
 		END IF;
 	EXCEPTION WHEN datatype_mismatch THEN

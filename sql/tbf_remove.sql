@@ -33,7 +33,7 @@ BEGIN
 			weights := weights[:which - 1] || weights[which + 1:];
 			removals := removals + 1;
 		END IF;
-		below := below + (SELECT count(*) FROM (SELECT item, sum(weight) AS hits FROM unnest(hits, weights) h (item, weight) GROUP BY item) e WHERE tbf_count(f, item, t) < e.hits);
+		below := below + (SELECT count(*) FROM (SELECT item, sum(weight) AS hits FROM unnest(hits, weights) h (item, weight) GROUP BY item) e WHERE tbf_count(f, item, t) BETWEEN e.hits AND 1e300 IS NOT TRUE);
 	END LOOP;
 	RETURN NEXT;
 END $$;

@@ -23,11 +23,11 @@ FROM unnest('{4713-01-01 BC,1969-12-31 23:59:59.999999+00,1999-12-31 23:59:59.99
 	tbf_add(tbf_empty(10, 0.01, half_life), 1, at, 1, 'infinity') f;
 
 -- a hit in the future that was allowed: everything is still there, on a scale that shifts what is old
-SELECT tbf_count(f, 'old', '2024-01-01') >= 16 AS never_below, tbf_count(f, 'new', '2030-01-01') >= 1 AS never_below
+SELECT tbf_count(f, 'old', '2024-01-01') BETWEEN 16 AND 1e300 AS never_below, tbf_count(f, 'new', '2030-01-01') BETWEEN 1 AND 1e300 AS never_below
 FROM tbf_add(tbf_add(tbf_empty(), 'old', '2024-01-01', 16), 'new', '2030-01-01', 1, '2030-01-01') f;
 
 -- late and out of order: never too small
-SELECT bool_and(tbf_count(f, 'a', '2024-01-01') >= 1 + power(2::float8, -n)) AS never_below
+SELECT bool_and(tbf_count(f, 'a', '2024-01-01') BETWEEN 1 + power(2::float8, -n) AND 3) AS never_below
 FROM generate_series(0, 80, 4) n, LATERAL (SELECT '2024-01-01'::timestamptz - n * interval '1 day' AS late) l,
 	tbf_add(tbf_add(tbf_empty(half_life => '1 day'), 'a', '2024-01-01'), 'a', late) f;
 -- the time zone of the session does not matter

@@ -1,14 +1,22 @@
 /*
  * fuzz_main.cpp: runs a fuzz target without libFuzzer.
- *   fuzz_x [runs [seed]]    seeded mutations of valid inputs, the same on every machine
- *   fuzz_x file ...         these inputs again
+ *   fuzz_x [runs [seed [folder]]]   seeded mutations of valid inputs and of those in a folder, the same on every machine
+ *   fuzz_x file ...                 these inputs again
  * An input that ends the program is first written to a file, if STREAMBLOOM_FUZZ_KEEP names one.
  */
 #include "fuzz_support.h"
 
+#include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+static fuzz::Input read_input(const std::filesystem::path &path)
+{
+	std::ifstream file(path, std::ios::binary);
+	return fuzz::Input((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
 
 int main(int argc, char **argv)
 {
@@ -16,8 +24,7 @@ int main(int argc, char **argv)
 	{
 		for (int i = 1; i < argc; i++)
 		{
-			std::ifstream file(argv[i], std::ios::binary);
-			fuzz::Input input((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+			fuzz::Input input = read_input(argv[i]);
 			LLVMFuzzerTestOneInput(input.data(), input.size());
 		}
 		return 0;
@@ -30,6 +37,21 @@ int main(int argc, char **argv)
 	/* A pool of inputs, changed over and over: changes pile up, as they would in a corpus. */
 	fuzz::Random random(seed);
 	std::vector<fuzz::Input> pool(64);
+	if (argc > 3)
+	{
+		std::vector<std::filesystem::path> files;
+		for (const auto &entry : std::filesystem::directory_iterator(argv[3]))
+			files.push_back(entry.path());
+		std::sort(files.begin(), files.end());
+		for (const auto &path : files)
+		{
+			pool.push_back(read_input(path));
+			LLVMFuzzerTestOneInput(pool.back().data(), pool.back().size());
+		}
+		std::printf("%zu inputs of %s\n", files.size(), argv[3]);
+		if (files.empty())
+			return 1;
+	}
 	uint64_t accepted = 0;
 	for (uint64_t run = 0; run < runs; run++)
 	{

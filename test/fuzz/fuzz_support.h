@@ -71,6 +71,11 @@ class Reader
 			value = value << 8 | bytes[i];
 		return value;
 	}
+	void skip(size_t bytes)
+	{
+		data_ += bytes;
+		size_ -= bytes;
+	}
 	const unsigned char *data() const { return data_; }
 	size_t size() const { return size_; }
 

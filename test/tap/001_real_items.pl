@@ -54,9 +54,9 @@ ANALYZE;
 
 -- In functions the filter is a parameter and lies in memory, not in a table.
 CREATE FUNCTION missed_ids(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
-	'BEGIN RETURN (SELECT count(*) FROM distinct_ids WHERE NOT f @> id); END';
+	'BEGIN RETURN (SELECT count(*) FROM distinct_ids WHERE (f @> id) IS NOT TRUE); END';
 CREATE FUNCTION missed_urls(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
-	'BEGIN RETURN (SELECT count(*) FROM distinct_urls WHERE NOT f @> url); END';
+	'BEGIN RETURN (SELECT count(*) FROM distinct_urls WHERE (f @> url) IS NOT TRUE); END';
 CREATE FUNCTION false_ids(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
 	'BEGIN RETURN (SELECT count(*) FROM absent_ids WHERE f @> id); END';
 CREATE FUNCTION false_urls(f bf) RETURNS bigint LANGUAGE plpgsql STABLE AS
@@ -120,7 +120,7 @@ foreach (['ids', 'id', $distinct_ids], ['urls', 'url', $distinct_urls])
 				"$serial INSERT INTO built VALUES ('serial', ($query));\n" .
 				"$parallel SELECT set_config('streambloom_tap.f', f::text, false) <> '' FROM ($query) q(f) \\g /dev/null\n" .
 				"INSERT INTO built VALUES ('parallel', current_setting('streambloom_tap.f')::bf);\n" .
-				"SELECT max(missed_$table(f)), count(DISTINCT f::text) = 1 FROM built");
+				"SELECT max(missed_$table(f)), count(f) = 2 AND count(DISTINCT f::text) = 1 FROM built");
 			is($same, 't', "same bytes as without workers: $name");
 			is($missed, 0, "none missed: $name");
 		}
@@ -147,7 +147,7 @@ DECLARE
 	f bf := (SELECT bf(bytea(large.f)) FROM large);
 BEGIN
 	CREATE TEMP TABLE result AS
-		SELECT (SELECT count(*) FROM ids WHERE NOT f @> (id::bigint << 23 | n)) AS missed,
+		SELECT (SELECT count(*) FROM ids WHERE (f @> (id::bigint << 23 | n)) IS NOT TRUE) AS missed,
 			(SELECT count(*) FROM ids WHERE f @> (-(id::bigint << 23 | n) - 1)) AS false,
 			(bf_info(f)).bits / bloom_optimal_bits(5292456, 0.01) AS ratio, bf_cardinality(f) / 5292456 AS cardinality;
 END $$;
@@ -243,7 +243,7 @@ subtest 'the size of filters that size themselves, from 100 items to all' => sub
 	foreach my $rate (@rates)
 	{
 		my ($worst, $at, $unfit) = split /\|/, $db->sql(<<"SQL");
-SELECT ratio, items, count(*) FILTER (WHERE rate > $rate * 1.2) OVER ()
+SELECT ratio, items, count(*) FILTER (WHERE rate BETWEEN 0 AND $rate * 1.2 IS NOT TRUE) OVER ()
 FROM (SELECT (bf_info(f)).bits / bloom_optimal_bits(items, $rate) AS ratio, items,
 		(bf_info(f)).current_false_positive_rate AS rate
 	FROM (SELECT items, (SELECT bf_agg(id, NULL, $rate) FROM distinct_ids WHERE n <= items) AS f

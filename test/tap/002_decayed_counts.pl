@@ -75,8 +75,8 @@ DECLARE
 	unit float8 := CASE half_life WHEN 0 THEN 0 ELSE (tbf_info(f)).unit END;
 BEGIN
 	RETURN QUERY
-	SELECT moment, count(*), count(*) FILTER (WHERE counted < hits * (1 - 1e-12)),
-		min(format('%s has %s of %s', item, counted, hits)) FILTER (WHERE counted < hits * (1 - 1e-12)),
+	SELECT moment, count(*), count(*) FILTER (WHERE counted BETWEEN hits * (1 - 1e-12) AND 1e300 IS NOT TRUE),
+		min(format('%s has %s of %s', item, counted, hits)) FILTER (WHERE counted BETWEEN hits * (1 - 1e-12) AND 1e300 IS NOT TRUE),
 		avg((counted <= hits * 1.001 + unit)::int)::float8,
 		sum(counted - hits) / count(*), percentile_disc(0.99) WITHIN GROUP (ORDER BY counted - hits), max(counted - hits)
 	FROM (SELECT a.moment, e.item, e.hits * a.scale AS hits, tbf_count(f, e.item, a.at) AS counted
@@ -375,9 +375,9 @@ foreach my $half_life ('none', '7 days')
 # two may lie to each other and to the planes of 16 half-lives.
 subtest 'a thousand hits, and one of another item many half-lives later' => sub {
 	my @cases = $db->rows(<<'SQL');
-SELECT distance, count(*), count(*) FILTER (WHERE added < 1000 * 2 ^ (-distance)),
-	count(*) FILTER (WHERE summed < 1000 * 2 ^ (-distance)), count(*) FILTER (WHERE merged < 1000 * 2 ^ (-distance)),
-	count(*) FILTER (WHERE one_pass < 1000 * 2 ^ (-distance)), min(least(added, summed, merged)), 1000 * 2 ^ (-distance)
+SELECT distance, count(*), count(*) FILTER (WHERE added BETWEEN 1000 * 2 ^ (-distance) AND 1e300 IS NOT TRUE),
+	count(*) FILTER (WHERE summed BETWEEN 1000 * 2 ^ (-distance) AND 1e300 IS NOT TRUE), count(*) FILTER (WHERE merged BETWEEN 1000 * 2 ^ (-distance) AND 1e300 IS NOT TRUE),
+	count(*) FILTER (WHERE one_pass BETWEEN 1000 * 2 ^ (-distance) AND 1e300 IS NOT TRUE), min(least(added, summed, merged)), 1000 * 2 ^ (-distance)
 FROM (SELECT distance, tbf_count(tbf_add(old, 'new'::text, later), 'old'::text, later) AS added,
 		tbf_count(old + new, 'old'::text, later) AS summed,
 		tbf_count((SELECT tbf_merge_agg(f) FROM (VALUES (old), (new)) v(f)), 'old'::text, later) AS merged,

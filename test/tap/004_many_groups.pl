@@ -103,16 +103,15 @@ subtest 'memory of 2,000 groups with 200 items each' => sub {
 };
 
 subtest 'the results of many groups are right' => sub {
-	is($db->sql("$settings SELECT count(*) FROM (SELECT g, bf_agg(item) f FROM visits GROUP BY g OFFSET 0) s " .
-			"WHERE NOT f @> (g * 31) OR NOT f @> (g * 31 + 3)"), 0, 'bf: none missed');
-	is($db->sql("$settings SELECT count(*) FROM (SELECT g, tbf_agg(item, at, NULL::interval) f FROM visits GROUP BY g OFFSET 0) s " .
-			"WHERE tbf_count(f, g * 31) < 2 OR tbf_count(f, g * 31 + 3) < 1"), 0, 'tbf: no count too small');
-	is($db->sql("SET max_parallel_workers_per_gather = 0; SET work_mem = '4MB'; SELECT count(*) FROM " .
-			"(SELECT g, bf_agg(item) f, tbf_agg(item, at) t FROM visits GROUP BY g OFFSET 0) s " .
-			"WHERE NOT f @> (g * 31) OR NOT t @> (g * 31 + 3)"), 0, 'with so little memory that groups are sorted or spilled');
-	is($db->sql(StreambloomTap::parallel(2) . "SET work_mem = '1GB'; SELECT count(*) FROM " .
-			"(SELECT g, bf_agg(item) f, tbf_agg(item, at) t FROM visits GROUP BY g OFFSET 0) s " .
-			"WHERE NOT f @> (g * 31) OR NOT t @> (g * 31 + 3)"), 0, 'with workers');
+	my $groups = $db->sql('SELECT count(DISTINCT g) FROM visits');
+	cmp_ok($groups, '>', 1000, 'there are many groups');
+	is($db->sql("$settings SELECT count(*), count(*) FILTER (WHERE (f @> (g * 31) AND f @> (g * 31 + 3)) IS NOT TRUE) FROM (SELECT g, bf_agg(item) f FROM visits GROUP BY g OFFSET 0) s"), "$groups|0", 'bf: none missed');
+	is($db->sql("$settings SELECT count(*), count(*) FILTER (WHERE (tbf_count(f, g * 31) BETWEEN 2 AND 1e300 AND tbf_count(f, g * 31 + 3) BETWEEN 1 AND 1e300) IS NOT TRUE) " .
+			"FROM (SELECT g, tbf_agg(item, at, NULL::interval) f FROM visits GROUP BY g OFFSET 0) s"), "$groups|0", 'tbf: no count too small');
+	is($db->sql("SET max_parallel_workers_per_gather = 0; SET work_mem = '4MB'; SELECT count(*), count(*) FILTER (WHERE (f @> (g * 31) AND t @> (g * 31 + 3)) IS NOT TRUE) FROM " .
+			"(SELECT g, bf_agg(item) f, tbf_agg(item, at) t FROM visits GROUP BY g OFFSET 0) s"), "$groups|0", 'with so little memory that groups are sorted or spilled');
+	is($db->sql(StreambloomTap::parallel(2) . "SET work_mem = '1GB'; SELECT count(*), count(*) FILTER (WHERE (f @> (g * 31) AND t @> (g * 31 + 3)) IS NOT TRUE) FROM " .
+			"(SELECT g, bf_agg(item) f, tbf_agg(item, at) t FROM visits GROUP BY g OFFSET 0) s"), "$groups|0", 'with workers');
 };
 
 subtest 'memory of one filter with 20 million items' => sub {

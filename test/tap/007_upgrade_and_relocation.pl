@@ -89,7 +89,7 @@ subtest 'in another schema' => sub {
 	my $db = StreambloomTap->new('007_schema', bare => 1);
 	$db->sql('CREATE SCHEMA "Bloom Filters"; CREATE SCHEMA moved; CREATE EXTENSION streambloom SCHEMA "Bloom Filters"');
 	same_objects($db, 'the same objects as in public');
-	is($db->sql("SELECT count(*) FROM pg_proc p WHERE probin LIKE '%streambloom%' AND pronamespace <> '\"Bloom Filters\"'::regnamespace"), 0,
+	is($db->sql("SELECT count(*) > 50, count(*) FILTER (WHERE pronamespace <> '\"Bloom Filters\"'::regnamespace) FROM pg_proc p WHERE probin LIKE '%streambloom%'"), 't|0',
 		'nothing outside of it');
 	everything_works($db, '"Bloom Filters"', "SET search_path = '';", 'search_path empty');
 	everything_works($db, '"Bloom Filters"', 'SET search_path = "Bloom Filters", public;', 'schema in the search_path');
@@ -202,14 +202,13 @@ subtest 'upgrades' => sub {
 
 subtest 'every object of the extension has a comment but for input and output functions' => sub {
 	my $without = $plain->sql(<<'SQL');
-SELECT string_agg(pg_describe_object(d.classid, d.objid, 0), ', ')
+SELECT string_agg(pg_describe_object(d.classid, d.objid, 0), ', ') FILTER (WHERE obj_description(d.objid, d.classid::regclass::name) IS NULL), count(*) > 100
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid LEFT JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
 WHERE e.extname = 'streambloom' AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND d.classid <> 'pg_cast'::regclass
-	AND obj_description(d.objid, d.classid::regclass::name) IS NULL
 	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.objid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))
 	AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = d.objid AND t.typelem <> 0)
 SQL
-	is($without, '', 'none is without');
+	is($without, '|t', 'none is without');
 };
 
 done_testing();

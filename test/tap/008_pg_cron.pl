@@ -118,7 +118,7 @@ sub never_below
 {
 	my ($where, $filters, $past, $half_life, $name) = @_;
 	my ($pages, $below, $worst) = split /\|/, $db->sql(<<"SQL");
-SELECT count(*), count(*) FILTER (WHERE counted < exact * (1 - 1e-12)), max(exact - counted)
+SELECT count(*), count(*) FILTER (WHERE counted BETWEEN exact * (1 - 1e-12) AND 1e300 IS NOT TRUE), max(exact - counted)
 FROM (SELECT tbf_count(f, url, now()) AS counted, exact(weight, at, now(), '$half_life') AS exact FROM $filters, $past) c
 SQL
 	ok($pages >= 3000 && $below == 0, $name) or diag("$below of $pages, by up to $worst");
@@ -207,19 +207,19 @@ subtest 'roll-up by the hour' => sub {
 	is($db->sql($rolled), '6|6', 'each closed hour has a row, with the bytes of one aggregate over all its hits, late ones too');
 	is($db->sql("SELECT count(*) FROM hits h JOIN all_hits a USING (url, at) WHERE at > now()"), 3600, 'the raw hits of other hours are all left');
 	my ($pairs, $below) = split /\|/, $db->sql(<<'SQL');
-SELECT count(*), count(*) FILTER (WHERE tbf_count(f, url) < exact)
+SELECT count(*), count(*) FILTER (WHERE tbf_count(f, url) BETWEEN exact AND 1e300 IS NOT TRUE)
 FROM hourly JOIN (SELECT hour, url, count(*) AS exact FROM all_hits GROUP BY hour, url) a USING (hour)
 SQL
 	ok($pairs > 3000 && $below == 0, 'no page counts less than the exact answer in any hour') or diag("$below of $pairs");
-	is($db->sql("SELECT count(*) FROM (SELECT tbf_merge_agg(f) AS f FROM hourly) m, (SELECT url, count(*) AS exact FROM all_hits WHERE hour < now() GROUP BY url) a " .
-			'WHERE tbf_count(f, url) < exact'), 0, 'nor over all hours');
+	is($db->sql("SELECT count(*) > 100, count(*) FILTER (WHERE tbf_count(f, url) BETWEEN exact AND 1e300 IS NOT TRUE) FROM (SELECT tbf_merge_agg(f) AS f FROM hourly) m, " .
+			'(SELECT url, count(*) AS exact FROM all_hits WHERE hour < now() GROUP BY url) a'), 't|0', 'nor over all hours');
 	$db->sql("$roll_up; $roll_up");
 	is($db->sql($rolled), '6|6', 'running it twice more changes nothing');
 };
 
 subtest 'decay in another database, by cron.schedule_in_database' => sub {
-	is($db->sql("SELECT count(*) FROM cron.job_run_details d JOIN jobs USING (jobid) WHERE name = 'fade elsewhere' AND d.database <> '" . $other->name . "'"),
-		0, 'it ran there');
+	is($db->sql("SELECT count(*) > 0, count(*) FILTER (WHERE d.database <> '" . $other->name . "') FROM cron.job_run_details d JOIN jobs USING (jobid) WHERE name = 'fade elsewhere'"),
+		't|0', 'it ran there');
 	is($db->sql('SELECT ' . runs('fade elsewhere', 'failed')), 0, 'no run failed');
 	my $due = $db->sql('SELECT ' . due('fade elsewhere'));
 	is($other->sql("SELECT count(*) FROM heat h JOIN heat_before b USING (id) WHERE h.f = tbf_decay(b.f, '$due') AND h.f <> b.f"), 2,

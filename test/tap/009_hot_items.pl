@@ -64,7 +64,7 @@ BEGIN
 		e AS MATERIALIZED (SELECT item, hits * scale AS hits, row_number() OVER (ORDER BY hits DESC) AS place, sum(hits * scale) OVER () AS w FROM exact e
 			WHERE e.stream = promise.stream AND e.half_life = promise.half_life)
 	SELECT count(t.item), count(*) FILTER (WHERE e.item IS NULL),
-		count(*) FILTER (WHERE t.hits_from > e.hits * (1 + 1e-12)), count(*) FILTER (WHERE t.hits_to < e.hits * (1 - 1e-12)),
+		count(*) FILTER (WHERE NOT t.hits_from BETWEEN 0 AND e.hits * (1 + 1e-12)), count(*) FILTER (WHERE NOT t.hits_to BETWEEN e.hits * (1 - 1e-12) AND 1e300),
 		count(*) FILTER (WHERE t.item IS NULL AND e.hits > e.w / (c + 1) * (1 + 1e-6)),
 		coalesce(max(t.hits_to - t.hits_from) / max(e.w) * (c + 1), 0),
 		count(*) FILTER (WHERE e.place <= 10 AND t.place <= 10)

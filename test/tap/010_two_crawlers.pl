@@ -68,7 +68,7 @@ my $all = $batches * $links;
 is($db->sql('SELECT count(*) - count(DISTINCT url) FROM frontier'), 0, 'no link is in the frontier twice');
 cmp_ok($db->sql('SELECT count(*) FROM frontier'), '>=', $all - 5, 'nearly all links are in it: a false positive is rare');
 is($db->sql('SELECT (sbf_info(urls)).items FROM seen'), 2 * $all, 'the filter has taken all steps of both');
-is($db->sql("SELECT count(*) FROM seen, generate_series($links, $links + $all - 1) i WHERE NOT urls @> ('/page/' || i)"), 0,
+is($db->sql("SELECT count(*) FROM seen, generate_series($links, $links + $all - 1) i WHERE urls @> ('/page/' || i)"), $all,
 	'and remembers all links');
 
 done_testing();

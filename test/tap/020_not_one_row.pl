@@ -48,8 +48,8 @@ subtest 'it was a test of something' => sub {
 	}
 	cmp_ok($counts->{'plans with ChunkSkip'} // 0, '>', 0, 'plans with ChunkSkip') if $method eq 'bf';
 	cmp_ok($counts->{'indexes checked'} // 0, '>=', 3 * 15, 'each index was checked') if $method eq 'bf';
-	my ($read, $all) = @$counts{'pages read for an absent value', 'pages of t'};
-	ok($read >= 0 && $read < $all / ($method eq 'bf' ? 4 : 1), 'the index skips most of the table') or diag("$read of $all pages");
+	my ($read, $all) = map { $_ // -1 } @$counts{'pages read for an absent value', 'pages of t'};
+	ok($read >= 0 && $all > 100 && $read < $all / ($method eq 'bf' ? 4 : 1), 'the index skips most of the table') or diag("$read of $all pages");
 };
 unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
 

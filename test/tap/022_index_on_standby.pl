@@ -159,6 +159,7 @@ SQL
 subtest 'it becomes the primary' => sub {
 	catch_up();
 	my $indexes = $db->sql($check_all);
+	cmp_ok($indexes, '>=', 2, 'there are indexes');
 	is(standby_sql($check_all), $indexes, 'the indexes of the standby are whole');
 	StreambloomTap::promote_standby();
 	is(standby_sql($check_all), $indexes, 'and are when it is one no longer');

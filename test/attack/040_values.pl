@@ -1,28 +1,39 @@
-# tbf, everything with everything: random histories of filters beside the exact sums that SQL computes. A history draws its
-# parameters (half-life, epoch, layout, minimum increase, recurring minimum, a list of hot items, size), builds one to
-# three filters in different ways (aggregates in any order, parallel, over a window, hit by hit, array by array), merges
-# them with weights or without, and then does a few random things to the result: decay, other layouts, hits added late and
-# early, removed, weights, merging with itself and with larger filters. After each step: no item has less than its exact
-# decayed sum, the list of hot items keeps its bounds, and the value survives bytea and both layouts.
+# Values, everything with everything: random histories of filters beside the exact answers that SQL computes. (The core
+# alone, millions of counts in seconds, is tried by test/attack/values.cpp.)
+#
+# tbf: a history draws its parameters (half-life, epoch, layout, minimum increase, recurring minimum, a list of hot items,
+# size), builds one to three filters in different ways (aggregates in any order, parallel, over a window, hit by hit, array
+# by array), merges them with weights or without, and then does a few random things to the result: decay, other layouts, hits
+# added late and early, removed, weights, merging with itself and with larger filters. After each step: no item has less
+# than its exact decayed sum, the list of hot items keeps its bounds, the value survives bytea and both layouts.
+# bf: never a miss after any adding, uniting, intersecting and folding; the same bytes in any order, by workers, over a window.
+# sbf, ibf: the same bytes and flags for the same items, by aggregates, arrays, one by one, and in two parts.
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/040_values.pl      # in the environment of scripts/test
+#
+# A run that has compared too little has failed.
 use strict;
 use warnings;
 
 use FindBin;
-use lib "$FindBin::Bin/lib";
+use lib "$FindBin::Bin/../tap/lib";
+use PsqlSession;
 use StreambloomTap;
 use Test::More;
+use Time::HiRes qw(time);
 
 StreambloomTap::require_cluster();
 
-my $histories = $ENV{STREAMBLOOM_TAP_HISTORIES} // 100;
-my $first = $ENV{STREAMBLOOM_TAP_FIRST_HISTORY} // 1;
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 40;
+my $seed = $ENV{STREAMBLOOM_SEED} // 1;
 
-my $db = StreambloomTap->new('011');
+my $db = StreambloomTap->new('040');
 $db->sql(<<'SQL');
 CREATE UNLOGGED TABLE input (n int, part int, item int, us bigint, weight float8); -- us: microseconds since 2000
 CREATE UNLOGGED TABLE hit (item int, us bigint, weight float8); -- what the filter is to hold
 CREATE TABLE problem (history text, what text);
 CREATE TABLE done (step text);
+CREATE TABLE compared (what text, n bigint); -- how often what was compared
 
 CREATE FUNCTION pick(VARIADIC choices text[]) RETURNS text LANGUAGE sql AS 'SELECT choices[1 + floor(random() * cardinality(choices))::int]';
 CREATE FUNCTION at(us bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
@@ -45,12 +56,14 @@ BEGIN
 		INSERT INTO problem
 		SELECT history, format('at %s item %s counts %s < %s', asked, item, tbf_count(f, item, at(asked)), exact)
 		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
-		WHERE exact > 1e-280 AND NOT tbf_count(f, item, at(asked)) >= exact * (1 - 1e-12) LIMIT 3;
+		WHERE exact > 1e-280 AND NOT tbf_count(f, item, at(asked)) BETWEEN exact * (1 - 1e-12) AND 1.7e308 LIMIT 3;
+		INSERT INTO compared SELECT 'tbf: counts', count(DISTINCT item) FROM hit;
 		CONTINUE WHEN top = 0;
+		INSERT INTO compared SELECT 'tbf: bounds of hot items', count(DISTINCT item) FROM hit;
 		SELECT coalesce(sum(weight * kept(us, asked, half_life, epoch)), 0) INTO all_hits FROM hit;
 		CONTINUE WHEN all_hits < 1e-280;
 		INSERT INTO problem SELECT history, format('at %s the total is %s < %s', asked, tbf_total(f, at(asked)), all_hits)
-		WHERE NOT tbf_total(f, at(asked)) >= all_hits * (1 - 1e-9);
+		WHERE NOT tbf_total(f, at(asked)) BETWEEN all_hits * (1 - 1e-9) AND 1.7e308;
 		INSERT INTO problem
 		SELECT history, format('at %s item %s, %s hits, is listed with %s to %s', asked, e.item, exact, hits_from, hits_to)
 		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
@@ -88,7 +101,7 @@ DECLARE
 	newest bigint;
 	r record;
 BEGIN
-	PERFORM setseed(seed / 1e6);
+	PERFORM setseed(sin(seed)); -- -1 to 1
 	TRUNCATE hit, input;
 	half_life_asked := pick(NULL, '13 seconds', '1 hour', '1 day', '7 days');
 	option := pick('plain', 'plain', 'plain', 'minimum increase', CASE WHEN half_life_asked IS NULL THEN 'recurring minimum' ELSE 'minimum increase' END);
@@ -235,16 +248,157 @@ BEGIN
 END $$;
 SQL
 
-my $calls = join("\n", map { "CALL history($_);" } $first .. $first + $histories - 1);
-my ($code, $out, $err) = $db->try("SET timezone = 'UTC';\n$calls");
-is($code, 0, "$histories histories run to their end") or diag($err);
+# bf, sbf and ibf.
+$db->sql(<<'SQL');
+CREATE PROCEDURE bf_history(seed int) LANGUAGE plpgsql AS $$
+DECLARE
+	history text := format('bf %s:', seed);
+	step text;
+	f bf;
+	g bf;
+	expected bigint;
+	rate float8;
+	missed bigint;
+	asked bigint;
+BEGIN
+	PERFORM setseed(sin(seed));
+	TRUNCATE input, hit;
+	expected := pick(NULL, '1', '100', '3000', '20000');
+	rate := pick('0.3', '0.01', '0.0001');
+	INSERT INTO input SELECT n, n % 3, floor(random() * random() * 4000) FROM generate_series(1, pick('1', '70', '1000', '9000')::int) n;
+	f := (SELECT bf_agg(item, expected, rate ORDER BY n) FROM input WHERE part = 1);
+	INSERT INTO hit SELECT DISTINCT item FROM input WHERE part = 1;
+	-- any order, workers, a window: the same bytes
+	SET LOCAL parallel_setup_cost = 0;
+	SET LOCAL parallel_tuple_cost = 0;
+	SET LOCAL min_parallel_table_scan_size = 0;
+	SET LOCAL max_parallel_workers_per_gather = 3;
+	INSERT INTO problem SELECT history, 'bytes depend on the order' WHERE f IS DISTINCT FROM (SELECT bf_agg(item, expected, rate ORDER BY md5(n::text)) FROM input WHERE part = 1);
+	INSERT INTO problem SELECT history, 'bytes depend on workers' WHERE f IS DISTINCT FROM (SELECT bf_agg(item, expected, rate) FROM input WHERE part = 1);
+	INSERT INTO problem SELECT history, 'a window gives other bytes' WHERE f IS DISTINCT FROM (SELECT w FROM (SELECT n, bf_agg(item, expected, rate) OVER (ORDER BY n) AS w FROM input WHERE part = 1) s ORDER BY n DESC LIMIT 1);
+	INSERT INTO compared VALUES ('bf: bytes', 3);
+	SET LOCAL max_parallel_workers_per_gather = 0;
+	f := coalesce(f, bf_empty(expected, rate));
+	FOR k IN 1 .. 6 LOOP
+		step := pick('bf add', 'bf add_all', 'bf unite', 'bf intersect', 'bf fold', 'bf store', 'bf double');
+		history := history || ' ' || step;
+		BEGIN
+			CASE step
+			WHEN 'bf add' THEN
+				f := bf_add(f || k, -k);
+				INSERT INTO hit VALUES (k), (-k);
+			WHEN 'bf add_all' THEN
+				f := bf_add_all(f, ARRAY(SELECT item FROM input WHERE part = 2));
+				INSERT INTO hit SELECT DISTINCT item FROM input WHERE part = 2;
+			WHEN 'bf unite' THEN
+				g := (SELECT bf_agg(item * 7, expected, rate) FROM input WHERE part = 0);
+				IF g IS NOT NULL THEN
+					INSERT INTO problem SELECT history, 'f | g is not g | f' WHERE (f | g) IS DISTINCT FROM (g | f);
+					f := f | g;
+					INSERT INTO hit SELECT DISTINCT item * 7 FROM input WHERE part = 0;
+				END IF;
+			WHEN 'bf intersect' THEN
+				g := (SELECT bf_agg(item, expected, rate) FROM hit WHERE item % 2 = 0);
+				IF g IS NOT NULL THEN
+					f := f & g;
+					DELETE FROM hit WHERE item % 2 <> 0;
+				END IF;
+			WHEN 'bf fold' THEN
+				f := bf_fold(f, pick('0.9', '0.1')::float8);
+			WHEN 'bf store' THEN
+				f := f::text::bf::bytea::bf;
+			WHEN 'bf double' THEN
+				INSERT INTO problem SELECT history, 'f | f is not f' WHERE (f | f) IS DISTINCT FROM f;
+				f := bf_union(f, f);
+			END CASE;
+		EXCEPTION WHEN invalid_parameter_value THEN -- not every filter can do everything
+			CONTINUE;
+		END;
+		INSERT INTO done VALUES (step);
+		SELECT count(*) FILTER (WHERE (f @> item) IS NOT TRUE), count(*) INTO missed, asked FROM hit;
+		INSERT INTO compared VALUES ('bf: items', asked);
+		INSERT INTO problem SELECT history, format('%s of %s items are missed', missed, asked) WHERE missed <> 0;
+		INSERT INTO problem SELECT history, 'bf_contains_all says no' WHERE bf_contains_all(f, ARRAY(SELECT item FROM hit)) IS NOT TRUE;
+	END LOOP;
+END $$;
+
+-- The steps of sbf and ibf: what each of the ways says of the same items, byte by byte and flag by flag.
+CREATE PROCEDURE stable_history(seed int) LANGUAGE plpgsql AS $$
+DECLARE
+	type text;
+	empty text;
+	one text;
+	importance text;
+	f bytea;
+	g bytea;
+	flags boolean[];
+	r record;
+	what text;
+BEGIN
+	PERFORM setseed(sin(seed));
+	TRUNCATE input;
+	INSERT INTO input SELECT n, 0, floor(random() * pick('3', '50', '3000')::int), 0, random() * 12 - 1 FROM generate_series(1, pick('1', '40', '700')::int) n;
+	type := pick('sbf', 'ibf');
+	IF type = 'sbf' THEN
+		empty := format('sbf_empty(%s, 0.05, %s, %s, %s, %s)', pick('64', '200', '4000'), pick('NULL', '1', '6', '16'), pick('NULL', '1', '3', '8'), pick('0', '5', '40'), seed);
+		importance := '';
+		one := 'sbf_add(%1$L, %2$s)';
+	ELSE
+		empty := format('ibf_empty(%s, 0.05, %L, 0, 10, evictions => %s, seed => %s)', pick('64', '200', '4000'), pick('two_class', 'multi_class', 'value_weighted'), pick('0', '5', '40'), seed);
+		importance := ', weight';
+		one := 'ibf_add(%1$L, %2$s, %3$L)';
+	END IF;
+	EXECUTE format('SELECT bytea(%s)', empty) INTO g;
+	EXECUTE format('SELECT bytea(%s_agg_like(item%s, %s ORDER BY n)) FROM input', type, importance, empty) INTO f;
+	-- one by one
+	FOR r IN SELECT * FROM input ORDER BY n LOOP
+		EXECUTE 'SELECT bytea(' || format(one, g::text, r.item, r.weight) || ')' INTO g;
+	END LOOP;
+	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'one by one gives other bytes than the aggregate' WHERE f IS DISTINCT FROM g;
+	-- as an array; its flags are those of the window function
+	EXECUTE format('SELECT bytea((c).updated), (c).duplicates FROM (SELECT %s_check_add(%s, array_agg(item ORDER BY n)%s) AS c FROM input) s', type, empty,
+		CASE WHEN importance <> '' THEN ', array_agg(weight ORDER BY n)' ELSE '' END) INTO g, flags;
+	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'an array gives other bytes than the aggregate' WHERE f IS DISTINCT FROM g;
+	EXECUTE format('SELECT array_agg(d ORDER BY n) = $1 FROM (SELECT n, %s_duplicate(item%s, %s) OVER (ORDER BY n) AS d FROM input) s', type, importance, empty) INTO r USING flags;
+	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'the window function has other flags' WHERE r IS DISTINCT FROM ROW(true);
+	-- in two parts, the second of which goes on from what the first stored
+	EXECUTE format('SELECT bytea(%1$s_agg_like(item%2$s, %3$s ORDER BY n)) FROM input WHERE n <= 20', type, importance, empty) INTO g;
+	EXECUTE format('SELECT bytea(%1$s_add_all(%2$L, array_agg(item ORDER BY n)%3$s)) FROM input WHERE n > 20', type, g::text,
+		CASE WHEN importance <> '' THEN ', array_agg(weight ORDER BY n)' ELSE '' END) INTO g;
+	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'two parts give other bytes' WHERE g IS NOT NULL AND f IS DISTINCT FROM g;
+	INSERT INTO compared SELECT type || ': flags', cardinality(flags) UNION ALL SELECT type || ': bytes', 3;
+	INSERT INTO done VALUES (type);
+END $$;
+SQL
+
+# Rounds of histories, of all sorts, until the time is over.
+my $began = time();
+my ($rounds, $failed) = (0, 0);
+my $session = PsqlSession->new($db->name);
+$session->sql("SET timezone = 'UTC'");
+while (!$failed && ($rounds < 20 || time() - $began < $seconds))
+{
+	my $n = $seed * 100000 + $rounds++;
+	foreach my $procedure ('history', 'bf_history', 'stable_history', 'stable_history')
+	{
+		my (undef, $state, $message) = $session->ask("CALL $procedure($n)");
+		is("$state $message", '00000 ', "$procedure($n) runs to its end") or $failed = 1 if $state ne '00000';
+		$n += 50000 if $procedure eq 'stable_history';
+	}
+}
+$session->close;
 foreach my $problem ($db->rows('SELECT history, what FROM problem LIMIT 20'))
 {
 	fail("history $problem->[0]");
 	diag($problem->[1]);
 }
-is($db->sql('SELECT count(*) FROM problem'), 0, 'no count is below the exact sum, no list out of bounds, no value changed by storing it');
+is($db->sql('SELECT count(*) FROM problem'), 0, 'no count below the exact sum, no list out of bounds, no miss, no other bytes');
 diag('done: ' . $db->sql("SELECT string_agg(step || ' ' || n, ', ' ORDER BY step) FROM (SELECT step, count(*) AS n FROM done GROUP BY step) s"));
-is($db->sql('SELECT count(DISTINCT step) FROM done'), 16, 'every way to build a filter and every step was taken') if $histories >= 100;
+my ($compared) = $db->sql('SELECT coalesce(sum(n), 0) FROM compared');
+diag(sprintf '%d rounds in %d s, seed %d, %d comparisons: %s', $rounds, time() - $began, $seed, $compared,
+	$db->sql("SELECT string_agg(what || ' ' || n, ', ' ORDER BY what) FROM (SELECT what, sum(n) AS n FROM compared GROUP BY what) s"));
+cmp_ok($compared, '>=', 20000, 'there was enough to compare');
+is($db->sql('SELECT count(DISTINCT what) FROM compared'), 8, 'of each sort');
+is($db->sql('SELECT count(DISTINCT step) FROM done'), 25, 'every way to build a filter and every step was taken') if $rounds >= 100;
 
 done_testing();

@@ -1,0 +1,669 @@
+/*
+ * values.cpp: random histories of filters against models that share no code with the core.
+ *
+ * sbf and ibf are simulated cell by cell, as the papers and docs/format.md describe a step (Deng, Rafiei 2006; Bhoraskar et
+ * al. 2013): after every batch of steps the flags, the cells, the generator and the whole value must be the same, byte by
+ * byte. A bf is compared with the set of its items. The counts of a tbf are compared with the sums of its hits, which
+ * the model keeps one by one: never below, and above by no more than rounding where an item has a cell of its own.
+ *
+ * STREAMBLOOM_SEED chooses the histories, STREAMBLOOM_SECONDS how long all three run together (3 if not set). A run that
+ * has compared too little has failed.
+ */
+#include "support.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <set>
+
+using namespace test;
+
+namespace {
+
+double setting(const char *name, double otherwise)
+{
+	const char *given = std::getenv(name);
+	return given != nullptr && *given != 0 ? std::atof(given) : otherwise;
+}
+
+/* Histories of one kind, until its third of the time is over; how many comparisons they made. */
+template <typename History>
+void run_histories(const char *what, uint64_t least, History history)
+{
+	const auto seed = static_cast<uint64_t>(setting("STREAMBLOOM_SEED", 1));
+	const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(setting("STREAMBLOOM_SECONDS", 3) / 3);
+	uint64_t compared = 0;
+	uint64_t histories = 0;
+	for (; !::testing::Test::HasFailure() && (histories < 20 || std::chrono::steady_clock::now() < end); histories++)
+	{
+		uint64_t number = seed * 1000000 + histories;
+		SCOPED_TRACE(::testing::Message() << what << ", history " << number);
+		Random random(number);
+		history(random, &compared);
+	}
+	std::printf("%s: %llu histories, %llu comparisons, seed %llu\n", what, static_cast<unsigned long long>(histories),
+				static_cast<unsigned long long>(compared), static_cast<unsigned long long>(seed));
+	EXPECT_GE(compared, least);
+}
+
+uint64_t below(Random &random, uint64_t n) { return random() % n; }
+
+/* ------------------------------------------------------------------ sbf, ibf */
+
+/* A simulator after the papers: an array of small numbers, a generator, no bits. */
+class Simulator
+{
+  public:
+	Simulator(uint32_t m, unsigned d, unsigned k, unsigned p, int scheme, uint64_t seed)
+		: cells_(m), max_((1u << d) - 1), k_(k), p_(p), scheme_(scheme), state_(seed)
+	{
+	}
+
+	bool step(uint64_t hash, unsigned value)
+	{
+		std::vector<uint32_t> mine;
+		for (unsigned j = 1; j <= k_; j++)
+			mine.push_back(scaled(finalized(hash + j * golden)));
+		bool duplicate = true;
+		for (uint32_t cell : mine)
+			duplicate = duplicate && cells_[cell] != 0;
+		evict();
+		for (uint32_t cell : mine)
+			cells_[cell] = std::max(cells_[cell], value);
+		return duplicate;
+	}
+	void evict()
+	{
+		if (p_ == 0)
+			return;
+		const auto m = static_cast<uint32_t>(cells_.size());
+		if (scheme_ != SB_VALUE_WEIGHTED)
+		{
+			uint32_t first = scaled(draw());
+			for (unsigned i = 0; i < p_; i++)
+				lose((first + i) % m);
+			return;
+		}
+		unsigned evicted = 0;
+		for (uint64_t tries = 0; tries < 32 * uint64_t{p_} && evicted < p_; tries++)
+		{
+			sb_u128 product = static_cast<sb_u128>(draw()) * m;
+			auto cell = static_cast<uint32_t>(product >> 64);
+			auto rest = static_cast<uint64_t>(product);
+			if (cells_[cell] > 0 && rest <= UINT64_MAX / cells_[cell])
+			{
+				lose(cell);
+				evicted++;
+			}
+		}
+	}
+	void unite(const Simulator &other)
+	{
+		for (size_t i = 0; i < cells_.size(); i++)
+			cells_[i] = std::max(cells_[i], other.cells_[i]);
+		state_ = std::max(state_, other.state_);
+	}
+	unsigned cell(size_t i) const { return cells_[i]; }
+	uint64_t state() const { return state_; }
+	bool nothing_left() const
+	{
+		return std::all_of(cells_.begin(), cells_.end(), [](unsigned cell) { return cell == 0; });
+	}
+
+  private:
+	static constexpr uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+	static uint64_t finalized(uint64_t x)
+	{
+		x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+		return x ^ x >> 31;
+	}
+	uint64_t draw()
+	{
+		state_ += golden;
+		return finalized(state_);
+	}
+	uint32_t scaled(uint64_t r) const
+	{
+		return static_cast<uint32_t>(static_cast<sb_u128>(r) * cells_.size() >> 64);
+	}
+	void lose(uint32_t cell)
+	{
+		if (cells_[cell] > 0)
+			cells_[cell]--;
+	}
+
+	std::vector<unsigned> cells_;
+	unsigned max_;
+	unsigned k_;
+	unsigned p_;
+	int scheme_;
+	uint64_t state_;
+};
+
+/* The value that an importance sets, as the paper's f and docs/format.md have it. */
+unsigned value_of(int scheme, unsigned max, double low, double high, double importance)
+{
+	if (scheme == SB_STABLE)
+		return max;
+	if (scheme == SB_TWO_CLASS)
+		return importance >= low ? max : max / 2;
+	if (importance <= low)
+		return 1;
+	if (importance >= high)
+		return max;
+	return static_cast<unsigned>(std::min<double>(max, 1 + std::floor((importance - low) / (high - low) * max)));
+}
+
+struct Simulated
+{
+	sb_stable filter{};
+	Bytes cells;
+	Simulator simulator;
+	uint64_t items = 0;
+	uint64_t steps = 0;
+
+	uint64_t compare() const
+	{
+		/* the cells in their bits, written anew */
+		std::vector<unsigned char> packed(cells.size());
+		for (uint32_t i = 0; i < filter.cells; i++)
+			for (unsigned bit = 0; bit < filter.bits; bit++)
+				if ((simulator.cell(i) >> bit & 1) != 0)
+				{
+					size_t at = size_t{i} * filter.bits + bit;
+					packed[at / 8] = static_cast<unsigned char>(packed[at / 8] | 1u << at % 8);
+				}
+		EXPECT_EQ(std::memcmp(packed.data(), cells.data(), packed.size()), 0);
+		EXPECT_EQ(filter.items, items);
+		EXPECT_EQ(filter.steps, steps);
+		if (!simulator.nothing_left())
+		{
+			EXPECT_EQ(filter.random, simulator.state());
+		}
+		Bytes header(SB_STABLE_HEADER);
+		sb_stable_encode_header(&filter, header.data());
+		sb_stable read;
+		EXPECT_EQ(sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&filter), &read), SB_OK);
+		EXPECT_EQ(sb_stable_check_cells(&read, cells.data()), SB_OK);
+		return filter.cells;
+	}
+};
+
+void stable_history(Random &random, uint64_t *compared)
+{
+	auto scheme = static_cast<sb_scheme>(below(random, 4));
+	double low = scheme == SB_STABLE ? 0 : uniform(random) * 10 - 5;
+	double high = scheme == SB_STABLE || scheme == SB_TWO_CLASS ? low : low + 0.1 + uniform(random) * 100;
+	int bits = static_cast<int>((scheme == SB_STABLE ? 1 : 2) + below(random, scheme == SB_STABLE ? 8 : 7));
+	uint64_t bytes = 64 + below(random, below(random, 2) == 0 ? 60 : 3000);
+	uint64_t cells = bytes * 8 / static_cast<uint64_t>(bits);
+	int64_t evictions = static_cast<int64_t>(below(random, 4) == 0 ? below(random, cells + 1) : below(random, 40));
+	auto like = [&]
+	{
+		sb_stable filter{};
+		EXPECT_EQ(sb_stable_plan(bytes, 0.01, scheme, low, high, static_cast<int>(1 + below(random, 16)), bits, evictions, random(), &filter), SB_OK);
+		return filter;
+	};
+	const sb_stable plan = like();
+	auto make = [&](uint64_t seed)
+	{
+		Simulated made{plan, Bytes(sb_stable_size(&plan) - SB_STABLE_HEADER),
+					   Simulator(plan.cells, plan.bits, plan.hashes, plan.evictions, scheme, seed)};
+		made.filter.seed = made.filter.random = seed;
+		return made;
+	};
+	std::vector<Simulated> filters;
+	filters.push_back(make(plan.seed));
+	filters.push_back(make(random()));
+
+	const uint64_t distinct = 1 + below(random, 400);
+	for (int batch = 0; batch < 30; batch++)
+	{
+		Simulated &one = filters[below(random, 2)];
+		switch (below(random, 8))
+		{
+			case 0: /* a proxy's filter comes: the larger of each two cells */
+			{
+				Simulated &other = filters[&one == &filters[0] ? 1 : 0];
+				sb_stable joined;
+				sb_difference difference{};
+				ASSERT_EQ(sb_stable_join(&one.filter, &other.filter, &joined, &difference), SB_OK);
+				ASSERT_EQ(joined.seed, std::max(one.filter.seed, other.filter.seed));
+				sb_stable_unite(&joined, one.cells.data(), other.cells.data());
+				one.filter = joined;
+				one.simulator.unite(other.simulator);
+				one.items += other.items;
+				one.steps += other.steps;
+				break;
+			}
+			case 1: /* time goes by without items */
+			{
+				/* not beyond the last cell: from there on no number need be drawn */
+				for (uint64_t steps = below(random, 30); steps > 0 && !one.simulator.nothing_left(); steps--)
+				{
+					(void)sb_stable_decay(&one.filter, one.cells.data(), 1);
+					one.simulator.evict();
+					one.steps++;
+				}
+				break;
+			}
+			default:
+			{
+				uint64_t count = 1 + below(random, 200);
+				std::vector<uint64_t> hashes;
+				std::vector<uint8_t> values;
+				std::vector<unsigned char> expected;
+				for (uint64_t i = 0; i < count; i++)
+				{
+					uint64_t hash = sb_hash_int64(static_cast<int64_t>(below(random, distinct)));
+					double importance = uniform(random) * 130 - 15;
+					unsigned value = value_of(scheme, (1u << bits) - 1, low, high, importance);
+					ASSERT_EQ(sb_stable_value_of(&one.filter, importance), value) << importance;
+					hashes.push_back(hash);
+					values.push_back(static_cast<uint8_t>(value));
+					expected.push_back(one.simulator.step(hash, value));
+				}
+				one.filter.kind = kind_of(SB_KIND_INTEGER);
+				auto duplicates = std::make_unique<bool[]>(count);
+				if (below(random, 2) == 0)
+					sb_stable_steps(&one.filter, one.cells.data(), hashes.data(), values.data(), count, duplicates.get());
+				else
+					for (uint64_t i = 0; i < count; i++)
+						duplicates[i] = sb_stable_step(&one.filter, one.cells.data(), hashes[i], values[i]);
+				for (uint64_t i = 0; i < count; i++)
+					ASSERT_EQ(duplicates[i], expected[i] != 0) << "step " << i;
+				one.items += count;
+				one.steps += count;
+				*compared += count;
+			}
+		}
+		*compared += one.compare();
+		if (::testing::Test::HasFailure())
+			return;
+	}
+}
+
+/* ------------------------------------------------------------------------ bf */
+
+struct Set
+{
+	sb_bf bf{};
+	Bytes lines;
+	std::set<uint64_t> items;
+};
+
+void bf_history(Random &random, uint64_t *compared)
+{
+	const auto hashes = static_cast<uint8_t>(1 + below(random, 16));
+	const uint32_t smallest = static_cast<uint32_t>(1 + below(random, 9));
+	auto make = [&](int doublings)
+	{
+		Set set;
+		set.bf.kind = kind_of(SB_KIND_INTEGER);
+		set.bf.lines = smallest << doublings;
+		set.bf.hashes = hashes;
+		set.bf.fpr = 0.01;
+		set.lines = Bytes(sb_bf_size(&set.bf) - SB_BF_HEADER);
+		return set;
+	};
+	std::vector<Set> sets;
+	for (int i = 0; i < 3; i++)
+		sets.push_back(make(static_cast<int>(below(random, 6))));
+	for (int step = 0; step < 30; step++)
+	{
+		Set &one = sets[below(random, sets.size())];
+		Set &other = sets[below(random, sets.size())];
+		switch (below(random, 6))
+		{
+			case 0: /* | and &: of what is in both, nothing is lost */
+			case 1:
+			{
+				bool all = below(random, 2) == 0;
+				Set both;
+				sb_difference difference{};
+				ASSERT_EQ(sb_bf_join(&one.bf, &other.bf, &both.bf, &difference), SB_OK);
+				both.lines = Bytes(sb_bf_size(&both.bf) - SB_BF_HEADER);
+				sb_bf_or(&both.bf, both.lines.data(), &one.bf, one.lines.data());
+				(all ? sb_bf_or : sb_bf_and)(&both.bf, both.lines.data(), &other.bf, other.lines.data());
+				if (all)
+				{
+					both.items = one.items;
+					both.items.insert(other.items.begin(), other.items.end());
+				}
+				else
+					std::set_intersection(one.items.begin(), one.items.end(), other.items.begin(), other.items.end(),
+										  std::inserter(both.items, both.items.end()));
+				one = both;
+				break;
+			}
+			case 2: /* folds, and may be widened again by the next union */
+			{
+				int halvings = static_cast<int>(below(random, 4));
+				uint32_t before = one.bf.lines;
+				sb_status status = sb_bf_fold(&one.bf, one.lines.data(), halvings);
+				ASSERT_EQ(status, before % (1u << halvings) == 0 ? SB_OK : SB_OUT_OF_RANGE);
+				one.lines = Bytes(one.lines.data(), sb_bf_size(&one.bf) - SB_BF_HEADER);
+				break;
+			}
+			case 3: /* travels from a worker */
+			{
+				size_t size = sb_bf_sparse_size(&one.bf, one.lines.data());
+				Bytes sparse(size + 8);
+				sb_bf_sparse_write(&one.bf, one.lines.data(), sparse.data());
+				ASSERT_TRUE(sb_bf_sparse_is_valid(&one.bf, sparse.data(), size));
+				Bytes arrived(one.lines.size());
+				sb_bf_or_sparse(&one.bf, arrived.data(), sparse.data(), size);
+				ASSERT_TRUE(same_bytes(arrived, one.lines));
+				break;
+			}
+			default: /* items, in one order and in another, one by one and many at once: the same bytes */
+			{
+				std::vector<uint64_t> items;
+				for (uint64_t i = 1 + below(random, 300); i > 0; i--)
+					items.push_back(sb_hash_int64(static_cast<int64_t>(below(random, 100000))));
+				Set again = one;
+				sb_bf_add_many(&one.bf, one.lines.data(), items.data(), items.size());
+				one.items.insert(items.begin(), items.end());
+				std::shuffle(items.begin(), items.end(), random);
+				for (uint64_t item : items)
+					sb_bf_add(&again.bf, again.lines.data(), item);
+				ASSERT_TRUE(same_bytes(again.lines, one.lines));
+			}
+		}
+		Bytes header(SB_BF_HEADER);
+		sb_bf_encode_header(&one.bf, header.data());
+		sb_bf read;
+		ASSERT_EQ(sb_bf_decode_header(header.data(), SB_BF_HEADER, sb_bf_size(&one.bf), &read), SB_OK);
+		std::vector<uint64_t> items(one.items.begin(), one.items.end());
+		auto found = std::make_unique<bool[]>(items.size() + 1);
+		sb_bf_contains_many(&one.bf, one.lines.data(), items.data(), items.size(), found.get());
+		for (size_t i = 0; i < items.size(); i++)
+			ASSERT_TRUE(found[i] && sb_bf_contains(&one.bf, one.lines.data(), items[i])) << "a miss in step " << step;
+		*compared += items.size();
+	}
+}
+
+/* ----------------------------------------------------------------------- tbf */
+
+struct Counted
+{
+	Tbf filter;
+	std::vector<Hit> hits;
+	long double rounded = 0; /* by how much an item may have been rounded up: in hits at the time 0 */
+};
+
+/* One unit of this filter, at its base, in hits at the time 0. */
+long double unit_of(const Tbf &filter)
+{
+	return exp2l(static_cast<long double>(filter.parameters.base) - filter.parameters.unit_bits);
+}
+
+class TbfHistory
+{
+  public:
+	TbfHistory(Random &random, uint64_t *compared) : random_(random), compared_(compared) {}
+
+	void run()
+	{
+		static constexpr int64_t hour = INT64_C(3600000000);
+		static constexpr int64_t half_lives[] = {0, 0, 1000, hour, 24 * hour, 7 * 24 * hour};
+		half_life_ = half_lives[below(random_, 6)];
+		epoch_ = half_life_ == 0 ? 0 : std::max<int64_t>(1, below(random_, 2) == 0 ? half_life_ / 96 : half_life_ / 7 * static_cast<int64_t>(1 + below(random_, 20)));
+		raises_ = below(random_, 4) == 0;
+		whole_ = below(random_, 2) == 0;
+		hashes_ = static_cast<uint8_t>(1 + below(random_, 8));
+		items_ = 1 + below(random_, 200);
+		span_ = half_life_ == 0 ? 1000 : half_life_ * static_cast<int64_t>(1 + below(random_, below(random_, 3) == 0 ? 90 : 12));
+		origin_ = below(random_, 2) == 0 ? 0 : half_life_ * static_cast<int64_t>(below(random_, 1000)) - half_life_ * 500;
+
+		Counted one = built();
+		check(one, "built");
+		for (uint64_t steps = 1 + below(random_, 6); steps > 0 && !::testing::Test::HasFailure(); steps--)
+			check(one, step(one));
+	}
+
+  private:
+	Hit hit()
+	{
+		double weight = whole_ ? static_cast<double>(1 + below(random_, 9)) : uniform(random_) * 20;
+		return {sb_hash_int64(static_cast<int64_t>(below(random_, items_))), origin_ + static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_))), weight};
+	}
+
+	sb_tbf like(uint32_t cells)
+	{
+		sb_tbf tbf = shape(cells, hashes_, half_life_, epoch_);
+		tbf.layout = below(random_, 2) == 0 ? SB_TBF_FLAT : SB_TBF_EXTENSIBLE;
+		if (raises_)
+			tbf.flags |= SB_TBF_MINIMUM_INCREASE;
+		return tbf;
+	}
+
+	/* An aggregate over hits: in one process, and by workers that take rows as they come. */
+	Counted built(int doublings = -1)
+	{
+		Counted made;
+		sb_tbf plan = like(64u << (doublings >= 0 ? static_cast<uint64_t>(doublings) : below(random_, 8)));
+		for (uint64_t n = 1 + below(random_, 300); n > 0; n--)
+			made.hits.push_back(hit());
+		Sums sums(plan);
+		sums.add(made.hits);
+		made.filter = sums.stored();
+		made.rounded = unit_of(made.filter);
+		if (raises_)
+			return made;
+
+		std::vector<Hit> rows = made.hits;
+		std::shuffle(rows.begin(), rows.end(), random_);
+		std::vector<std::unique_ptr<Sums>> workers;
+		for (uint64_t n = 1 + below(random_, 4); n > 0; n--)
+			workers.push_back(std::make_unique<Sums>(plan));
+		for (const Hit &row : rows)
+			EXPECT_EQ(workers[below(random_, workers.size())]->add(row), SB_OK);
+		std::shuffle(workers.begin(), workers.end(), random_);
+		for (size_t i = 1; i < workers.size(); i++)
+			EXPECT_EQ(workers[0]->combine(*workers[i]), SB_OK);
+		EXPECT_TRUE(same_bytes(workers[0]->stored().value(), made.filter.value()));
+		++*compared_;
+		return made;
+	}
+
+	const char *step(Counted &one)
+	{
+		switch (below(random_, 7))
+		{
+			case 0:
+				if (half_life_ != 0)
+				{
+					int64_t at = one.filter.parameters.newest + static_cast<int64_t>(below(random_, static_cast<uint64_t>(5 * half_life_)));
+					bool same = !sb_tbf_decays(&one.filter.parameters, at);
+					Tbf once = one.filter.decayed(at);
+					EXPECT_TRUE(same_bytes(once.decayed(at).value(), once.value())) << "decay is not idempotent";
+					if (!same)
+						one.rounded += unit_of(once);
+					one.filter = once;
+				}
+				return "decayed";
+			case 1:
+				one.filter = one.filter.relaid();
+				return "in the other layout";
+			case 2: /* with another one, of another size and base; the order of merging makes no difference */
+			{
+				Counted other = built();
+				Tbf sum = joined(one.filter, other.filter);
+				EXPECT_TRUE(same_bytes(sum.value(), joined(other.filter, one.filter).value())) << "a + b is not b + a";
+				one.filter = sum;
+				one.hits.insert(one.hits.end(), other.hits.begin(), other.hits.end());
+				one.rounded += other.rounded + unit_of(sum);
+				return "merged";
+			}
+			case 3: /* with itself */
+				one.filter = joined(one.filter, one.filter);
+				for (Hit &hit : one.hits)
+					hit.weight *= 2;
+				one.rounded = 2 * one.rounded + unit_of(one.filter);
+				return "doubled";
+			case 4:
+			{
+				double by = std::ldexp(1 + uniform(random_), static_cast<int>(below(random_, 12)) - 8);
+				Sums sums(one.filter.parameters);
+				sb_tbf_clear(&sums.tbf);
+				EXPECT_EQ(sums.add(one.filter, by), SB_OK);
+				one.filter = sums.stored();
+				for (Hit &hit : one.hits)
+					hit.weight *= by;
+				one.rounded = one.rounded * by * 1.001L + unit_of(one.filter);
+				return "weighted";
+			}
+			case 5: /* a hit comes late, or early */
+			{
+				Hit late = hit();
+				if (half_life_ != 0)
+					late.at += half_life_ * (static_cast<int64_t>(below(random_, 60)) - 40);
+				Sums sums(one.filter.parameters);
+				sb_tbf_clear(&sums.tbf);
+				EXPECT_EQ(sums.add(one.filter), SB_OK);
+				EXPECT_EQ(sums.add(late), SB_OK);
+				one.filter = sums.stored();
+				one.hits.push_back(late);
+				one.rounded += unit_of(one.filter);
+				return "with one hit more";
+			}
+			default:
+				return there_and_back(one);
+		}
+	}
+
+	/* A hit that is added and taken out again; without decay, of whole hits, to the same bytes. */
+	const char *there_and_back(Counted &one)
+	{
+		if (raises_ || sb_tbf_slack(&one.filter.parameters) != 0)
+			return "as it was";
+		Hit more = hit();
+		Tbf before = one.filter;
+		Sums sums(before.parameters);
+		sb_tbf_clear(&sums.tbf);
+		EXPECT_EQ(sums.add(before), SB_OK);
+		EXPECT_EQ(sums.add(more), SB_OK);
+		Tbf with = sums.stored();
+		if (sb_tbf_slack(&with.parameters) != 0)
+			return "as it was";
+		sb_moment moment;
+		uint64_t value;
+		Tbf without;
+		double most = 0;
+		sb_tbf_moment(half_life_, epoch_, more.at, &moment);
+		EXPECT_EQ(sb_tbf_hit(&moment, more.weight, &value), SB_OK);
+		sb_status status = sb_tbf_remove_plan(&with.parameters, with.cells.data(), more.hash, &moment, value, &without.parameters, &most);
+		EXPECT_EQ(status, SB_OK);
+		if (status != SB_OK)
+			return "failing to remove";
+		without.cells = Bytes(sb_tbf_size(&without.parameters) - SB_TBF_HEADER);
+		sb_tbf_remove_write(&with.parameters, with.cells.data(), more.hash, &moment, value, &without.parameters, without.cells.data());
+		if (half_life_ == 0 && before.parameters.unit_bits == 0 && more.weight == std::floor(more.weight))
+		{
+			EXPECT_TRUE(same_bytes(without.cells, before.cells)) << "remove does not give back what add took";
+			++*compared_;
+		}
+		one.filter = without;
+		one.rounded += unit_of(with) + unit_of(without);
+		return "with a hit taken out";
+	}
+
+	void check(const Counted &one, const char *how)
+	{
+		const sb_tbf &tbf = one.filter.parameters;
+		ASSERT_TRUE(readable(one.filter)) << how;
+
+		/* which cells are whose */
+		std::set<uint64_t> present;
+		for (const Hit &hit : one.hits)
+			present.insert(hit.hash);
+		std::map<uint64_t, unsigned> users;
+		/* As the smallest part had them that was merged into it: there, what are several cells now were one. A cell that an
+		   item has twice counts its hits twice. */
+		const uint64_t smallest = sb_tbf_cells(&tbf) >> tbf.widened;
+		auto cells_of_item = [&](uint64_t hash)
+		{
+			uint16_t positions[SB_TBF_MAX_HASHES];
+			sb_tbf_positions(&tbf, hash, positions);
+			std::vector<uint64_t> cells;
+			for (int i = 0; i < tbf.hashes; i++)
+				if (smallest >= SB_TBF_BLOCK)
+					cells.push_back(uint64_t{sb_tbf_block(&tbf, hash)} * (smallest / SB_TBF_BLOCK) / tbf.blocks * SB_TBF_BLOCK + positions[i]);
+				else
+					cells.push_back(positions[i] * smallest / tbf.block_cells);
+			return cells;
+		};
+		for (uint64_t hash : present)
+			for (uint64_t cell : cells_of_item(hash))
+				users[cell]++;
+
+		std::vector<int64_t> times = {tbf.newest, tbf.newest + static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_)))};
+		if (half_life_ != 0)
+			times.push_back(tbf.newest - static_cast<int64_t>(below(random_, static_cast<uint64_t>(span_))));
+		for (int64_t at : times)
+		{
+			std::map<uint64_t, long double> exact;
+			for (const Hit &hit : one.hits)
+				exact[hit.hash] += static_cast<long double>(hit.weight) * faded(half_life_, epoch_, hit.at, at);
+			for (auto [hash, sum] : exact)
+			{
+				double count = one.filter.count(hash, at);
+				ASSERT_TRUE(std::isfinite(count)) << how;
+				ASSERT_GE(static_cast<long double>(count), sum * (1 - 1e-15L)) << how << ": undercounts " << hash << " at " << at;
+				++*compared_;
+				bool alone = false;
+				for (uint64_t cell : cells_of_item(hash))
+					alone = alone || users[cell] == 1;
+				if (!alone || raises_)
+					continue;
+				sb_moment moment;
+				sb_tbf_moment(half_life_, epoch_, at, &moment);
+				long double then = half_life_ == 0 ? 1 : exp2l(-static_cast<long double>(moment.half_lives)) * 0x1p62L / static_cast<long double>(moment.scale);
+				long double slack = exp2l(static_cast<long double>(tbf.base)) * static_cast<long double>(sb_tbf_slack(&tbf)) / 4096;
+				ASSERT_LE(static_cast<long double>(count), sum * 1.001L + (one.rounded + slack) * then * 1.001L)
+					<< how << ": overcounts " << hash << " at " << at << ", which has a cell of its own: " << static_cast<double>(sum);
+				if (half_life_ == 0 && whole_ && tbf.unit_bits == 0)
+				{
+					ASSERT_EQ(static_cast<long double>(count), sum) << how << ": whole hits without decay are exact";
+				}
+				++*compared_;
+			}
+			long double all = 0;
+			for (auto [hash, sum] : exact)
+				all += sum;
+			ASSERT_GE(static_cast<long double>(sb_tbf_total(&tbf, at)), all * (1 - 1e-15L)) << how << ": the total is too small";
+			++*compared_;
+		}
+	}
+
+	Random &random_;
+	uint64_t *compared_;
+	int64_t half_life_ = 0;
+	int64_t epoch_ = 0;
+	bool raises_ = false;
+	bool whole_ = false;
+	uint8_t hashes_ = 1;
+	uint64_t items_ = 1;
+	int64_t span_ = 1;
+	int64_t origin_ = 0;
+};
+
+} // namespace
+
+TEST(AttackValues, StableFiltersTakeTheStepsOfThePapers)
+{
+	run_histories("sbf, ibf", 100000, stable_history);
+}
+
+TEST(AttackValues, BfNeverMisses)
+{
+	run_histories("bf", 20000, bf_history);
+}
+
+TEST(AttackValues, TbfNeverUndercountsAndHardlyOvercounts)
+{
+	run_histories("tbf", 5000, [](Random &random, uint64_t *compared) { TbfHistory(random, compared).run(); });
+}
