@@ -223,7 +223,7 @@ sub items
 		"array_fill('(1,x)'::attack.pair, ARRAY[1000000])", 'array_fill(NULL::bigint, ARRAY[50000000])'];
 	$self->{heavy}{'"any"'} = ["repeat(repeat('x', 1000000), 100)", "convert_to(repeat(repeat('x', 1000000), 50), 'UTF8')", 'array_fill(7::int4, ARRAY[10000000])', "('[' || repeat('1,', 2000000) || '1]')::jsonb",
 		"array_fill('(1,x)'::attack.pair, ARRAY[300000])"];
-	$self->{heavy}{text} = ["repeat(repeat('x', 1000000), 100)"];
+	$self->{heavy}{text} = ["repeat(repeat('x', 1000000), 30)"];
 	$self->{heavy}{bytea} = ["convert_to(repeat(repeat('SB', 500000), 50), 'UTF8')", 'bytea(attack.large_tbf(1))', 'bytea(attack.large_bf(2))', 'bytea(attack.large_sbf(2))'];
 	$self->{heavy}{bf_text_item} = ["repeat(repeat('x', 1000000), 100)::bf_text_item"];
 }
