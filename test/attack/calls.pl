@@ -1,0 +1,283 @@
+# Every function, operator, aggregate and cast of the extension is called with arguments from a list for each type, in many
+# forms, under a statement_timeout of one second. A call fails if it ends with an error of class XX, ends the server process,
+# heeds the timeout more than half a second late, or takes more memory than it may. README.md tells how to run it for long
+# and what to do with a failure.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../tap/lib";
+use Attack;
+use Calls::Arguments;
+use Calls::Caller;
+use Calls::Catalogue;
+use Calls::Forms;
+use Calls::Mutations;
+use StreambloomTap;
+use Test::More;
+
+# Megabytes that one call may take beyond what a new session has.
+my $memory = 1024;
+my %memory_of = (); # of callables that may take more, by label
+
+my $short = 50; # seconds; what is under way then takes some more
+our $batch = 250; # calls
+our $heavy_share = 0.3; # of the time goes to calls with large values
+our $nesting = 0.15; # arguments that are calls themselves
+our $enough = 3; # failures of one callable; after so many it is called no more, or after 20 times as many quick ones
+
+StreambloomTap::require_cluster();
+Attack::limit_memory(5 * 1024);
+StreambloomTap::start_own_cluster();
+# Errors are what this test makes; the log has the crashes.
+StreambloomTap::restart_own_cluster(log_min_messages => 'log', log_min_error_statement => 'panic', restart_after_crash => 'on', max_parallel_workers_per_gather => 2);
+
+subtest 'a planted fault of each kind is found' => \&self_check;
+
+my $db = StreambloomTap->new('calls');
+$db->sql(StreambloomTap::read_file("$FindBin::Bin/calls/$_.sql")) foreach 'relations', 'large';
+my $catalogue = Calls::Catalogue->new($db, 'streambloom');
+my $arguments = Calls::Arguments->new($db);
+Calls::Mutations::add_to($arguments, $db, 40);
+
+types_are_known($catalogue, $arguments);
+cmp_ok(scalar($catalogue->callables), '>', 150, 'the catalogue has many functions');
+
+my %outcomes;
+my @failures = attack($catalogue, $arguments, Calls::Caller->new(database => $db->name, memory => $memory << 20), sub { Attack::seconds_left($short) });
+report(@failures);
+done_testing();
+
+# One test: there is a list for each type that a function takes.
+sub types_are_known
+{
+	my ($catalogue, $arguments) = @_;
+	my $users = $catalogue->argument_types;
+	my @unknown = grep { !$arguments->know($_) } sort keys %$users;
+
+	is("@unknown", '', 'Arguments.pm has a list for each type of argument') or
+		diag(map { "no list for $_, which is taken by " . join(', ', @{$users->{$_}}) . "\n" } @unknown);
+}
+
+# Makes calls for as long as there is time; returns the failures, each with kind, label and sql.
+sub attack
+{
+	my ($catalogue, $arguments, $caller, $time_left) = @_;
+	# What has an argument of type internal is refused by the parser: a few calls show that.
+	my @targets = map { {callable => $_, calls => 0, memory => $memory_of{$_->{label}} && $memory_of{$_->{label}} << 20, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9, next => first_calls($_, $arguments)} } grep { !grep { !$arguments->know($_) } @{$_->{types}} } $catalogue->callables;
+	foreach my $target (@targets)
+	{
+		$target->{is_formula} = !grep { !/^(?:double precision|integer|bigint|text|interval)(?:\[\])?$/ } @{$target->{callable}{types}};
+	}
+	my @heavy_targets = grep { my $types = $_->{callable}{types}; grep { $arguments->heavy($_) } @$types } @targets;
+	my (@failures, %known, @queue, @heavy_queue);
+	my ($calls, $callables, $heavy_time, $began) = (0, scalar @targets, 0, Time::HiRes::time());
+
+	while ($time_left->() > 0)
+	{
+		my @batch;
+		@targets = grep { !$_->{is_bad} && $_->{calls} < $_->{limit} } @targets;
+		while (@batch < $batch && @targets)
+		{
+			# Formulas are quick, and only certain extremes together make their loops long: they come more often.
+			@queue = Attack::shuffled(@targets, (grep { $_->{is_formula} } @targets) x 5) if !@queue;
+			my $target = shift @queue;
+			next if $target->{is_bad};
+			$target->{calls}++;
+			push @batch, {target => $target, memory => $target->{memory}, sql => $target->{next}->()};
+		}
+		foreach (1 .. 3)
+		{
+			last if !@heavy_targets || $heavy_time > $heavy_share * (Time::HiRes::time() - $began);
+			@heavy_queue = Attack::shuffled(@heavy_targets) if !@heavy_queue;
+			my $target = shift @heavy_queue;
+			push @batch, {target => $target, memory => $target->{memory}, is_heavy => 1, sql => heavy_call($target->{callable}, $arguments)} if !$target->{is_bad} && !$target->{is_slow};
+		}
+		my @suspects = $caller->run(@batch);
+		$calls += @batch;
+		$outcomes{$_->{target}{callable}{label}}{$_->{state}}++ foreach @batch;
+		$heavy_time += $_->{ms} / 1000 foreach grep { $_->{is_heavy} } @batch;
+		foreach my $call (@suspects)
+		{
+			my $label = $call->{target}{callable}{label};
+			next if $call->{target}{is_bad};
+			my $confirming = Time::HiRes::time();
+			my $failure = $caller->confirm($call->{sql}, $call->{memory});
+			$heavy_time += Time::HiRes::time() - $confirming if $call->{is_heavy};
+			next if !$failure && $call->{suspect} =~ /^timeout|memory/;
+			next if $failure && $call->{is_heavy} && $failure->{kind} =~ /^timeout|memory/ && is_due_to_arguments($caller, $arguments, $call->{sql});
+			# Others before it may be to blame.
+			$failure //= {%$call, kind => "$call->{suspect}, but not alone"};
+			# The same fault is reported once. Faults that take long to show are not looked for again and again.
+			my $what = "$label $failure->{kind} " . ($failure->{message} // '') =~ s/\d+/N/gr;
+			my ($count, $flag) = $call->{is_heavy} ? ('heavy_faults', 'is_slow') : ('faults', 'is_bad');
+			$call->{target}{$flag} = 1 if ++$call->{target}{$count} >= ($failure->{state} =~ /^XX/ ? 20 : 1) * $enough;
+			next if $known{$what}++;
+			push @failures, {%$failure, label => $label};
+			diag("$failure->{kind} in $label: $failure->{state} " . ($failure->{message} // '') . "\n$failure->{sql};") if Attack::is_long();
+		}
+	}
+	$caller->finish;
+	diag(sprintf('seed %d: %d calls of %d callables, %d a second', Attack::seed(), $calls, $callables, $calls / (Time::HiRes::time() - $began + 0.001)));
+	return @failures;
+}
+
+# A function that gives the calls of one callable, one by one: its ordinary one, each value of each argument with ordinary
+# others, all combinations if it has one or two arguments, and for ever random ones.
+sub first_calls
+{
+	my ($callable, $arguments) = @_;
+	my @types = @{$callable->{types}};
+	my @lists = map { [$arguments->all_of($_)] } @types;
+	my @ordinary = $arguments->ordinary($callable);
+	my @singles = Attack::shuffled(map { my $place = $_; map { [$place, $_] } 0 .. $#{$lists[$place]} } 0 .. $#types);
+	my $combinations = 1;
+	$combinations *= @$_ foreach @lists;
+	my ($at, $step) = (int(rand($combinations)), 0);
+	my $left = @types >= 1 && @types <= 2 ? $combinations : 0;
+	my @first = @ordinary;
+
+	return sub {
+		return Calls::Forms::plain($callable, shift @first) if @first;
+		my $ordinary = Attack::one_of(@ordinary);
+		my @chosen = @$ordinary;
+		if (@singles && Attack::chance(0.6))
+		{
+			my ($place, $which) = @{shift @singles};
+			$chosen[$place] = $lists[$place][$which];
+		}
+		elsif ($left > 0 && Attack::chance(0.7))
+		{
+			# All of them, in an order that looks random: a step without a common divisor.
+			if (!$step)
+			{
+				$step = int($combinations * 0.618) || 1;
+				$step++ while divisor($step, $combinations) > 1;
+			}
+			$left--;
+			$at = ($at + $step) % $combinations;
+			my $rest = $at;
+			foreach my $place (0 .. $#types)
+			{
+				$chosen[$place] = $lists[$place][$rest % @{$lists[$place]}];
+				$rest = int($rest / @{$lists[$place]});
+			}
+		}
+		else
+		{
+			# Mostly two that are not ordinary, so that the others do not hide what the two do together.
+			my @places = Attack::shuffled(0 .. $#types);
+			splice @places, Attack::one_of(2, 2, 2, 3, scalar @places) if @places > 2;
+			$chosen[$_] = any_value($arguments, $types[$_], 0) foreach @places;
+		}
+		return Calls::Forms::statement($callable, \@chosen, sub { more($arguments, @_) });
+	};
+}
+
+sub divisor
+{
+	my ($one, $other) = @_;
+	($one, $other) = ($other, $one % $other) while $other;
+	return $one;
+}
+
+# Values of one type for the further rows of a column.
+sub more
+{
+	my ($arguments, $type, $count) = @_;
+	return map { any_value($arguments, $type, 1) } 1 .. $count if $type !~ /^"?any/;
+	return $arguments->column($type, $count);
+}
+
+# A value of a type: from its list, or what a function returns.
+sub any_value
+{
+	my ($arguments, $type, $depth) = @_;
+	my @makers = $depth < 2 && Attack::chance($nesting) ? $catalogue->that_return($type) : ();
+
+	return ($arguments->column($type, 1))[0] if !@makers;
+	my $maker = Attack::one_of(@makers);
+	return ($arguments->column($type, 1))[0] if grep { !$arguments->know($_) || $_ eq 'internal' } @{$maker->{types}};
+	my $ordinary = Attack::one_of($arguments->ordinary($maker));
+	my @types = @{$maker->{types}};
+	my @chosen = map { Attack::chance(0.6) ? $ordinary->[$_] : any_value($arguments, $types[$_], $depth + 1) } 0 .. $#types;
+	my $call = Calls::Catalogue::expression($maker, @chosen);
+	return $maker->{kind} eq 'aggregate' ? "(SELECT $call)" : $call;
+}
+
+# Is what is wrong with a call wrong with its large arguments alone? Some functions of the server, that make them, are slow.
+sub is_due_to_arguments
+{
+	my ($caller, $arguments, $sql) = @_;
+	my @large = grep { index($sql, $_) >= 0 } $arguments->all_heavy;
+	my $result = $caller->alone('SELECT ' . join(', ', map { "$_ IS NULL" } @large));
+	return $caller->verdict($result) ne '';
+}
+
+# A call with a large value for at least one argument.
+sub heavy_call
+{
+	my ($callable, $arguments) = @_;
+	my @types = @{$callable->{types}};
+	my @chosen = @{Attack::one_of($arguments->ordinary($callable))};
+	my @places = Attack::shuffled(grep { $arguments->heavy($types[$_]) } 0 .. $#types);
+
+	foreach my $place (@places)
+	{
+		$chosen[$place] = Attack::one_of($arguments->heavy($types[$place])) if $place == $places[0] || Attack::chance(0.5);
+	}
+	my $more = sub { map { Attack::one_of($arguments->heavy($_[0]), $arguments->column($_[0], 1)) } 1 .. $_[1] };
+	return Calls::Forms::statement($callable, \@chosen, $more, 1);
+}
+
+# One test for each failure, and the last that there were none; one that each callable was called with success.
+sub report
+{
+	my @failures = @_;
+
+	foreach my $failure (@failures)
+	{
+		fail("$failure->{label}: $failure->{kind}");
+		diag(sprintf("%s: SQLSTATE %s, %.0f ms, %.0f MB; %s %s\n%s;", $failure->{kind}, $failure->{state}, $failure->{ms}, ($failure->{growth} // 0) / (1 << 20),
+				$failure->{message} // '', $failure->{location} // '', $failure->{sql}));
+	}
+	is(scalar @failures, 0, 'no call failed');
+	my %total;
+	foreach my $states (values %outcomes)
+	{
+		$total{$_} += $states->{$_} foreach keys %$states;
+	}
+	diag('SQLSTATEs: ' . join(', ', map { "$_: $total{$_}" } sort { $total{$b} <=> $total{$a} } keys %total));
+	my @never = map { $_->{label} } grep { !$_->{inner} && !$outcomes{$_->{label}}{'00000'} } $catalogue->callables;
+	is(join("\n", @never), '', 'everything that SQL can call was called with success');
+}
+
+# The same with functions of which each has a fault: all are found, and a type without a list too.
+sub self_check
+{
+	my $db = StreambloomTap->new('calls_self_check');
+	$db->sql(StreambloomTap::read_file("$FindBin::Bin/calls/$_.sql")) foreach 'relations', 'planted';
+	$catalogue = Calls::Catalogue->new($db, 'streambloom');
+	my $arguments = Calls::Arguments->new($db);
+	my @planted = grep { $_->{label} =~ /^planted_/ } $catalogue->callables;
+	my $users = $catalogue->argument_types;
+	my @unknown = grep { !$arguments->know($_) } sort keys %$users;
+	is("@unknown", 'planted_type', 'a type without a list');
+	@{$catalogue->{callables}} = @planted;
+
+	my $caller = Calls::Caller->new(database => $db->name, memory => 60 << 20, timeout => 300, late => 400, patience => 1000);
+	my $rounds = 16;
+	local ($batch, $enough, $nesting) = (24, 1, 0);
+	my %found;
+	my @failures = attack($catalogue, $arguments, $caller, sub { $rounds-- });
+	$found{$_->{label} =~ s/\(.*//r} .= $_->{kind} foreach @failures;
+	my %expected = (planted_internal_error => 'internal error', planted_operator_error => 'internal error', planted_crash => 'lost connection',
+		planted_late => 'timeout late', planted_deaf => 'timeout not heeded', planted_hungry => 'memory', planted_aggregate => 'internal error');
+	is($found{$_} // 'nothing', $expected{$_}, $_) foreach sort keys %expected;
+	is($found{planted_harmless} // 'nothing', 'nothing', 'planted_harmless');
+	foreach my $failure (grep { $_->{kind} eq 'internal error' } @failures)
+	{
+		is($db->sqlstate($failure->{sql}), 'XX000', "what is printed for $failure->{label} repeats it in psql");
+	}
+	%outcomes = ();
+}

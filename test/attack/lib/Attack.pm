@@ -1,0 +1,62 @@
+# Attack.pm: what every test in this folder does first: the seed of its random numbers, and the seconds that it may take.
+#
+# STREAMBLOOM_SEED is a whole number; another seed makes another run, the same seed the same one as far as the time reaches.
+# STREAMBLOOM_SECONDS is how long the whole test may take; without it the test is in its short mode.
+package Attack;
+
+use strict;
+use warnings;
+
+use Time::HiRes ();
+
+my $began = Time::HiRes::time();
+my $seed = $ENV{STREAMBLOOM_SEED} || 1;
+my $seconds = $ENV{STREAMBLOOM_SECONDS};
+
+srand($seed);
+
+sub seed { return $seed; }
+
+# Is this the long mode?
+sub is_long { return defined $seconds && $seconds ne ''; }
+
+# The seconds that are left of those that the test may take: SHORT in the short mode.
+sub seconds_left
+{
+	my ($short) = @_;
+	return (is_long() ? $seconds : $short) - (Time::HiRes::time() - $began);
+}
+
+
+# A random element of an array.
+sub one_of { return $_[int(rand(scalar @_))]; }
+
+# The elements of an array in a random order.
+sub shuffled
+{
+	my @list = @_;
+	for (my $i = $#list; $i > 0; $i--)
+	{
+		my $j = int(rand($i + 1));
+		@list[$i, $j] = @list[$j, $i];
+	}
+	return @list;
+}
+
+# True with this probability.
+sub chance { return rand() < $_[0]; }
+
+# Memory for each process that this test starts, and no core files: a function that takes all memory gets an error (53200)
+# instead of ending the machine. The limit is inherited, so the test is started anew with it.
+sub limit_memory
+{
+	my ($megabytes) = @_;
+
+	return if $ENV{STREAMBLOOM_ATTACK_LIMITED};
+	$ENV{STREAMBLOOM_ATTACK_LIMITED} = 1;
+	$ENV{PERL5LIB} = join(':', @INC);
+	exec 'sh', '-c', 'ulimit -v "$1" && ulimit -c 0 && shift && exec "$@"', 'sh', $megabytes * 1024, $^X, $0, @ARGV;
+	die "cannot run sh: $!";
+}
+
+1;

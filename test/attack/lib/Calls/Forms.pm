@@ -1,0 +1,284 @@
+# Calls::Forms: the statements in which a callable is called: with constants, which are folded while the query is planned,
+# with columns, which are not; prepared with parameters of unknown type; as an aggregate with FILTER, DISTINCT and ORDER BY;
+# as a window function with frames; over rows of a parallel plan.
+#
+# A statement is one line that psql runs; it needs nothing but relations.sql.
+package Calls::Forms;
+
+use strict;
+use warnings;
+
+use Attack;
+use Calls::Catalogue;
+
+my @frames = ('', 'ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING', 'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW',
+	'ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', 'GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES', 'RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING',
+	'ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING', 'ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP');
+
+my %forms = (
+	function => [\&folded, \&folded, \&text_of, \&from_columns, \&from_columns, \&from_stored_columns, \&from_a_table, \&prepared, \&over_rows, \&over_rows, \&in_where, \&explained, \&named, \&chained, \&in_plpgsql],
+	set => [\&rows_of, \&rows_of, \&rows_in_list, \&rows_limited, \&rows_of_columns, \&rows_of_columns, \&prepared, \&rows_joined, \&rows_of_cursor, \&explained, \&named],
+	aggregate => [\&aggregated],
+	window => [\&windowed],
+	procedure => [\&called],
+);
+$forms{$_} = [grep { $_ != \&named } @{$forms{function}}] foreach 'operator', 'cast';
+
+# A statement with arguments as they come, in a random form; $is_heavy if they are large. $more->(type, count) gives further arguments of one type.
+sub statement
+{
+	my ($callable, $arguments, $more, $is_heavy) = @_;
+	my @candidates = @{$forms{$callable->{kind}}};
+
+	# The parallel forms take some milliseconds each. Large constants are not for them, nor for EXPLAIN or a table: the server
+	# itself writes them out, byte for byte, before it looks at its timeout.
+	push @candidates, \&in_parallel if $callable->{kind} ne 'procedure' && $callable->{kind} ne 'set' && !$is_heavy && Attack::chance(0.3);
+	@candidates = grep { $_ != \&explained && $_ != \&from_a_table } @candidates if $is_heavy;
+	return Attack::one_of(@candidates)->($callable, $arguments, $more);
+}
+
+# The simplest form.
+sub plain
+{
+	my ($callable, $arguments) = @_;
+	my $kind = $callable->{kind};
+
+	return called($callable, $arguments) if $kind eq 'procedure';
+	return rows_of($callable, $arguments) if $kind eq 'set';
+	return 'SELECT ' . Calls::Catalogue::expression($callable, @$arguments) . ($kind eq 'window' ? ' OVER ()' : '') . ' IS NULL';
+}
+
+# A call with arguments in their places; sometimes the last ones are left to their defaults.
+sub call
+{
+	my ($callable, @arguments) = @_;
+	my $left_out = $callable->{defaults} > 0 && Attack::chance(0.2) ? int(rand($callable->{defaults} + 1)) : 0;
+
+	splice @arguments, @arguments - $left_out if $left_out > 0;
+	return Calls::Catalogue::expression($callable, @arguments);
+}
+
+# Columns a0, a1, ... for those arguments that can be columns; the others stay.
+sub columns
+{
+	my ($callable, $arguments) = @_;
+	my @places = grep { $callable->{types}[$_] ne 'internal' } 0 .. $#$arguments;
+	my @names = @$arguments;
+	$names[$_] = "a$_" foreach @places;
+	return (join(', ', 'true AS a', map { "$arguments->[$_] AS a$_" } @places), \@names);
+}
+
+sub folded { return 'SELECT ' . call($_[0], @{$_[1]}) . ' IS NULL'; }
+
+sub text_of { return 'SELECT octet_length((' . call($_[0], @{$_[1]}) . ')::text)'; }
+
+sub explained { return 'EXPLAIN ' . Attack::one_of('', '(VERBOSE) ', '(ANALYZE) ') . 'SELECT ' . call($_[0], @{$_[1]}); }
+
+# Named arguments, some of those with defaults left out.
+sub named
+{
+	my ($callable, $arguments) = @_;
+	my @names = @{$callable->{names}};
+
+	return plain($callable, $arguments) if @names < @$arguments || grep { $_ eq '' } @names;
+	my $first_default = @$arguments - $callable->{defaults};
+	my @given = map { "\"$names[$_]\" => $arguments->[$_]" } grep { $_ < $first_default || Attack::chance(0.6) } 0 .. $#$arguments;
+	return plain($callable, [Attack::shuffled(@given)]);
+}
+
+sub from_columns
+{
+	my ($callable, $arguments) = @_;
+	my ($list, $names) = columns($callable, $arguments);
+	return 'SELECT ' . call($callable, @$names) . " IS NULL FROM (SELECT $list OFFSET 0) v";
+}
+
+# Through a stored tuple: short values lose their alignment.
+sub from_stored_columns
+{
+	my ($callable, $arguments) = @_;
+	my ($list, $names) = columns($callable, $arguments);
+	return "WITH v AS MATERIALIZED (SELECT $list) SELECT " . call($callable, @$names) . ' IS NULL FROM v, generate_series(1, 2)';
+}
+
+# Through a table: long values are stored out of line.
+sub from_a_table
+{
+	my ($callable, $arguments) = @_;
+	my ($list, $names) = columns($callable, $arguments);
+	return "CREATE TEMP TABLE v ON COMMIT DROP AS SELECT $list\\; SELECT " . call($callable, @$names) . ' IS NULL FROM v';
+}
+
+# Parameters without a type, the last plan a generic one.
+sub prepared
+{
+	my ($callable, $arguments) = @_;
+	my @parameters = map { "\$$_" } 1 .. @$arguments;
+	my $what = $callable->{kind} eq 'set' ? 'count(*) FROM ' . Calls::Catalogue::expression($callable, @parameters) : Calls::Catalogue::expression($callable, @parameters) . ' IS NULL';
+	my $how = Attack::one_of('auto', 'force_generic_plan', 'force_custom_plan');
+	my @values = map { Attack::chance(0.5) ? s/\A('[^']*')::[\w \[\]]+\z/$1/r : $_ } @$arguments;
+	return "DEALLOCATE ALL; SET plan_cache_mode = $how; PREPARE p AS SELECT $what; EXECUTE p(" . join(', ', @values) . '); RESET plan_cache_mode';
+}
+
+# Several rows, in which some of the arguments differ.
+sub rows
+{
+	my ($callable, $arguments, $more, $count) = @_;
+	my @columns;
+	my @names;
+
+	foreach my $place (0 .. $#$arguments)
+	{
+		if ($callable->{types}[$place] eq 'internal' || Attack::chance(0.3))
+		{
+			push @names, $arguments->[$place];
+			next;
+		}
+		my @others = Attack::chance(0.2) ? ($arguments->[$place]) x ($count - 1) : $more->($callable->{types}[$place], $count - 1);
+		push @columns, [Attack::shuffled($arguments->[$place], @others)];
+		push @names, "a$place";
+	}
+	my @rows = map { my $row = $_; '(' . join(', ', $row + 1, map { $_->[$row] } @columns) . ')' } 0 .. $count - 1;
+	return ('(VALUES ' . join(', ', @rows) . ') v(' . join(', ', 'n', grep { /^a\d+$/ } @names) . ')', \@names);
+}
+
+sub over_rows
+{
+	my ($callable, $arguments, $more) = @_;
+	my ($rows, $names) = rows($callable, $arguments, $more, 3);
+	return 'SELECT count(' . call($callable, @$names) . ") FROM $rows" . Attack::one_of('', '', ', generate_series(1, 20)');
+}
+
+sub in_where
+{
+	my ($callable, $arguments) = @_;
+	my ($list, $names) = columns($callable, $arguments);
+	my $what = call($callable, @$names);
+	return "SELECT count(*) FROM (SELECT $list OFFSET 0) v WHERE " . ($callable->{result} eq 'boolean' ? "NOT ($what)" : "$what IS NOT NULL");
+}
+
+# a + b + a + b for what returns the type that it takes.
+sub chained
+{
+	my ($callable, $arguments) = @_;
+	my ($one, $other) = @$arguments;
+
+	return folded($callable, $arguments) if @$arguments != 2 || grep { $_ ne $callable->{result} } @{$callable->{types}};
+	my $what = 'a0';
+	$what = Calls::Catalogue::expression($callable, $what, $_) foreach 'a1', 'a0', 'a1', 'a0';
+	return "SELECT $what IS NULL FROM (SELECT $one AS a0, $other AS a1 OFFSET 0) v";
+}
+
+# A variable that is assigned again and again.
+sub in_plpgsql
+{
+	my ($callable, $arguments) = @_;
+	my ($first, @others) = @$arguments;
+
+	return folded($callable, $arguments) if $callable->{result} =~ /^(?:internal|record|cstring|any.*|.*handler)$/ || !@$arguments;
+	my $starts = $callable->{result} eq $callable->{types}[0];
+	my $start = $starts ? $first : 'NULL';
+	my $call = Calls::Catalogue::expression($callable, $starts ? 'v' : $first, @others);
+	return "DO \$do\$ DECLARE v $callable->{result} := $start; w $callable->{result}; BEGIN FOR i IN 1 .. 3 LOOP w := v; v := $call; END LOOP; END \$do\$";
+}
+
+# Of a table that parallel workers read, with different arguments in its rows.
+sub in_parallel
+{
+	my ($callable, $arguments, $more) = @_;
+	my @names;
+
+	foreach my $place (0 .. $#$arguments)
+	{
+		push(@names, $arguments->[$place]), next if $callable->{types}[$place] eq 'internal' || Attack::chance(0.5);
+		my ($other) = $more->($callable->{types}[$place], 1);
+		push @names, "CASE n % 2 WHEN 0 THEN $arguments->[$place] ELSE $other END";
+	}
+	my $call = call($callable, @names);
+	my $what = $callable->{kind} eq 'aggregate' ? "$call IS NULL" : "count($call)";
+	return "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SELECT $what FROM attack.many_rows" .
+		($callable->{kind} eq 'aggregate' ? Attack::one_of('', ' GROUP BY n % 3', ' GROUP BY n % 700') : ' WHERE n < 50') . '; RESET parallel_setup_cost';
+}
+
+sub rows_of { return 'SELECT count(*) FROM ' . call($_[0], @{$_[1]}) . ' r'; }
+
+sub rows_in_list { return 'SELECT count(*) FROM (SELECT ' . call($_[0], @{$_[1]}) . ' OFFSET 0) r'; }
+
+sub rows_limited { return 'SELECT ' . call($_[0], @{$_[1]}) . ' IS NULL FROM generate_series(1, 3) LIMIT 1'; }
+
+sub rows_joined
+{
+	my ($callable, $arguments) = @_;
+	my $call = call($callable, @$arguments);
+	return "SELECT count(*) FROM ROWS FROM ($call, $call) WITH ORDINALITY r" if Attack::chance(0.5);
+	return "SELECT count(*) FROM generate_series(1, 2) x WHERE EXISTS (SELECT FROM $call r)";
+}
+
+sub rows_of_columns
+{
+	my ($callable, $arguments, $more) = @_;
+	my ($rows, $names) = rows($callable, $arguments, $more, 3);
+	return "SELECT count(*) FROM $rows, LATERAL " . call($callable, @$names) . ' r';
+}
+
+sub rows_of_cursor
+{
+	my ($callable, $arguments) = @_;
+	my $hold = Attack::one_of('', ' WITH HOLD');
+	return "BEGIN; DECLARE c SCROLL CURSOR$hold FOR SELECT * FROM " . call($callable, @$arguments) . ' r; FETCH 2 FROM c; FETCH BACKWARD ALL FROM c; COMMIT; CLOSE ALL';
+}
+
+sub aggregated
+{
+	my ($callable, $arguments, $more) = @_;
+
+	return prepared($callable, $arguments) if Attack::chance(0.05);
+	my $count = Attack::one_of(1, 2, 3, 3, 5);
+	my ($rows, $names) = rows($callable, $arguments, $more, $count);
+	my @columns = grep { /^a\d+$/ } @$names;
+	my @inside = @$names;
+	my $order = '';
+	if (Attack::chance(0.3))
+	{
+		$order = @columns && Attack::chance(0.3) ? Attack::one_of(@columns) : 'n';
+		$order = " ORDER BY $order" . Attack::one_of('', ' DESC', ' NULLS FIRST');
+	}
+	my $distinct = '';
+	if (Attack::chance(0.15))
+	{
+		$distinct = 'DISTINCT ';
+		$order = '' if $order =~ /\bn\b/;
+	}
+	my $call = "$callable->{name}($distinct" . join(', ', @inside) . "$order)";
+	$call .= ' FILTER (WHERE ' . Attack::one_of('n % 2 = 0', 'n > 1', 'false', 'n IS NULL') . ')' if Attack::chance(0.3);
+	my $source = $rows;
+	$source .= ', generate_series(1, ' . Attack::one_of(1, 20, 100) . ')' if Attack::chance(0.4);
+	$source .= ' WHERE false' if Attack::chance(0.03);
+	if (Attack::chance(0.3) && $distinct eq '' && $order eq '')
+	{
+		my $window = join(' ', Attack::one_of('', 'PARTITION BY n % 2'), Attack::one_of('ORDER BY n', 'ORDER BY n DESC'), Attack::one_of(@frames));
+		return "SELECT count(r) FROM (SELECT $call OVER ($window) FROM $source) w(r)";
+	}
+	return "SELECT octet_length(($call)::text) FROM $source" if Attack::chance(0.1);
+	return "SELECT $call IS NULL FROM $source" . Attack::one_of('', '', ' GROUP BY n', ' GROUP BY n % 2', ' GROUP BY GROUPING SETS ((), (n), (n % 2))', " HAVING $call IS NOT NULL");
+}
+
+sub windowed
+{
+	my ($callable, $arguments, $more) = @_;
+	my ($rows, $names) = rows($callable, $arguments, $more, 4);
+	my $call = Calls::Catalogue::expression($callable, @$names);
+	$call .= Attack::one_of('', '', '', ' FILTER (WHERE n > 1)');
+	my $window = join(' ', Attack::one_of('', '', 'PARTITION BY n % 2'), Attack::one_of('', 'ORDER BY n', 'ORDER BY n DESC'), Attack::one_of(@frames));
+	my $source = $rows . Attack::one_of('', '', ', generate_series(1, 50)');
+	return "SELECT count(r) FROM (SELECT $call OVER ($window) FROM $source) w(r)" . Attack::one_of('', '', ' WHERE r');
+}
+
+sub called
+{
+	my ($callable, $arguments) = @_;
+	my $call = 'CALL ' . Calls::Catalogue::expression($callable, @$arguments);
+	return Attack::one_of($call, $call, "$call; $call", "BEGIN; $call; ROLLBACK");
+}
+
+1;
