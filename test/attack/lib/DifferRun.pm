@@ -1,0 +1,327 @@
+# DifferRun.pm: asks the same question with indexes and without, and keeps a history that repeats what led to a difference.
+#
+#   my $run = DifferRun->new(database => 'name', name => '010');
+#   my ($state, $message) = $run->act($session, 'a word for the counts', 'some SQL');   # SQLSTATE of class XX: a failure
+#   $run->compare($session, @questions);                                              # see below
+#   $run->failed; $run->counts
+#
+# A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. It is asked by differ(), a function in the database: once
+# with the settings, once with $off, which leave the planner nothing but sequential scans. Modes:
+#
+#   digest   the answer of each is a digest of all rows: their count and the sum of their hashes (EXECUTE ... INTO, which
+#            may run in parallel)
+#   loop     the same by a portal, row by row
+#   cursor   the same by a cursor that goes forward and backward, and starts again in the middle
+#   value    the query has one value, which is the answer
+#   undo     the same, and what it changed is undone
+#
+# Each run has a history for each session: the statements since begin_history(), which psql can run again.
+package DifferRun;
+
+use strict;
+use warnings;
+
+use POSIX qw(_exit);
+use Time::HiRes qw(time);
+use PsqlSession;
+use StreambloomTap;
+use DifferTypes;
+use Test::More;
+
+# What leaves the planner nothing but sequential scans, in the order in which everything else is put back.
+our $off = join '; ', map { "SET LOCAL $_" } "role = 'none'", 'enable_seqscan = on', 'enable_bitmapscan = off', 'enable_indexscan = off', 'enable_indexonlyscan = off', 'enable_tidscan = off',
+	'enable_hashjoin = on', 'enable_mergejoin = on', 'enable_nestloop = on', 'enable_material = on', 'enable_memoize = on', 'enable_sort = on', 'enable_hashagg = on',
+	'enable_incremental_sort = on', 'enable_partition_pruning = on', 'enable_partitionwise_join = off', 'enable_partitionwise_aggregate = off',
+	'max_parallel_workers_per_gather = 0', 'parallel_leader_participation = on', 'plan_cache_mode = auto', 'cursor_tuple_fraction = 0.1', "work_mem = '4MB'",
+	'from_collapse_limit = 8', 'join_collapse_limit = 8', 'enable_async_append = on', 'constraint_exclusion = partition', 'enable_parallel_append = on',
+	'auto_explain.log_min_duration = -1', 'DEBUG_PARALLEL = off', 'streambloom.enable_chunk_skip = off';
+
+my $functions = <<'SQL';
+CREATE SCHEMA differ;
+GRANT USAGE ON SCHEMA differ TO PUBLIC;
+-- One answer: a digest, or "ERROR", the state and the message. "seen" tells what the plan has.
+CREATE FUNCTION differ.answer(mode text, settings text, query text, look bool, OUT answer text, OUT seen text) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	r record;
+	n bigint := 0;
+	h numeric := 0;
+	n2 bigint := 0;
+	h2 numeric := 0;
+	c refcursor;
+BEGIN
+	EXECUTE settings;
+	BEGIN
+		IF look AND mode IN ('digest', 'loop', 'cursor') THEN
+			FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+				seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%ChunkSkip%' THEN 'c' END,
+					CASE WHEN line LIKE '%Gather%' THEN 'p' END);
+			END LOOP;
+		END IF;
+		CASE mode
+		WHEN 'digest' THEN
+			EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)), 0) FROM (' || query || ') q' INTO answer;
+		WHEN 'loop' THEN
+			FOR r IN EXECUTE query LOOP
+				n := n + 1;
+				h := h + hashtextextended(r::text, 0);
+			END LOOP;
+			answer := n || ' ' || h;
+		WHEN 'cursor' THEN
+			OPEN c SCROLL FOR EXECUTE query;
+			LOOP
+				FETCH NEXT FROM c INTO r;
+				EXIT WHEN NOT FOUND OR n = 3;
+				n := n + 1;
+			END LOOP;
+			MOVE BACKWARD ALL FROM c;
+			n := 0;
+			LOOP
+				FETCH NEXT FROM c INTO r;
+				EXIT WHEN NOT FOUND;
+				n := n + 1;
+				h := h + hashtextextended(r::text, 0);
+			END LOOP;
+			LOOP
+				FETCH PRIOR FROM c INTO r;
+				EXIT WHEN NOT FOUND;
+				n2 := n2 + 1;
+				h2 := h2 + hashtextextended(r::text, 0);
+			END LOOP;
+			CLOSE c;
+			answer := n || ' ' || h;
+			IF n <> n2 OR h <> h2 THEN
+				answer := format('%s, backwards %s %s', answer, n2, h2);
+			END IF;
+		WHEN 'value' THEN
+			EXECUTE query INTO answer;
+		WHEN 'undo' THEN
+			EXECUTE query INTO answer;
+			RAISE EXCEPTION USING ERRCODE = 'DIFFR';
+		END CASE;
+	EXCEPTION
+		WHEN SQLSTATE 'DIFFR' THEN
+			NULL;
+		WHEN OTHERS THEN
+			answer := format('ERROR %s %s', SQLSTATE, SQLERRM);
+	END;
+END
+$$;
+-- One comparison, "off" before and after or only after: '=' and the count of rows, or what differs. '?' if the answer
+-- changes without the index too.
+CREATE FUNCTION differ.differ(number int, mode text, settings text, on_query text, off_settings text, off_query text, look bool DEFAULT false, before bool DEFAULT false)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	first record;
+	mine record;
+	plain record;
+BEGIN
+	IF before THEN
+		first := differ.answer(mode, off_settings, off_query, false);
+	END IF;
+	mine := differ.answer(mode, settings, on_query, look);
+	plain := differ.answer(mode, off_settings, off_query, false);
+	IF mine.answer ~ '^ERROR XX' OR plain.answer ~ '^ERROR XX' THEN
+		RETURN format('%s XX with: %s without: %s', number, mine.answer, plain.answer);
+	ELSIF mine.answer IS NOT DISTINCT FROM plain.answer OR left(mine.answer, 11) = left(plain.answer, 11) AND mine.answer LIKE 'ERROR%' THEN
+		RETURN format('%s = %s %s', number, CASE WHEN mine.answer LIKE 'ERROR%' THEN left(mine.answer, 11) ELSE split_part(mine.answer, ' ', 1) END, mine.seen);
+	ELSIF before AND first.answer IS DISTINCT FROM plain.answer OR mine.answer ~ '^ERROR 40' OR plain.answer ~ '^ERROR 40' THEN
+		RETURN format('%s ? %s', number, left(mine.answer, 11));
+	END IF;
+	RETURN format('%s DIFFERENT with: %s without: %s', number, mine.answer, plain.answer);
+END
+$$;
+-- What FETCH gives in a direction.
+CREATE FUNCTION differ.drain(c refcursor, backward bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	n bigint := 0;
+	h numeric := 0;
+BEGIN
+	LOOP
+		IF backward THEN
+			FETCH PRIOR FROM c INTO r;
+		ELSE
+			FETCH NEXT FROM c INTO r;
+		END IF;
+		EXIT WHEN NOT FOUND;
+		n := n + 1;
+		h := h + hashtextextended(r::text, 0);
+	END LOOP;
+	RETURN n || ' ' || h;
+END
+$$;
+-- The bf indexes of a table and what is under it, those with storage.
+CREATE FUNCTION differ.indexes(relation regclass) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
+	WITH RECURSIVE t AS (SELECT relation::oid AS relid UNION SELECT inhrelid FROM pg_inherits JOIN t ON inhparent = relid)
+	SELECT indexrelid::regclass, indrelid::regclass FROM t JOIN pg_index i ON i.indrelid = t.relid JOIN pg_class c ON c.oid = i.indexrelid
+	WHERE c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'bf') AND i.indisvalid ORDER BY indexrelid::regclass::text
+$$;
+-- Something for all of them, or for the n-th.
+CREATE FUNCTION differ.each(relation regclass, command text, n int DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	i regclass;
+	all_indexes regclass[] := ARRAY(SELECT index FROM differ.indexes(relation));
+	done bigint := 0;
+BEGIN
+	FOREACH i IN ARRAY all_indexes LOOP
+		IF n IS NULL OR i = all_indexes[1 + n % cardinality(all_indexes)] THEN
+			EXECUTE format(command, i);
+			done := done + 1;
+		END IF;
+	END LOOP;
+	RETURN done;
+END
+$$;
+SQL
+
+sub new
+{
+	my ($class, %option) = @_;
+	my $self = bless {counts => {}, failures => [], histories => {}, seed => 0, most_failures => 3, %option}, $class;
+	my $session = PsqlSession->new($self->{database});
+	$self->{version} = $session->sql('SHOW server_version_num');
+	my $debug_parallel = $self->debug_parallel;
+	(our $off_here = $off) =~ s/DEBUG_PARALLEL/$debug_parallel/;
+	$self->{off} = $off_here;
+	$session->sql($functions . DifferTypes::prelude());
+	$session->close;
+	return $self;
+}
+
+sub debug_parallel { return $_[0]{version} >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode'; }
+
+# A session with everything loaded.
+sub session
+{
+	my ($self, $name, %option) = @_;
+	my $session = PsqlSession->new($self->{database}, %option);
+	$session->{party} = $name;
+	my $start = "LOAD 'streambloom'; LOAD 'auto_explain'; SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on; " .
+		"SET auto_explain.log_level = debug5; SET auto_explain.log_verbose = on; SET auto_explain.log_buffers = on; SET jit = off; " .
+		"SET statement_timeout = '" . ($self->{statement_timeout} // '120s') . "'; SET lock_timeout = '" . ($self->{lock_timeout} // '20s') . "';\n";
+	$session->sql($start);
+	$self->{starts}{$name} = $start;
+	return $session;
+}
+
+sub begin_history { $_[0]{histories} = {}; }
+
+sub remember
+{
+	my ($self, $session, $sql) = @_;
+	push @{$self->{histories}{$session->{party}}}, $sql;
+}
+
+sub count { $_[0]{counts}{$_[1]} += $_[2] // 1; }
+sub counts { return $_[0]{counts}; }
+sub failures { return @{$_[0]{failures}}; }
+sub full { return @{$_[0]{failures}} >= $_[0]{most_failures}; }
+
+# What must not be. Kept with the history, unless it is one that STREAMBLOOM_KNOWN (a regular expression) knows.
+sub fail_with
+{
+	my ($self, $session, $text) = @_;
+	if ($ENV{STREAMBLOOM_KNOWN} && $text =~ /$ENV{STREAMBLOOM_KNOWN}/)
+	{
+		$self->count('known failures');
+		return;
+	}
+	my $folder = $ENV{STREAMBLOOM_HISTORY} || $ENV{TESTLOGDIR} || StreambloomTap::scratch();
+	my $number = @{$self->{failures}} + 1;
+	my @files;
+	foreach my $party (sort keys %{$self->{histories}})
+	{
+		(my $word = $party) =~ s/\W+/_/g;
+		my $file = "$folder/$self->{name}-$self->{seed}-" . ($self->{process} // '') . "$number-$word.sql";
+		my $history = "-- seed $self->{seed}, session $party. To repeat: psql -X -f prelude.sql, then this (prelude: " .
+			"CREATE EXTENSION streambloom, the functions of DifferRun.pm and DifferTypes.pm)\n-- " . ($text =~ s/\n/\n-- /gr) . "\n" .
+			($self->{starts}{$party} // '') . join(";\n", @{$self->{histories}{$party}}) . ";\n";
+		eval { StreambloomTap::write_file($file, $history); push @files, $file; };
+	}
+	eval { StreambloomTap::write_file("$folder/prelude.sql", "CREATE EXTENSION IF NOT EXISTS streambloom;\n$functions" . DifferTypes::prelude()); };
+	my $report = "seed $self->{seed}: $text\nhistory: @files";
+	push @{$self->{failures}}, $report;
+	diag($report);
+}
+
+# Runs SQL that may fail, but not in a way that nobody expects.
+sub act
+{
+	my ($self, $session, $what, $sql) = @_;
+	$self->remember($session, $sql);
+	my ($answer, $state, $message) = $session->ask($sql);
+	$self->count("$what: $state");
+	push @{$self->{log}}, "$what: $state $message: " . substr($sql, 0, 300) if $state ne '00000';
+	$self->fail_with($session, "$what: $state $message\n$sql") if $state =~ /^XX/ && !($self->{tolerated} && $message =~ $self->{tolerated}) || $state eq 'lost' || $state eq '57014' && !$self->{may_be_cancelled};
+	return wantarray ? ($state, $message, $answer) : $state;
+}
+
+sub quote
+{
+	my ($text) = @_;
+	my $tag = 'q';
+	$tag .= 'q' while $text =~ /\$$tag\$/;
+	return "\$$tag\$$text\$$tag\$";
+}
+
+# Asks questions, many in one round trip. Returns how many differed.
+sub compare
+{
+	my ($self, $session, @questions) = @_;
+	my $number = 0;
+	my $role = $self->{before} ? ', true' : '';
+	my @sql = map { sprintf 'SELECT differ.differ(%d, %s, %s, %s, %s, %s, %s%s)', $number++, "'$_->{mode}'", quote($_->{settings}), quote($_->{on}),
+		quote($self->{off} . ($_->{off_settings} // '')), quote($_->{off}), $_->{look} ? 'true' : 'false', $role } @questions;
+
+	$self->remember($session, join ";\n", @sql);
+	my ($answer, $state, $message) = $session->ask(join ";\n", @sql);
+	my $failed = 0;
+	my $answered = 0;
+	foreach (split /\n/, $answer)
+	{
+		my ($n, $verdict, $rest) = /^(\d+) (\S+) ?(.*)/ or next;
+		my $question = $questions[$n];
+		$answered++;
+		$self->count('comparisons');
+		if ($verdict eq '=')
+		{
+			my ($rows, $seen) = split / /, $rest;
+			$self->count($rows eq 'ERROR' ? 'comparisons of errors' : 'comparisons with rows') if $rows ne '0';
+			if ($rest =~ /^ERROR (\S+)/)
+			{
+				$self->count("both failed: $question->{kind}: $1");
+				$seen = '';
+			}
+			if ($question->{look})
+			{
+				$self->count('plans looked at');
+				foreach (['i', 'plans with an index'], ['c', 'plans with ChunkSkip'], ['p', 'plans with workers'])
+				{
+					$self->count($_->[1]) if index($seen // '', $_->[0]) >= 0;
+				}
+			}
+			$self->count("asked: $question->{kind}");
+		}
+		elsif ($verdict eq '?')
+		{
+			$self->count('comparisons left out');
+			$self->count("left out: $rest");
+		}
+		else
+		{
+			$failed++;
+			$self->fail_with($session, "$verdict $rest\n$question->{kind}, $question->{mode}\n" . ($question->{settings} =~ s/SET LOCAL //gr) . "\n$question->{on}\nwithout: $question->{off}");
+			last if $self->full;
+		}
+	}
+	if ($state ne '00000' && !($self->{expected} && $state =~ $self->{expected}))
+	{
+		$failed++;
+		$self->fail_with($session, "a comparison ended with $state $message\n" . ($sql[$answered] // ''));
+	}
+	$self->count("comparison: $state") if $state ne '00000';
+	return wantarray ? ($failed, $state) : $failed;
+}
+
+1;
