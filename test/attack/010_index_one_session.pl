@@ -42,7 +42,7 @@ sub row_level_security
 	my ($relation) = @_;
 	my $name = $relation->{name};
 	my $thing = pick(DifferQueries::plain_things($relation));
-	(my $sql = $thing->{sql}) =~ s/@//g;
+	(my $sql = $thing->{sql}) =~ s/\x01//g;
 	return () if $relation->{kind} eq 'materialized';
 	return ("GRANT ALL ON $name TO $role", "ALTER TABLE $name ENABLE ROW LEVEL SECURITY", "CREATE POLICY those ON $name FOR ALL TO $role USING (" .
 		pick('id % 3 > 0', "length(pad) > 10 OR $sql IS NULL", "$sql = " . DifferSchema::thing_literal($relation, $thing) . ' OR k = 1', "pad::text <> 'xxx'") . ') WITH CHECK (true)');

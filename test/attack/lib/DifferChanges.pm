@@ -36,7 +36,7 @@ sub by_value
 {
 	my ($relation) = @_;
 	my $thing = pick(DifferSchema::things(some_column($relation)));
-	(my $sql = $thing->{sql}) =~ s/@//g;
+	(my $sql = $thing->{sql}) =~ s/\x01//g;
 	return "$sql = " . DifferSchema::thing_literal($relation, $thing);
 }
 
@@ -126,7 +126,7 @@ sub keep
 	return ('CREATE INDEX', DifferSchema::create_index($relation)) if $kind == 16;
 	return ('CREATE INDEX CONCURRENTLY', grep { defined } (DifferSchema::create_index($relation, some_leaf($relation), how => 'CONCURRENTLY'))[0]) if $kind == 17;
 	return ('DROP INDEX', "DO \$\$ DECLARE i regclass; BEGIN SELECT index INTO i FROM differ.indexes('$name') WHERE index NOT IN (SELECT inhrelid FROM pg_inherits) " .
-		'ORDER BY md5(index::text || ' . int(rand 1000) . ") LIMIT 1; IF (SELECT count(*) FROM differ.indexes('$name')) > 1 THEN EXECUTE format('DROP INDEX %s', i); END IF; END \$\$")
+		'ORDER BY md5(index::text || ' . int(rand 1000) . ") LIMIT 1; IF (SELECT count(*) FROM differ.indexes('$name')) > 1 AND i IS NOT NULL THEN EXECUTE format('DROP INDEX %s', i); END IF; END \$\$")
 		if $kind == 18;
 	return ('ALTER INDEX SET', "SELECT differ.each('$name', 'ALTER INDEX %s SET (pages_per_range = " . (1 + int rand 4) . ', autosummarize = ' . pick('on', 'off') . ")'$n)") if $kind == 19;
 	return ('bf_index_check', "SELECT differ.each('$name', 'SELECT bf_index_check(%L)')") if $kind == 20;

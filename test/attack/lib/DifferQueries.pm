@@ -18,7 +18,7 @@ sub chance { return rand() < $_[0]; }
 sub things { return map { DifferSchema::things($_) } @{$_[0]{columns}}; }
 sub plain_things { return grep { $_->{plain} } things($_[0]); }
 sub some_thing { my ($relation) = @_; return chance(0.75) ? pick(plain_things($relation)) : pick(things($relation)); }
-sub at { my ($thing, $alias) = @_; return $thing->{sql} =~ s/@/$alias/gr; }
+sub at { my ($thing, $alias) = @_; return $thing->{sql} =~ s/\x01/$alias/gr; }
 
 # A value to compare with, in one of the ways in which it can be written.
 sub value
@@ -118,7 +118,8 @@ sub single
 {
 	my ($relation) = @_;
 	my $name = $relation->{name};
-	$name = pick(DifferSchema::leaves($relation)) if chance(0.1);
+	my @leaves = DifferSchema::leaves($relation);
+	$name = pick(@leaves) if @leaves && chance(0.1);
 	$name = "ONLY $name" if $relation->{kind} eq 'inherited' && chance(0.1);
 	my $where = condition($relation, '');
 	my $kind = rand();

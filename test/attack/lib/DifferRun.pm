@@ -112,20 +112,24 @@ $$;
 CREATE FUNCTION differ.differ(number int, mode text, settings text, on_query text, off_settings text, off_query text, look bool DEFAULT false, before bool DEFAULT false)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	first record;
+	first text;
 	mine record;
 	plain record;
 BEGIN
 	IF before THEN
-		first := differ.answer(mode, off_settings, off_query, false);
+		first := (differ.answer(mode, off_settings, off_query, false)).answer;
 	END IF;
 	mine := differ.answer(mode, settings, on_query, look);
 	plain := differ.answer(mode, off_settings, off_query, false);
+	SET LOCAL role = 'none';
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_bitmapscan = on;
+	SET LOCAL streambloom.enable_chunk_skip = on;
 	IF mine.answer ~ '^ERROR XX' OR plain.answer ~ '^ERROR XX' THEN
 		RETURN format('%s XX with: %s without: %s', number, mine.answer, plain.answer);
 	ELSIF mine.answer IS NOT DISTINCT FROM plain.answer OR left(mine.answer, 11) = left(plain.answer, 11) AND mine.answer LIKE 'ERROR%' THEN
 		RETURN format('%s = %s %s', number, CASE WHEN mine.answer LIKE 'ERROR%' THEN left(mine.answer, 11) ELSE split_part(mine.answer, ' ', 1) END, mine.seen);
-	ELSIF before AND first.answer IS DISTINCT FROM plain.answer OR mine.answer ~ '^ERROR 40' OR plain.answer ~ '^ERROR 40' THEN
+	ELSIF before AND first IS DISTINCT FROM plain.answer OR mine.answer ~ '^ERROR 40' OR plain.answer ~ '^ERROR 40' THEN
 		RETURN format('%s ? %s', number, left(mine.answer, 11));
 	END IF;
 	RETURN format('%s DIFFERENT with: %s without: %s', number, mine.answer, plain.answer);
@@ -178,7 +182,7 @@ SQL
 sub new
 {
 	my ($class, %option) = @_;
-	my $self = bless {counts => {}, failures => [], histories => {}, seed => 0, most_failures => 3, %option}, $class;
+	my $self = bless {counts => {}, failures => [], histories => {}, seed => 0, most_failures => $ENV{STREAMBLOOM_SECONDS} ? 10 : 3, %option}, $class;
 	my $session = PsqlSession->new($self->{database});
 	$self->{version} = $session->sql('SHOW server_version_num');
 	my $debug_parallel = $self->debug_parallel;
@@ -198,7 +202,7 @@ sub session
 	my $session = PsqlSession->new($self->{database}, %option);
 	$session->{party} = $name;
 	my $start = "LOAD 'streambloom'; LOAD 'auto_explain'; SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on; " .
-		"SET auto_explain.log_level = debug5; SET auto_explain.log_verbose = on; SET auto_explain.log_buffers = on; SET jit = off; " .
+		"SET auto_explain.log_level = debug5; SET auto_explain.log_verbose = on; SET auto_explain.log_buffers = on; SET jit = off; SET enable_seqscan = off; " .
 		"SET statement_timeout = '" . ($self->{statement_timeout} // '120s') . "'; SET lock_timeout = '" . ($self->{lock_timeout} // '20s') . "';\n";
 	$session->sql($start);
 	$self->{starts}{$name} = $start;

@@ -99,17 +99,17 @@ sub some_row
 	return chance(0.15) ? $relation->{next} + int rand 5000 : int rand $relation->{next};
 }
 
-# What can be indexed and asked about: a column or an expression over one. sql has @ where the name of the relation may go.
+# What can be indexed and asked about: a column or an expression over one. sql has the byte 1 where the name of the relation may go.
 # Literals of it are made from those of the column.
 sub things
 {
 	my ($column) = @_;
 	my $type = $column->{type};
-	my @things = {sql => "\@$column->{name}", column => $column, type => $type->{cast}, family => $type->{family} // '', plain => 1};
+	my @things = {sql => "\x01$column->{name}", column => $column, type => $type->{cast}, family => $type->{family} // '', plain => 1};
 	foreach (@{$type->{expressions}})
 	{
 		my ($sql, $result) = @$_;
-		(my $here = $sql) =~ s/%c/\@$column->{name}/g;
+		(my $here = $sql) =~ s/%c/\x01$column->{name}/g;
 		push @things, {sql => $here, column => $column, type => $result, pattern => $sql, plain => 0,
 			family => $result =~ /int/ ? 'integer' : $result eq 'text' ? 'text' : $result =~ /^(?:real|double)/ ? 'float' : ''};
 	}
@@ -340,12 +340,12 @@ sub create_index
 	my @chosen = map { chance(0.7) ? pick(@plain) : pick(@things) } 1 .. pick(1, 1, 2, 3);
 	my %seen;
 	@chosen = grep { !$seen{$_->{sql}}++ } @chosen;
-	my $list = join ', ', map { ($_->{sql} =~ s/@//gr) } @chosen;
+	my $list = join ', ', map { ($_->{sql} =~ s/\x01//gr) } @chosen;
 	my $where = '';
 	if (chance(0.2))
 	{
 		my $thing = pick(@plain);
-		(my $sql = $thing->{sql}) =~ s/@//g;
+		(my $sql = $thing->{sql}) =~ s/\x01//g;
 		my $condition = predicate($relation, $thing, $sql);
 		$relation->{predicates}{$condition} = 1;
 		$where = "WHERE $condition";

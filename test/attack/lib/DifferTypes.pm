@@ -13,9 +13,9 @@ my @text_expressions = (['lower(%c::text)', 'text'], ['md5(%c::text)', 'text'], 
 	["(%c::text = 'host-7')", 'boolean'], ['(%c IS NOT NULL)', 'boolean'], ["string_to_array(%c::text, '-')", 'text[]']);
 
 my %types = (
-	smallint => {value => '(%i % 30000)::smallint', special => ['32767', '-32768', '0'], expressions => \@integer_expressions, number => 30000, family => 'integer'},
-	integer => {value => '(%i)::integer', special => ['2147483647', '-2147483648', '-1'], expressions => \@integer_expressions, number => 2000000000, family => 'integer'},
-	bigint => {value => '(%i)::bigint', special => ['9223372036854775807', '-9223372036854775808', '2147483648'], expressions => \@integer_expressions, number => 2000000000, family => 'integer'},
+	smallint => {value => '(%i % 30000)::smallint', special => ["'32767'", "'-32768'", "'0'"], expressions => \@integer_expressions, number => 30000, family => 'integer'},
+	integer => {value => '(%i)::integer', special => ["'2147483647'", "'-2147483648'", "'-1'"], expressions => \@integer_expressions, number => 2000000000, family => 'integer'},
+	bigint => {value => '(%i)::bigint', special => ["'9223372036854775807'", "'-9223372036854775808'", "'2147483648'"], expressions => \@integer_expressions, number => 2000000000, family => 'integer'},
 	real => {value => '((%i) / 4.0)::real', special => ["'NaN'", "'-0'", "'0'", "'Infinity'", "'-Infinity'"], family => 'float', expressions => [['(%c * 2)', 'real'], ['(%c::float8)', 'double precision']]},
 	'double precision' => {value => '((%i) / 4.0)::double precision', special => ["'NaN'", "'-0'", "'0'", "'Infinity'", "'1e-320'"], family => 'float', expressions => [['(%c + 1)', 'double precision'], ['abs(%c)', 'double precision']]},
 	text => {value => "('host-' || (%i))", special => ["''", "'Ä€😀'", "' '", "'HOST-7'", "repeat('long', 500)"], family => 'text', expressions => \@text_expressions},
@@ -46,8 +46,8 @@ my %types = (
 	xid8 => {value => '(%i)::text::xid8', special => ["'18446744073709551615'"], expressions => []},
 	jsonb => {value => "jsonb_build_object('host', %i)", special => ["'null'", "'{}'", "'[]'", "'{\"host\": 7.0}'", "'{\"host\": 7}'"], expressions => [["(%c ->> 'host')", 'text'], ["(%c -> 'host')", 'jsonb'], ["(%c @> '{\"host\": 7}')", 'boolean']]},
 	boolean => {value => '((%i) % 2 = 0)', special => ["'t'"], expressions => [['(NOT %c)', 'boolean'], ['(%c IS TRUE)', 'boolean'], ['(%c::int)', 'integer']]},
-	'integer[]' => {value => 'ARRAY[%i, (%i) + 1]::int[]', special => ["'{}'", "'{NULL}'", "'[0:1]={7,8}'", "'{7,8}'", "'{{7,8}}'"], expressions => [['cardinality(%c)', 'integer'], ['(%c)[1]', 'integer']]},
-	'text[]' => {value => "ARRAY['a', (%i)::text]", special => ["'{}'", "'{NULL,a}'"], expressions => [['(%c)[2]', 'text'], ["array_to_string_immutable(%c)", 'text']]},
+	'integer[]' => {value => 'ARRAY[%i, (%i) + 1]::int[]', special => ["'{}'", "'{NULL}'", "'[0:1]={7,8}'", "'{7,8}'", "'{{7,8}}'"], expressions => [['cardinality(%c)', 'integer'], ['((%c)[1])', 'integer']]},
+	'text[]' => {value => "ARRAY['a', (%i)::text]", special => ["'{}'", "'{NULL,a}'"], expressions => [['((%c)[2])', 'text'], ["array_to_string_immutable(%c)", 'text']]},
 	'numeric[]' => {value => 'ARRAY[(%i) / 10.0]::numeric[]', special => ["'{1.50}'", "'{1.5}'", "'{NaN}'"], expressions => []},
 	int4range => {value => 'int4range((%i)::int, (%i)::int + 10)', special => ["'empty'", "'(,)'", "'[1,2]'", "'[1,3)'"], expressions => [['lower(%c)', 'integer'], ['isempty(%c)', 'boolean']]},
 	numrange => {value => 'numrange((%i), (%i) + 1.0)', special => ["'empty'", "'[1.0,2.00]'", "'[1,2]'"], expressions => []},
