@@ -171,7 +171,8 @@ sub one_schema
 		last if $run->full || time() > $run->{deadline};
 		my $relation = pick(@{$schema->{relations}});
 		my $kind = rand();
-		if ($kind < 0.12) { old_cursor($session, $relation); }
+		# The cursor of a foreign table opens the one of the other server when it is read first.
+		if ($kind < 0.12 && $relation->{kind} ne 'foreign') { old_cursor($session, $relation); }
 		elsif ($kind < 0.35 && $relation->{kind} ne 'foreign') { transaction($session, $relation, sub { $ask->(@_) }); }
 		else
 		{
@@ -179,11 +180,11 @@ sub one_schema
 			{
 				my $which = rand();
 				my ($what, @sql) = $which < 0.4 ? DifferChanges::rows($relation) : $which < 0.85 ? DifferChanges::keep($relation) : DifferChanges::alter($relation);
-				foreach (@sql)
+				foreach my $n (0 .. $#sql)
 				{
-					my ($state) = $run->act($session, $what, $_);
+					my ($state) = $run->act($session, $what, $sql[$n]);
 					next if $state eq '00000';
-					$relation->{undo}->() if $relation->{undo} && $what =~ /TACH|INHERIT/;
+					$relation->{undo}->() if $relation->{undo} && ($n == 0 || $what eq 'ATTACH');
 					last;
 				}
 				delete $relation->{undo};

@@ -67,7 +67,8 @@ sub rows
 	return ('UPDATE', "UPDATE $target SET $set WHERE " . some_ids($relation)) if $kind <= 4;
 	return ('UPDATE of what has no index', "UPDATE $target SET pad = repeat('y', " . int(rand 120) . ') WHERE ' . some_ids($relation)) if $kind == 5;
 	return ('UPDATE by a value', "UPDATE $target SET $set WHERE " . by_value($relation)) if $kind == 6;
-	return ('UPDATE of the partition key', "UPDATE $target SET k = " . int(rand $relation->{count}) . ' WHERE ' . some_ids($relation)) if $kind == 7;
+	# A foreign table does not see to it that its rows stay within its bounds.
+	return ('UPDATE of the partition key', "UPDATE $target SET k = " . int(rand $relation->{count}) . ' WHERE ' . some_ids($relation)) if $kind == 7 && $relation->{kind} ne 'foreign';
 	return ('DELETE', "DELETE FROM $target WHERE " . some_ids($relation)) if $kind == 8;
 	return ('DELETE by a value', "DELETE FROM $target WHERE " . by_value($relation) . ' AND id % 3 > 0') if $kind == 9;
 	if ($kind == 10 && chance(0.3))
@@ -161,12 +162,14 @@ sub alter
 		my $type = pick(DifferTypes::names());
 		my $column = $relation->{schema}->column('d' . ++$relation->{added}, $type);
 		push @{$relation->{columns}}, $column;
+		$relation->{undo} = sub { pop @{$relation->{columns}} };
 		my $default = chance(0.5) ? ' DEFAULT ' . DifferSchema::literal($relation, $column) : '';
 		return ('ADD COLUMN', "ALTER TABLE $name ADD COLUMN $column->{name} $column->{type}{ddl}$default", DifferSchema::external($relation, $name), keys_again($relation));
 	}
 	elsif ($kind == 2 && @{$relation->{columns}} > 1 && $relation->{kind} ne 'materialized' && $relation->{kind} ne 'foreign')
 	{
 		my ($column) = splice @{$relation->{columns}}, int rand @{$relation->{columns}}, 1;
+		$relation->{undo} = sub { push @{$relation->{columns}}, $column };
 		return ('DROP COLUMN', "ALTER TABLE $name DROP COLUMN $column->{name} CASCADE", keys_again($relation), DifferSchema::create_index($relation));
 	}
 	elsif ($kind <= 4 && $relation->{kind} ne 'materialized' && $relation->{kind} ne 'foreign')
@@ -179,6 +182,8 @@ sub alter
 		{
 			my $column = pick(@columns);
 			my $type = DifferTypes::type($other{$column->{type}{name}});
+			my $was = $column->{type};
+			$relation->{undo} = sub { $column->{type} = $was };
 			$column->{type} = {%$type};
 			return ('ALTER TYPE', "ALTER TABLE $name ALTER $column->{name} TYPE $type->{ddl}" . ($type->{ddl} eq 'text' || chance(0.7) ? " USING $column->{name}::$type->{ddl}" : ''), keys_again($relation));
 		}

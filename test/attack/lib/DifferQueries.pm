@@ -205,7 +205,7 @@ sub change
 	return "WITH d AS (SELECT id, k, pad FROM $name WHERE $where FOR UPDATE) $digest" if $kind < 0.75 && $relation->{kind} ne 'foreign';
 	my $thing = some_thing($relation);
 	my ($left, $right) = (at($thing, 'r.'), at($thing, 'q.'));
-	return "WITH d AS (DELETE FROM $name r USING ${name}_keys q WHERE $left = $right AND q.n < 9 RETURNING r.id) $digest" if $kind < 0.87;
+	return "WITH d AS (DELETE FROM $name r USING ${name}_keys q WHERE $left = $right AND q.n < 9 RETURNING r.id) $digest" if $kind < 0.87 || $relation->{kind} eq 'foreign';
 	return "WITH d AS (UPDATE $name r SET k = 0 FROM ${name}_keys q WHERE $left = $right AND q.n < 9 RETURNING r.id, r.k) $digest";
 }
 
