@@ -168,7 +168,7 @@ sub one_schema
 	$ask->(15);
 	foreach my $round (1 .. 8)
 	{
-		last if $run->full || time() > $run->{deadline};
+		last if $run->full || $session->{lost} || time() > $run->{deadline};
 		my $relation = pick(@{$schema->{relations}});
 		my $kind = rand();
 		# The cursor of a foreign table opens the one of the other server when it is read first.
@@ -194,7 +194,8 @@ sub one_schema
 	}
 	$run->act($session, 'bf_index_check', "SELECT differ.each('$_->{name}', 'SELECT bf_index_check(%L)')") foreach @{$schema->{relations}};
 	# Not in the history, and not with the session that may hold locks.
-	$session->close;
+	$run->wait_for_server if $session->{lost};
+	$run->close_session($session);
 	$db->sql("SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts WHERE database = current_database() \\gexec\nDROP SCHEMA $schema->{name} CASCADE");
 }
 

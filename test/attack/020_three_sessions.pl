@@ -96,14 +96,14 @@ sub one_schema
 		write_skew($one, $two, $relation, $_) foreach 1 .. 5;
 	}
 	$run->act($two, 'end', 'RESET ALL');
-	return if $run->full;
+	return $run->wait_for_server if $run->full || $one->{lost} || $two->{lost};
 	DifferParties::together($run, $schema, $length, reader => \&DifferParties::reader, writer => \&DifferParties::writer, changer => \&DifferParties::changer);
 	foreach my $relation (@{$schema->{relations}}, {name => 'm'})
 	{
 		$run->act($one, 'bf_index_check', "SELECT differ.each('$relation->{name}', 'SELECT bf_index_check(%L)')");
 		$run->compare($one, map { DifferQueries::question($run, $relation) } 1 .. 10) if $relation->{columns} && !$run->full;
 	}
-	$_->close foreach $one, $two;
+	$run->close_session($_) foreach $one, $two;
 	$db->sql("DROP SCHEMA $schema->{name} CASCADE") if !$run->full;
 }
 

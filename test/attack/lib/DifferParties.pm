@@ -45,11 +45,12 @@ sub together
 			srand($run->{seed} * 10000 + $schema->{number} * 10 + $number);
 			my $parent = getppid();
 			@$run{'counts', 'failures', 'process', 'log'} = ({}, [], "$schema->{number}-$name-", []);
-			my $go_on = sub { time() < $deadline && getppid() == $parent && !$run->failures && !-e "$folder/stop" };
+			my $go_on = sub { time() < $deadline && getppid() == $parent && !$run->failures && !-e "$folder/stop" && !$run->{session_of}{lost} };
 			my $ok = eval
 			{
 				my ($word, $port) = split /:/, $name;
 				my $session = $run->session($name, $port ? (port => $port) : ());
+				$run->{session_of} = $session if !$port;
 				$session->sql("SET search_path = $schema->{name}, public; SET deadlock_timeout = '200ms'; SET lock_timeout = '" . ($port ? '20s' : '3s') . "'");
 				push @{$run->{histories}{$name}}, "SET search_path = $schema->{name}, public";
 				$parties{$name}->($run, $schema, $session, $go_on);

@@ -182,6 +182,8 @@ SQL
 sub new
 {
 	my ($class, %option) = @_;
+	# A session may end at any time, also in the middle of a question.
+	$SIG{PIPE} = 'IGNORE';
 	my $self = bless {counts => {}, failures => [], histories => {}, seed => 0, most_failures => $ENV{STREAMBLOOM_SECONDS} ? 10 : 3, %option}, $class;
 	my $session = PsqlSession->new($self->{database});
 	$self->{version} = $session->sql('SHOW server_version_num');
@@ -220,6 +222,28 @@ sub remember
 sub count { $_[0]{counts}{$_[1]} += $_[2] // 1; }
 sub counts { return $_[0]{counts}; }
 sub failures { return @{$_[0]{failures}}; }
+
+# Closes a session that may have ended by itself, with a question that was never sent.
+sub close_session
+{
+	my ($self, $session) = @_;
+	local $SIG{__WARN__} = sub { };
+	$session->close;
+	delete @$session{'in', 'out'};
+}
+
+# After a crash: until the server is there again.
+sub wait_for_server
+{
+	my ($self) = @_;
+	foreach (1 .. 600)
+	{
+		my ($code) = StreambloomTap::psql($self->{database}, 'SELECT 1');
+		return if $code == 0;
+		select(undef, undef, undef, 0.1);
+	}
+}
+
 sub full { return @{$_[0]{failures}} >= $_[0]{most_failures}; }
 
 # What must not be. Kept with the history, unless it is one that STREAMBLOOM_KNOWN (a regular expression) knows.
@@ -253,9 +277,11 @@ sub fail_with
 sub act
 {
 	my ($self, $session, $what, $sql) = @_;
+	return 'lost' if $session->{lost};
 	$self->remember($session, $sql);
 	my ($answer, $state, $message) = $session->ask($sql);
 	$self->count("$what: $state");
+	$session->{lost} = $state eq 'lost';
 	push @{$self->{log}}, "$what: $state $message: " . substr($sql, 0, 300) if $state ne '00000';
 	$self->fail_with($session, "$what: $state $message\n$sql") if $state =~ /^XX/ && !($self->{tolerated} && $message =~ $self->{tolerated}) || $state eq 'lost' || $state eq '57014' && !$self->{may_be_cancelled};
 	return wantarray ? ($state, $message, $answer) : $state;
@@ -273,6 +299,7 @@ sub quote
 sub compare
 {
 	my ($self, $session, @questions) = @_;
+	return wantarray ? (0, 'lost') : 0 if $session->{lost};
 	my $number = 0;
 	my $role = $self->{before} ? ', true' : '';
 	my @sql = map { sprintf 'SELECT differ.differ(%d, %s, %s, %s, %s, %s, %s%s)', $number++, "'$_->{mode}'", quote($_->{settings}), quote($_->{on}),
@@ -282,6 +309,7 @@ sub compare
 	my ($answer, $state, $message) = $session->ask(join ";\n", @sql);
 	my $failed = 0;
 	my $answered = 0;
+	$session->{lost} = $state eq 'lost';
 	foreach (split /\n/, $answer)
 	{
 		my ($n, $verdict, $rest) = /^(\d+) (\S+) ?(.*)/ or next;
