@@ -65,7 +65,11 @@ sub standby_reader
 		{
 			$run->count('sessions that were ended');
 			$run->close_session($session);
-			$session = $run->session($session->{party}, port => $port);
+			my $party = $session->{party};
+			# The new one may be ended before it has begun.
+			$session = undef;
+			$session = eval { $run->session($party, port => $port) } while !$session && $go_on->();
+			last if !$session;
 			$session->ask("SET search_path = $schema->{name}, public");
 			next;
 		}
@@ -93,7 +97,7 @@ SQL
 sub one_schema
 {
 	my ($number, $length) = @_;
-	my $schema = DifferSchema->new(number => $number, kinds => \@kinds, calm => chance(0.5));
+	my $schema = DifferSchema->new(number => $number, kinds => \@kinds, calm => chance(0.5), permanent => chance(0.8));
 	my $one = $run->session('one');
 
 	$run->begin_history();

@@ -131,7 +131,7 @@ sub keep
 		if $kind == 18;
 	return ('ALTER INDEX SET', "SELECT differ.each('$name', 'ALTER INDEX %s SET (pages_per_range = " . (1 + int rand 4) . ', autosummarize = ' . pick('on', 'off') . ")'$n)") if $kind == 19;
 	return ('bf_index_check', "SELECT differ.each('$name', 'SELECT bf_index_check(%L)')") if $kind == 20;
-	return ('SET LOGGED', 'ALTER TABLE ' . some_leaf($relation) . ' SET ' . pick('LOGGED', 'UNLOGGED')) if $kind == 21 && ($relation->{kind} eq 'unlogged' || $relation->{kind} eq 'plain');
+	return ('SET LOGGED', 'ALTER TABLE ' . some_leaf($relation) . ' SET ' . pick('LOGGED', 'UNLOGGED')) if $kind == 21 && !$relation->{schema}{permanent} && ($relation->{kind} eq 'unlogged' || $relation->{kind} eq 'plain');
 	return ('REFRESH', 'REFRESH MATERIALIZED VIEW ' . ($relation->{has_key} && chance(0.5) ? 'CONCURRENTLY ' : '') . $name) if $relation->{kind} eq 'materialized';
 	return ('index statistics', "SELECT differ.each('$name', 'SELECT count(*) FROM bf_index_stats(%L)')");
 }

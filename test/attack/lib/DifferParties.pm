@@ -115,7 +115,7 @@ sub change_marked
 	return ('TRUNCATE and INSERT', "BEGIN; LOCK TABLE $p; CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM $p; TRUNCATE $p; ${pause}INSERT INTO $p (id, k, v, pad) SELECT id, k, v, pad FROM kept; COMMIT") if $kind <= 2;
 	return ('DELETE and INSERT', "BEGIN; LOCK TABLE $p IN SHARE ROW EXCLUSIVE MODE; CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM $p; DELETE FROM $p; ${pause}INSERT INTO $p (id, k, v, pad) SELECT id, k, v, pad FROM kept; COMMIT") if $kind == 3;
 	return ('DETACH and ATTACH', "BEGIN; LOCK TABLE m; ALTER TABLE m DETACH PARTITION $p; ${pause}ALTER TABLE m ATTACH PARTITION $p FOR VALUES IN ($part); COMMIT") if $kind <= 5;
-	return ('another partition', "BEGIN; LOCK TABLE m; CREATE TABLE another (pad text, v $m->{type}{ddl}, id bigint, k int NOT NULL); INSERT INTO another (id, k, v, pad) SELECT id, k, v, pad FROM $p; " .
+	return ('another partition', "BEGIN; LOCK TABLE m; CREATE TABLE another AS SELECT pad, v, id, k FROM $p; ALTER TABLE another ALTER k SET NOT NULL; " .
 		"CREATE INDEX ON another USING bf (v) WITH (pages_per_range = 1); ALTER TABLE m DETACH PARTITION $p; DROP TABLE $p; ALTER TABLE another RENAME TO $p; ${pause}ALTER TABLE m ATTACH PARTITION $p FOR VALUES IN ($part); COMMIT") if $kind == 6;
 	return ('VACUUM FULL of m', "VACUUM FULL $p") if $kind == 7;
 	return ('CLUSTER of m', "BEGIN; CREATE INDEX m_cluster ON $p (id); CLUSTER $p USING m_cluster; ${pause}DROP INDEX m_cluster; COMMIT") if $kind == 8;
@@ -285,13 +285,13 @@ sub reader
 		$run->{before} = !$schema->{calm} || chance(0.3);
 		my $level = $session->{standby} ? 'REPEATABLE READ' : pick('REPEATABLE READ', 'SERIALIZABLE', 'SERIALIZABLE READ ONLY');
 		$run->act($session, 'BEGIN', "BEGIN ISOLATION LEVEL $level;\nSELECT 1");
-		sleep(rand 0.3) if chance(0.5);
+		sleep(rand 0.3) if chance(0.3);
 		foreach (1 .. 1 + int rand 3)
 		{
-			my @questions = map { @kept && chance(0.2) ? pick(@kept)->() : question($run, $schema, pick(@{$schema->{relations}}), read_only => $level ne 'SERIALIZABLE') } 1 .. 4;
+			my @questions = map { @kept && chance(0.2) ? pick(@kept)->() : question($run, $schema, pick(@{$schema->{relations}}), read_only => $level ne 'SERIALIZABLE') } 1 .. 8;
 			my ($failed, $state) = $run->compare($session, @questions);
 			last if $state ne '00000';
-			sleep(rand 0.3) if chance(0.3);
+			sleep(rand 0.2) if chance(0.2);
 		}
 		$run->act($session, 'COMMIT', 'COMMIT');
 	}

@@ -229,7 +229,8 @@ sub close_session
 	my ($self, $session) = @_;
 	local $SIG{__WARN__} = sub { };
 	$session->close;
-	delete @$session{'in', 'out'};
+	undef $session->{$_} foreach 'in', 'out';
+	return;
 }
 
 # After a crash: until the server is there again.
