@@ -110,7 +110,7 @@ sub keep
 	my $name = $relation->{name};
 	my $block = block();
 	my $n = number();
-	my $kind = int rand 22;
+	my $kind = int rand 24;
 
 	return ('bf_summarize_new_values', "SELECT differ.each('$name', 'SELECT bf_summarize_new_values(%L)'$n)") if $kind <= 2;
 	return ('bf_summarize_range', "SELECT differ.each('$name', 'SELECT bf_summarize_range(%L, $block)'$n)") if $kind == 3;
@@ -132,8 +132,21 @@ sub keep
 	return ('ALTER INDEX SET', "SELECT differ.each('$name', 'ALTER INDEX %s SET (pages_per_range = " . (1 + int rand 4) . ', autosummarize = ' . pick('on', 'off') . ")'$n)") if $kind == 19;
 	return ('bf_index_check', "SELECT differ.each('$name', 'SELECT bf_index_check(%L)')") if $kind == 20;
 	return ('SET LOGGED', 'ALTER TABLE ' . some_leaf($relation) . ' SET ' . pick('LOGGED', 'UNLOGGED')) if $kind == 21 && !$relation->{schema}{permanent} && ($relation->{kind} eq 'unlogged' || $relation->{kind} eq 'plain');
+	return ('CREATE INDEX ON ONLY', only($relation)) if $kind == 22 && $relation->{divided} && $relation->{kind} =~ /partitioned/;
+	return ('another index', 'CREATE INDEX ON ' . some_leaf($relation) . ' (' . pick('k', some_column($relation)->{name}) . ')') if $kind == 23;
 	return ('REFRESH', 'REFRESH MATERIALIZED VIEW ' . ($relation->{has_key} && chance(0.5) ? 'CONCURRENTLY ' : '') . $name) if $relation->{kind} eq 'materialized';
 	return ('index statistics', "SELECT differ.each('$name', 'SELECT count(*) FROM bf_index_stats(%L)')");
+}
+
+# An index of a partitioned table that is invalid until its partitions have theirs, which they get one by one, or do not.
+sub only
+{
+	my ($relation) = @_;
+	my $name = 'only_' . int rand 1000000;
+	my ($index) = DifferSchema::create_index({%$relation, divided => 0}, $relation->{name});
+	(my $on_only = $index) =~ s/CREATE INDEX  ON (\S+)/CREATE INDEX $name ON ONLY $1/;
+	my @parts = grep { !$_->{foreign} && $_->{attached} && chance(0.7) } @{$relation->{parts}};
+	return ($on_only, map { my $on_part = $index; $on_part =~ s/CREATE INDEX  ON \S+/CREATE INDEX ${name}_$_->{k} ON $_->{name}/; ($on_part, "ALTER INDEX $name ATTACH PARTITION ${name}_$_->{k}") } @parts);
 }
 
 sub cluster

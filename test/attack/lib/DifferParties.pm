@@ -86,7 +86,7 @@ sub marked
 	do { $name = pick(DifferTypes::names()) } while $name =~ /^(?:boolean|"char"|wide|array_domain)$/;
 	my $type = DifferTypes::type($name);
 	my $parts = 3 + int rand 3;
-	my $m = $schema->{m} = {type => $type, parts => $parts, marks => 2 * $parts, literal => DifferTypes::value($type, 25555)};
+	my $m = $schema->{m} = {type => $type, parts => $parts, marks => 2 * $parts, locks => chance(0.5), literal => DifferTypes::value($type, 25555)};
 	my $index = "CREATE INDEX ON m USING bf (v) WITH (pages_per_range = " . pick(1, 2, 4) . ', autosummarize = ' . pick('on', 'off') . ')';
 
 	return ("CREATE TABLE m (id bigint, k int NOT NULL, v $type->{ddl}, pad text) PARTITION BY LIST (k)",
@@ -113,7 +113,7 @@ sub change_marked
 	my $pause = chance(0.5) ? 'SELECT pg_sleep(' . (int rand 30) / 1000 . '); ' : '';
 
 	return ('TRUNCATE and INSERT', "BEGIN; LOCK TABLE $p; CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM $p; TRUNCATE $p; ${pause}INSERT INTO $p (id, k, v, pad) SELECT id, k, v, pad FROM kept; COMMIT") if $kind <= 2;
-	return ('DELETE and INSERT', "BEGIN; LOCK TABLE $p IN SHARE ROW EXCLUSIVE MODE; CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM $p; DELETE FROM $p; ${pause}INSERT INTO $p (id, k, v, pad) SELECT id, k, v, pad FROM kept; COMMIT") if $kind == 3;
+	return ('DELETE and INSERT', "BEGIN; LOCK TABLE $p IN SHARE ROW EXCLUSIVE MODE; CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM $p; DELETE FROM $p; ${pause}INSERT INTO $p (id, k, v, pad) SELECT id, k, v, pad FROM kept; COMMIT") if $kind == 3 && !$m->{locks};
 	return ('DETACH and ATTACH', "BEGIN; LOCK TABLE m; ALTER TABLE m DETACH PARTITION $p; ${pause}ALTER TABLE m ATTACH PARTITION $p FOR VALUES IN ($part); COMMIT") if $kind <= 5;
 	return ('another partition', "BEGIN; LOCK TABLE m; CREATE TABLE another AS SELECT pad, v, id, k FROM $p; ALTER TABLE another ALTER k SET NOT NULL; " .
 		"CREATE INDEX ON another USING bf (v) WITH (pages_per_range = 1); ALTER TABLE m DETACH PARTITION $p; DROP TABLE $p; ALTER TABLE another RENAME TO $p; ${pause}ALTER TABLE m ATTACH PARTITION $p FOR VALUES IN ($part); COMMIT") if $kind == 6;
@@ -138,6 +138,9 @@ sub ask_marked
 		'SELECT count(*) FROM m_keys q JOIN m r ON r.v = q.v', 'SELECT count(r.k) FROM m_keys q LEFT JOIN LATERAL (SELECT * FROM m WHERE m.v = q.v OFFSET 0) r ON true',
 		"SELECT count(*) FROM m_keys q, LATERAL chunk_scan(NULL::m, 'v', q.v) r");
 	push @ways, "SELECT count(*) FROM chunk_scan_any(NULL::m, 'v', ARRAY[$literal])" if $m->{type}{ddl} !~ /\[\]|domain/;
+	# Rows that are locked: those that changed meanwhile are looked at again. (None of them is deleted.)
+	push @ways, ("WITH d AS (SELECT id FROM m WHERE v = $literal FOR " . pick('UPDATE', 'SHARE') . ') SELECT count(*) FROM d',
+		"WITH d AS (UPDATE m SET pad = pad WHERE v = $literal RETURNING id) SELECT count(*) FROM d") x 2 if $m->{locks};
 	my $way = pick(@ways);
 	my $settings = DifferQueries::settings($run) =~ s/SET LOCAL/SET/gr;
 	my ($answer, $state, $message) = $session->ask("$settings;\n$way");

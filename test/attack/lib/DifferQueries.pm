@@ -139,6 +139,14 @@ sub single
 	return "SELECT EXISTS (SELECT FROM $name WHERE $where)";
 }
 
+# A query of a view.
+sub of_view
+{
+	my ($relation) = @_;
+	my $where = condition($relation, '');
+	return 'SELECT ' . pick('*', 'id', 'count(*), max(id)') . ' FROM ' . pick(@{$relation->{views}}) . " WHERE $where";
+}
+
 # A query with a join to values, by which the index is asked again and again.
 sub join_query
 {
@@ -245,7 +253,10 @@ sub kept
 		: $kind < 0.85 ? "CREATE FUNCTION $name($type$array) RETURNS text LANGUAGE plpgsql AS \$body\$ BEGIN RETURN ($digest_of $body); END \$body\$"
 		: "CREATE FUNCTION $name($type$array) RETURNS text LANGUAGE sql STABLE AS \$body\$ $digest_of $body \$body\$";
 
+	my $was = $thing->{column}{type}{name} . $second->{column}{type}{name};
 	my $question = sub {
+		# Its parameter is of the type that the column had; the column may be gone.
+		return question($run, $relation) if 2 > grep({ $_ == $thing->{column} } @{$relation->{columns}}) + grep({ $_ == $second->{column} } @{$relation->{columns}}) || $was ne $thing->{column}{type}{name} . $second->{column}{type}{name};
 		my @literals = map { my $literal = chance(0.05) ? 'NULL' : DifferSchema::thing_literal($relation, $thing);
 			$literal = "($literal % 30000)" if $type eq 'int2' && $literal =~ /^[^']*$/ && $literal ne 'NULL' && $thing->{type} ne 'smallint'; $literal } 0 .. ($array ? int rand 5 : 0);
 		my $value = $array ? 'ARRAY[' . join(', ', @literals) . ']' . "::$type\[]" : "($literals[0])::$type";
@@ -295,7 +306,7 @@ sub question
 	if ($kind < 0.5)
 	{
 		$question{kind} = 'one relation';
-		$question{on} = single($relation);
+		$question{on} = $relation->{views} && chance(0.3) ? of_view($relation) : single($relation);
 	}
 	elsif ($kind < 0.72)
 	{
@@ -312,6 +323,11 @@ sub question
 		$question{kind} = 'change';
 		$question{mode} = 'undo';
 		$question{on} = change($relation);
+	}
+	elsif ($kind < 0.965 && !$option{rls})
+	{
+		# The filters of the ranges, as values.
+		@question{'kind', 'mode', 'on', 'off'} = ('bf_of', 'value', "SELECT differ.missing('$relation->{name}')", 'SELECT 0');
 	}
 	else
 	{

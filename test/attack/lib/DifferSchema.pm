@@ -129,7 +129,7 @@ sub relation
 {
 	my ($self, $name, $kind) = @_;
 	my $relation = {name => $name, kind => $kind, next => 0, added => 0, parts => [], schema => $self,
-		divisor => pick(1, 300 + int rand 400), count => 2 + int rand 4};
+		divisor => pick(1, 300 + int rand 400), padding => pick(90, 90, 90, 700), count => 2 + int rand 4};
 	$relation->{columns} = [map { $self->column("c$_") } 1 .. 1 + int rand 4];
 	$relation->{divided} = $kind =~ /partitioned|foreign|inherited/;
 	$relation->{strategy} = pick('LIST', 'RANGE', 'HASH');
@@ -191,7 +191,7 @@ sub create_relation
 	if ($kind eq 'plain' || $kind eq 'unlogged' || $kind eq 'temporary')
 	{
 		my $word = {plain => '', unlogged => 'UNLOGGED', temporary => 'TEMPORARY'}->{$kind};
-		push @sql, "CREATE $word TABLE $name ($list)" . table_options(), external($relation, $name);
+		push @sql, "CREATE $word TABLE $name ($list)" . table_options() . ($kind eq 'temporary' && chance(0.25) ? ' ON COMMIT DELETE ROWS' : ''), external($relation, $name);
 		push @sql, "CREATE UNIQUE INDEX ${name}_key ON $name (id)" if $relation->{has_key} = chance(0.6);
 	}
 	elsif ($kind eq 'materialized')
@@ -254,7 +254,22 @@ sub create_relation
 	push @sql, "CREATE MATERIALIZED VIEW $name AS SELECT * FROM $relation->{base}" if $kind eq 'materialized';
 	push @sql, "CREATE UNIQUE INDEX ON $name (id)" if $kind eq 'materialized' && ($relation->{has_key} = chance(0.5));
 	push @sql, keys_table($relation);
+	# Other indexes, which are used beside.
+	push @sql, map { "CREATE INDEX ON $_ USING " . pick('btree', 'btree', 'hash') . ' (' . pick('k', 'id', pick(@{$relation->{columns}})->{name}) . ')' } leaves($relation) if chance(0.25);
+	push @sql, views($relation) if chance(0.25);
 	return @sql;
+}
+
+# Views through which the relation is asked too.
+sub views
+{
+	my ($relation) = @_;
+	my $name = $relation->{name};
+	my $columns = join ', ', 'id', 'k', (map { $_->{name} } @{$relation->{columns}}), 'pad';
+	$relation->{views} = ["${name}_barrier", "${name}_both", "${name}_some"];
+	return ("CREATE VIEW ${name}_barrier WITH (security_barrier) AS SELECT $columns FROM $name WHERE id % 5 > 0 AND length(pad) >= 0",
+		"CREATE VIEW ${name}_both AS SELECT $columns FROM $name WHERE id % 2 = 0 UNION ALL SELECT $columns FROM $name WHERE k = 0",
+		"CREATE VIEW ${name}_some AS SELECT DISTINCT $columns FROM $name WHERE k >= 0");
 }
 
 # A table with the columns in another order, and one that was dropped.
@@ -318,7 +333,7 @@ sub rows
 		$where = 'WHERE ' . k_sql($relation, 'i') . ' NOT IN (' . join(', ', @missing) . ')';
 	}
 	return "INSERT INTO $target (" . join(', ', 'id', 'k', (map { $_->{name} } @columns), 'pad') . ') SELECT i, ' . k_sql($relation, 'i') . ', ' .
-		join('', map { column_sql($_, 'i') . ', ' } @columns) . "repeat('x', (i * 13 % 90)::int) FROM generate_series($from\::bigint, $to) i $where";
+		join('', map { column_sql($_, 'i') . ', ' } @columns) . "repeat('x', (i * 13 % $relation->{padding})::int) FROM generate_series($from\::bigint, $to) i $where";
 }
 
 # The tables that have storage: all, and those that belong to the relation now.
