@@ -159,7 +159,7 @@ sub join_query
 	my $some = chance(0.5) ? 'WHERE q.n < ' . int(rand 31) : '';
 	my $limit = int rand 3;
 	my $array = $thing->{type} =~ /\[\]|_domain/ ? '' : "$left = ANY (ARRAY[$right, " . DifferSchema::thing_literal($relation, $thing) . ']) ';
-	my $kind = int rand 16;
+	my $kind = int rand 19;
 
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $right $also $some" if $kind <= 2;
 	return "SELECT q.n, r.id FROM $keys q LEFT JOIN $name r ON $left = $right $also $some" if $kind == 3;
@@ -172,6 +172,10 @@ sub join_query
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $array WHERE q.n < 12" if $kind == 12 && $array;
 	return "SELECT (SELECT count(*) FROM $name r WHERE " . simple($relation, 'r.') . " AND r.id <> q.n), q.n FROM $keys q" if $kind == 13;
 	return "SELECT a.id, b.id FROM $name a JOIN $name b ON " . at($thing, 'a.') . ' = ' . at($thing, 'b.') . ' AND a.id % 500 = 1 AND ' . simple($relation, 'b.') if $kind == 14;
+	# A subquery that is run by each worker.
+	return "SELECT a.id FROM $name a WHERE a.id NOT IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 15;
+	return "SELECT q.n, q.small FROM $keys q WHERE q.small NOT IN (SELECT r.k FROM $name r WHERE " . simple($relation, 'r.') . ") OR q.n IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 16;
+	return "SELECT a.id, a.id IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ") AS i FROM $name a WHERE a.id % 7 = 0" if $kind == 17;
 	my $w = chance(0.5) ? 'q.small' : 'q.small::bigint';
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $w" if $thing->{family} eq 'integer';
 	return "SELECT q.n, r.id FROM (SELECT * FROM $keys WHERE n < 9) q CROSS JOIN LATERAL (SELECT * FROM $name r WHERE $left = $right OFFSET 0) r";
@@ -290,9 +294,10 @@ sub settings
 			'parallel_leader_participation = ' . pick('on', 'off');
 		push @settings, "$debug = " . pick('on', 'regress') if chance(0.4);
 	}
-	elsif (!$run->{no_workers} && chance(0.05))
+	elsif (!$run->{no_workers} && chance(0.1))
 	{
-		push @settings, "$debug = " . pick('on', 'regress');
+		# A plan as ever, which a worker runs.
+		push @settings, 'max_parallel_workers_per_gather = 2', "$debug = " . pick('on', 'regress');
 	}
 	return join '; ', map { "SET LOCAL $_" } @settings;
 }
