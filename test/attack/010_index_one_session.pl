@@ -131,7 +131,11 @@ sub transaction
 		$run->act($session, 'SAVEPOINT', 'SAVEPOINT a' . ++$savepoints);
 		my ($state) = $run->act($session, $what, join ";\n", @sql);
 		$run->act($session, 'ROLLBACK TO', "ROLLBACK TO a$savepoints") if $state ne '00000' || chance(0.25);
-		$run->act($session, 'ROLLBACK TO', 'ROLLBACK TO a' . (1 + int rand $savepoints)) if chance(0.1);
+		if (chance(0.1))
+		{
+			$savepoints = 1 + int rand $savepoints;
+			$run->act($session, 'ROLLBACK TO', "ROLLBACK TO a$savepoints");
+		}
 		$ask->(3) if chance(0.3);
 	}
 	my $name = "'${seed}_" . ++$run->{prepared} . "'";

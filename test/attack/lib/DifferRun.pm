@@ -161,7 +161,8 @@ CREATE FUNCTION differ.indexes(relation regclass) RETURNS TABLE (index regclass,
 	SELECT indexrelid::regclass, indrelid::regclass FROM t JOIN pg_index i ON i.indrelid = t.relid JOIN pg_class c ON c.oid = i.indexrelid
 	WHERE c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'bf') AND i.indisvalid ORDER BY indexrelid::regclass::text
 $$;
--- How many rows are not in the filter that bf_of() gives for their range, for all columns of all indexes.
+-- How many rows are not in the filter that bf_of() gives for their range, for all columns of all indexes. (Its items are of the
+-- operator class's kind.)
 CREATE FUNCTION differ.missing(relation regclass) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	i record;
@@ -169,7 +170,7 @@ DECLARE
 	total bigint := 0;
 BEGIN
 	FOR i IN SELECT index, heap, a AS attribute, pg_get_indexdef(index, a, false) ||
-			(SELECT CASE WHEN atttypid = 'regtype'::regtype THEN '::oid' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item, coalesce('WHERE ' || pg_get_expr(indpred, indrelid), '') AS predicate
+			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item, coalesce('WHERE ' || pg_get_expr(indpred, indrelid), '') AS predicate
 		FROM differ.indexes(relation) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
 	LOOP
 		EXECUTE format('SELECT count(*) FROM (SELECT b, bf_of(%L, b, %s) AS f FROM generate_series(0, pg_relation_size(%L) / 8192 - 1) b OFFSET 0) o ' ||
