@@ -172,6 +172,7 @@ BEGIN
 	FOR i IN SELECT index, heap, a AS attribute, pg_get_indexdef(index, a, false) ||
 			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item, coalesce('WHERE ' || pg_get_expr(indpred, indrelid), '') AS predicate
 		FROM differ.indexes(relation) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
+		WHERE pg_get_indexdef(index, a, false) <> ''	-- it is there still
 	LOOP
 		BEGIN
 			EXECUTE format('SELECT count(*) FROM (SELECT b, bf_of(%L, b, %s) AS f FROM generate_series(0, pg_relation_size(%L) / 8192 - 1) b OFFSET 0) o ' ||
