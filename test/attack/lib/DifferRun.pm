@@ -163,7 +163,7 @@ CREATE FUNCTION differ.indexes(relation regclass) RETURNS TABLE (index regclass,
 $$;
 -- How many rows are not in the filter that bf_of() gives for their range, for all columns of all indexes. (Its items are of the
 -- operator class's kind.)
-CREATE FUNCTION differ.missing(relation regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION differ.missing(relation regclass) RETURNS bigint LANGUAGE plpgsql SET enable_hashjoin = on SET enable_seqscan = on AS $$
 DECLARE
 	i record;
 	n bigint;
