@@ -103,6 +103,9 @@ sub some_table { my ($relation) = @_; return chance(0.5) && $relation->{kind} ne
 sub block { return chance(0.7) ? int rand 60 : int rand 3; }
 sub number { return chance(0.4) ? '' : ', ' . int rand 100; }
 
+# Where a schema does without indexes that are built beside writers.
+sub concurrently { return $_[0]{no_concurrently} ? '' : 'CONCURRENTLY'; }
+
 # What leaves all rows as they are.
 sub keep
 {
@@ -122,10 +125,10 @@ sub keep
 	return ('VACUUM FULL', 'VACUUM FULL ' . some_table($relation)) if $kind == 11 && $relation->{kind} ne 'foreign';
 	return ('ANALYZE', "ANALYZE $name") if $kind == 12;
 	return ('REINDEX', "SELECT differ.each('$name', 'REINDEX INDEX %s'$n)") if $kind == 13;
-	return ('REINDEX TABLE', 'REINDEX TABLE ' . pick('', 'CONCURRENTLY') . ' ' . some_leaf($relation)) if $kind == 14;
+	return ('REINDEX TABLE', 'REINDEX TABLE ' . pick('', concurrently($relation->{schema})) . ' ' . some_leaf($relation)) if $kind == 14;
 	return ('CLUSTER', cluster($relation)) if $kind == 15;
 	return ('CREATE INDEX', DifferSchema::create_index($relation)) if $kind == 16;
-	return ('CREATE INDEX CONCURRENTLY', grep { defined } (DifferSchema::create_index($relation, some_leaf($relation), how => 'CONCURRENTLY'))[0]) if $kind == 17;
+	return ('CREATE INDEX CONCURRENTLY', grep { defined } (DifferSchema::create_index($relation, some_leaf($relation), how => 'CONCURRENTLY'))[0]) if $kind == 17 && concurrently($relation->{schema});
 	return ('DROP INDEX', "DO \$\$ DECLARE i regclass; BEGIN SELECT index INTO i FROM differ.indexes('$name') WHERE index NOT IN (SELECT inhrelid FROM pg_inherits) " .
 		'ORDER BY md5(index::text || ' . int(rand 1000) . ") LIMIT 1; IF (SELECT count(*) FROM differ.indexes('$name')) > 1 AND i IS NOT NULL THEN EXECUTE format('DROP INDEX %s', i); END IF; END \$\$")
 		if $kind == 18;

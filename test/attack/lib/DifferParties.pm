@@ -57,7 +57,9 @@ sub together
 				1;
 			};
 			push @{$run->{failures}}, "$name: $@" if !$ok;
-			StreambloomTap::write_file("$folder/stop", '') if $run->failures;
+			# When one has failed, the others leave their histories too.
+			if ($run->failures) { StreambloomTap::write_file("$folder/stop", ''); }
+			elsif (-e "$folder/stop") { $run->write_histories('beside'); }
 			store([$run->{counts}, $run->{failures}, $run->{log}], "$folder/$name.result");
 			_exit(0);
 		}
@@ -120,7 +122,7 @@ sub change_marked
 	return ('VACUUM FULL of m', "VACUUM FULL $p") if $kind == 7;
 	return ('CLUSTER of m', "BEGIN; CREATE INDEX m_cluster ON $p (id); CLUSTER $p USING m_cluster; ${pause}DROP INDEX m_cluster; COMMIT") if $kind == 8;
 	return ('ALTER TYPE of m', 'ALTER TABLE m ALTER id TYPE ' . pick('numeric', 'bigint')) if $kind == 9;
-	return ('REINDEX of m', "REINDEX TABLE " . pick('', 'CONCURRENTLY') . " $p") if $kind == 10;
+	return ('REINDEX of m', "REINDEX TABLE " . pick('', DifferChanges::concurrently($schema)) . " $p") if $kind == 10;
 	return ('UPDATE of the partition key', "UPDATE m SET k = $other WHERE v = $literal AND id = -" . (1 + int rand $m->{marks})) if $kind <= 12;
 	return ('UPDATE of m', "UPDATE m SET pad = pad || 'x' WHERE k = $part AND id % 7 = " . int rand 7) if $kind == 13;
 	return ('VACUUM of m', "VACUUM (INDEX_CLEANUP on) $p") if $kind == 14;
@@ -175,7 +177,7 @@ sub changer
 		}
 		my $kind = rand();
 		my ($what, @sql) = $kind < 0.65 ? DifferChanges::keep($relation) : $schema->{calm} ? DifferChanges::rows($relation) : alter($relation);
-		if (chance(0.1))
+		if (chance(0.1) && !$schema->{no_concurrently})
 		{
 			my @index = DifferSchema::create_index($relation, pick(DifferSchema::leaves($relation), $relation->{divided} ? () : $relation->{name}), how => 'CONCURRENTLY');
 			($what, @sql) = ('CREATE INDEX CONCURRENTLY that is cancelled', "SET statement_timeout = '" . (1 + int rand 40) . "ms'", $index[0]) if @index;

@@ -243,7 +243,7 @@ sub begin_history { $_[0]{histories} = {}; }
 sub remember
 {
 	my ($self, $session, $sql) = @_;
-	push @{$self->{histories}{$session->{party}}}, $sql;
+	push @{$self->{histories}{$session->{party}}}, sprintf '-- %s.%06d' . "\n%s", POSIX::strftime('%H:%M:%S', gmtime), (time() - int time()) * 1000000, $sql;
 }
 
 sub count { $_[0]{counts}{$_[1]} += $_[2] // 1; }
@@ -274,6 +274,25 @@ sub wait_for_server
 
 sub full { return @{$_[0]{failures}} >= $_[0]{most_failures}; }
 
+# The histories as files for psql; returns their names.
+sub write_histories
+{
+	my ($self, $number, $text) = @_;
+	my $folder = $ENV{STREAMBLOOM_HISTORY} || $ENV{TESTLOGDIR} || StreambloomTap::scratch();
+	my $comment = $text ? '-- ' . ($text =~ s/\n/\n-- /gr) . "\n" : '';
+	my @files;
+
+	foreach my $party (sort keys %{$self->{histories}})
+	{
+		my $file = "$folder/$self->{name}-$self->{seed}-" . ($self->{process} // '') . "$number-$party.sql" =~ s/:/-/gr;
+		my $history = "-- seed $self->{seed}, session $party. To repeat: psql -X -f prelude.sql, then this\n$comment" . ($self->{starts}{$party} // '') .
+			join(";\n", @{$self->{histories}{$party}}) . ";\n";
+		eval { StreambloomTap::write_file($file, $history); push @files, $file; };
+	}
+	eval { StreambloomTap::write_file("$folder/prelude.sql", "CREATE EXTENSION IF NOT EXISTS streambloom;\n$functions" . DifferTypes::prelude()); };
+	return @files;
+}
+
 # What must not be. Kept with the history, unless it is one that STREAMBLOOM_KNOWN (a regular expression) knows.
 sub fail_with
 {
@@ -283,19 +302,7 @@ sub fail_with
 		$self->count("known failures: $&");
 		return;
 	}
-	my $folder = $ENV{STREAMBLOOM_HISTORY} || $ENV{TESTLOGDIR} || StreambloomTap::scratch();
-	my $number = @{$self->{failures}} + 1;
-	my @files;
-	foreach my $party (sort keys %{$self->{histories}})
-	{
-		(my $word = $party) =~ s/\W+/_/g;
-		my $file = "$folder/$self->{name}-$self->{seed}-" . ($self->{process} // '') . "$number-$word.sql";
-		my $history = "-- seed $self->{seed}, session $party. To repeat: psql -X -f prelude.sql, then this (prelude: " .
-			"CREATE EXTENSION streambloom, the functions of DifferRun.pm and DifferTypes.pm)\n-- " . ($text =~ s/\n/\n-- /gr) . "\n" .
-			($self->{starts}{$party} // '') . join(";\n", @{$self->{histories}{$party}}) . ";\n";
-		eval { StreambloomTap::write_file($file, $history); push @files, $file; };
-	}
-	eval { StreambloomTap::write_file("$folder/prelude.sql", "CREATE EXTENSION IF NOT EXISTS streambloom;\n$functions" . DifferTypes::prelude()); };
+	my @files = $self->write_histories(@{$self->{failures}} + 1, $text);
 	my $report = "seed $self->{seed}: $text\nhistory: @files";
 	push @{$self->{failures}}, $report;
 	diag($report);
