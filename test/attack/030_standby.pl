@@ -1,10 +1,13 @@
 # A hot standby answers from random relations with bf indexes while the primary writes to them and changes them. Snapshots of
 # the standby stay open across the primary's work; in each of them a query has the same rows with the indexes as without.
 # The primary writes with wal_consistency_checking = all, so the standby compares each page that it replays with the
-# primary's. Indexes are not built CONCURRENTLY unless STREAMBLOOM_CONCURRENTLY is set: a row that is committed and deleted
-# during such a build is missing in the index, PostgreSQL's own too, for an older snapshot of a standby. In the end the standby is promoted, its indexes are checked, and writes go on. Short here; for longer, by hand:
+# primary's. In the end the standby is promoted, its indexes are checked, and writes go on. Short here; for longer, by hand:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl     # in the environment of scripts/test
+#
+# There are no B-tree indexes here: one that the primary builds leaves out what is dead on the primary, and is used for older
+# snapshots of the standby too, which miss these rows. bf has its horizon for that. A row that is committed and deleted during
+# CREATE INDEX CONCURRENTLY is missing in either; such builds are made only if STREAMBLOOM_CONCURRENTLY is set.
 use strict;
 use warnings;
 
@@ -100,7 +103,7 @@ SQL
 sub one_schema
 {
 	my ($number, $length) = @_;
-	my $schema = DifferSchema->new(number => $number, kinds => \@kinds, calm => chance(0.5), permanent => chance(0.8), no_concurrently => !$ENV{STREAMBLOOM_CONCURRENTLY});
+	my $schema = DifferSchema->new(number => $number, kinds => \@kinds, calm => chance(0.5), permanent => chance(0.8), no_concurrently => !$ENV{STREAMBLOOM_CONCURRENTLY}, bf_only => 1);
 	my $one = $run->session('one');
 
 	$run->begin_history();

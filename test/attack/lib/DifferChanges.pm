@@ -136,7 +136,7 @@ sub keep
 	return ('bf_index_check', "SELECT differ.each('$name', 'SELECT bf_index_check(%L)')") if $kind == 20;
 	return ('SET LOGGED', 'ALTER TABLE ' . some_leaf($relation) . ' SET ' . pick('LOGGED', 'UNLOGGED')) if $kind == 21 && !$relation->{schema}{permanent} && ($relation->{kind} eq 'unlogged' || $relation->{kind} eq 'plain');
 	return ('CREATE INDEX ON ONLY', only($relation)) if $kind == 22 && $relation->{divided} && $relation->{kind} =~ /partitioned/;
-	return ('another index', 'CREATE INDEX ON ' . some_leaf($relation) . ' (' . pick('k', some_column($relation)->{name}) . ')') if $kind == 23;
+	return ('another index', 'CREATE INDEX ON ' . some_leaf($relation) . ' (' . pick('k', some_column($relation)->{name}) . ')') if $kind == 23 && !$relation->{schema}{bf_only};
 	return ('REFRESH', 'REFRESH MATERIALIZED VIEW ' . ($relation->{has_key} && chance(0.5) ? 'CONCURRENTLY ' : '') . $name) if $relation->{kind} eq 'materialized';
 	return ('index statistics', "SELECT differ.each('$name', 'SELECT count(*) FROM bf_index_stats(%L)')");
 }

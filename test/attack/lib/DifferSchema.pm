@@ -255,7 +255,7 @@ sub create_relation
 	push @sql, "CREATE UNIQUE INDEX ON $name (id)" if $kind eq 'materialized' && ($relation->{has_key} = chance(0.5));
 	push @sql, keys_table($relation);
 	# Other indexes, which are used beside.
-	push @sql, map { "CREATE INDEX ON $_ USING " . pick('btree', 'btree', 'hash') . ' (' . pick('k', 'id', pick(@{$relation->{columns}})->{name}) . ')' } leaves($relation) if chance(0.25);
+	push @sql, map { "CREATE INDEX ON $_ USING " . pick('btree', 'btree', 'hash') . ' (' . pick('k', 'id', pick(@{$relation->{columns}})->{name}) . ')' } leaves($relation) if chance(0.25) && !$self->{bf_only};
 	push @sql, views($relation) if chance(0.25);
 	return @sql;
 }
