@@ -316,7 +316,12 @@ sub question
 	elsif ($kind < 0.72)
 	{
 		$question{kind} = 'join';
-		$question{on} = join_query($relation);
+		my $thing = pick(plain_things($relation));
+		my $equal = at($thing, 'r.') . ' = ' . DifferSchema::thing_literal($relation, $thing);
+		$question{on} = $relation->{divided} && !$run->{no_workers} && chance(0.2) ? "SELECT q.n FROM $relation->{name}_keys q WHERE q.n NOT IN (SELECT r.id FROM $relation->{name} r WHERE $equal)" : join_query($relation);
+		# A sub-plan that a worker runs and counts.
+		$question{settings} .= join '', map { "; SET LOCAL $_" } 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 1000', 'min_parallel_table_scan_size = 8192', $run->debug_parallel . ' = on', 'auto_explain.log_min_duration = 0'
+			if !$run->{no_workers} && $question{on} =~ / IN \(SELECT r\.(?:id|k) / && chance(0.7);
 	}
 	elsif ($kind < 0.88 && !$option{no_chunk_scan})
 	{
