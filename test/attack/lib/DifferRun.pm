@@ -224,13 +224,13 @@ sub new
 
 sub debug_parallel { return $_[0]{version} >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode'; }
 
-# A session with everything loaded.
+# A session with everything loaded. auto_explain decides about nested statements when the outermost one begins, so it is on there.
 sub session
 {
 	my ($self, $name, %option) = @_;
 	my $session = PsqlSession->new($self->{database}, %option);
 	$session->{party} = $name;
-	my $start = "LOAD 'streambloom'; LOAD 'auto_explain'; SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on; " .
+	my $start = "LOAD 'streambloom'; LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on; " .
 		"SET auto_explain.log_level = debug5; SET auto_explain.log_verbose = on; SET auto_explain.log_buffers = on; SET jit = off; SET enable_seqscan = off; " .
 		"SET statement_timeout = '" . ($self->{statement_timeout} // '120s') . "'; SET lock_timeout = '" . ($self->{lock_timeout} // '20s') . "';\n";
 	$session->sql($start);
