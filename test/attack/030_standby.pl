@@ -1,0 +1,181 @@
+# A hot standby answers from random relations with bf indexes while the primary writes to them and changes them. Snapshots of
+# the standby stay open across the primary's work; in each of them a query has the same rows with the indexes as without.
+# The primary writes with wal_consistency_checking = all, so the standby compares each page that it replays with the
+# primary's. In the end the standby is promoted, its indexes are checked, and writes go on. Short here; for longer, by hand:
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl     # in the environment of scripts/test
+#
+# There are no B-tree indexes here: one that the primary builds leaves out what is dead on the primary, and is used for older
+# snapshots of the standby too, which miss these rows. bf has its horizon for that. A row that is committed and deleted during
+# CREATE INDEX CONCURRENTLY is missing in either; such builds are made only if STREAMBLOOM_CONCURRENTLY is set.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../tap/lib";
+use DifferParties;
+use DifferQueries;
+use DifferRun;
+use DifferSchema;
+use StreambloomTap;
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+StreambloomTap::require_cluster();
+StreambloomTap::start_own_cluster();
+StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, max_connections => 40, max_worker_processes => 8, jit => 'off', autovacuum => 'off', wal_keep_size => '512MB',
+	wal_consistency_checking => 'all', max_locks_per_transaction => 512, synchronous_commit => 'off');
+
+my $seconds = $ENV{STREAMBLOOM_SECONDS} // 35;
+my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
+my $db = StreambloomTap->new('a030');
+diag("seed $seed");
+srand($seed);
+
+my $run = DifferRun->new(database => $db->name, name => '030', seed => $seed);
+# Readers of the standby are cancelled where replay has waited long enough for them.
+my $port = StreambloomTap::start_standby(hot_standby_feedback => 'off', max_standby_streaming_delay => '2s', max_standby_archive_delay => '2s', autovacuum => 'off');
+my @kinds = ('plain', 'plain', 'partitioned', 'partitioned', 'sub-partitioned', 'sub-partitioned', 'inherited', 'materialized');
+
+sub pick { return $_[rand @_]; }
+sub chance { return rand() < $_[0]; }
+
+sub standby_sql
+{
+	my ($sql) = @_;
+	local $ENV{PGPORT} = $port;
+	return $db->sql($sql);
+}
+
+sub catch_up
+{
+	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
+	local $ENV{PGPORT} = $port;
+	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
+}
+
+# Old snapshots on the standby: all that is asked is asked in one of them, some with locks from the beginning, some without.
+sub standby_reader
+{
+	my ($run, $schema, $session, $go_on) = @_;
+	# A session that was ended has not read the last question.
+	no warnings 'io';
+
+	# 57P01 and 40001 are what a conflict with recovery gives; a session that was ended is opened again.
+	$run->{expected} = qr/^(?:40|55P03|25P02|57P01|57014|lost)/;
+	$run->{before} = 1;
+	while ($go_on->())
+	{
+		my ($state) = ($session->ask("BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1"))[1];
+		if ($state =~ /lost|57P01/ || $session->{lost})
+		{
+			$run->count('sessions that were ended');
+			$run->close_session($session);
+			my $party = $session->{party};
+			# The new one may be ended before it has begun.
+			$session = undef;
+			$session = eval { $run->session($party, port => $port) } while !$session && $go_on->();
+			last if !$session;
+			$session->ask("SET search_path = $schema->{name}, public");
+			next;
+		}
+		if (chance(0.5))
+		{
+			$run->compare($session, map { DifferQueries::question($run, pick(@{$schema->{relations}}), read_only => 1) } 1 .. 2);
+		}
+		foreach (1 .. 1 + int rand 3)
+		{
+			sleep(rand() < 0.3 ? rand 2 : rand 0.4);
+			my ($failed, $ended) = $run->compare($session, map { DifferQueries::question($run, pick(@{$schema->{relations}}), read_only => 1) } 1 .. 6);
+			last if $ended ne '00000';
+			$run->count('old snapshots asked');
+		}
+		$session->ask('COMMIT');
+	}
+}
+
+my $checks = 0;
+my $check_all = <<'SQL';
+SELECT count(bf_index_check(indexrelid)) FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am am ON am.oid = c.relam
+WHERE amname = 'bf' AND relkind = 'i' AND indisvalid AND relpersistence = 'p'
+SQL
+
+sub one_schema
+{
+	my ($number, $length) = @_;
+	my $schema = DifferSchema->new(number => $number, kinds => \@kinds, calm => chance(0.5), permanent => chance(0.8), no_concurrently => !$ENV{STREAMBLOOM_CONCURRENTLY}, bf_only => 1);
+	my $one = $run->session('one');
+
+	$run->begin_history();
+	$run->act($one, /^(CREATE INDEX|CREATE \w+|ALTER \w+|INSERT)/ ? "make: $1" : 'make', $_) foreach $schema->create, $schema->{calm} ? () : DifferParties::marked($schema);
+	foreach my $relation (@{$schema->{relations}})
+	{
+		$relation->{has_key} = 0 if $relation->{kind} ne 'materialized';
+		$run->act($one, 'no key', "DROP INDEX IF EXISTS $relation->{name}_key");
+		$run->count("relations: $relation->{kind}");
+	}
+	catch_up();
+	DifferParties::together($run, $schema, $length, "reader1:$port" => \&standby_reader, "reader2:$port" => \&standby_reader, writer => \&DifferParties::writer, changer => \&DifferParties::changer);
+	return if $run->failures;
+	catch_up();
+	my $two = $run->session('quiet', port => $port);
+	$two->sql("SET search_path = $schema->{name}, public");
+	$run->compare($two, map { DifferQueries::question($run, $_, read_only => 1) } (@{$schema->{relations}}) x 8);
+	$run->close_session($_) foreach $one, $two;
+	my ($here, $there) = ($db->sql($check_all), standby_sql($check_all));
+	$checks++;
+	$run->fail_with($one, "$here indexes are whole on the primary, $there on the standby") if $here ne $there;
+	$db->sql("DROP SCHEMA $schema->{name} CASCADE") if $number % 3;
+	return $schema;
+}
+
+my $deadline = time() + $seconds;
+my $length = $seconds > 100 ? 15 : 8;
+my $number = 0;
+my $last;
+$last = one_schema(++$number, $length) while !$run->failures && (time() < $deadline - $length - 5 || $number < 2);
+
+subtest 'it becomes the primary' => sub {
+	plan skip_all => 'there were failures' if $run->failures;
+	my $schema = DifferSchema->new(number => $number + 1, kinds => ['plain', 'partitioned', 'sub-partitioned']);
+	my $one = $run->session('one');
+	$run->act($one, 'make', $_) foreach $schema->create;
+	# A transaction that was prepared before the promotion, and an index whose range was being summarised.
+	my ($relation) = @{$schema->{relations}};
+	$run->act($one, 'prepare', join ";\n", 'BEGIN', DifferSchema::insert($relation, 50, one => 1), "PREPARE TRANSACTION 'over'");
+	catch_up();
+	my $indexes = $db->sql($check_all);
+	StreambloomTap::promote_standby();
+	is(standby_sql($check_all), $indexes, 'all its indexes are whole');
+	my $two = $run->session('promoted', port => $port);
+	$two->sql("SET search_path = $schema->{name}, public");
+	$run->act($two, 'COMMIT PREPARED', "COMMIT PREPARED 'over'");
+	foreach (1 .. 10)
+	{
+		foreach my $change (DifferChanges::rows($relation), DifferChanges::keep($relation))
+		{
+			$run->act($two, 'after the promotion', $change) if $change =~ /^[A-Z]+ .*[a-z0-9_]/ && $change =~ /$relation->{name}/;
+		}
+		$run->compare($two, map { DifferQueries::question($run, $relation) } 1 .. 10);
+	}
+	is(standby_sql('SELECT count(*) > 0 FROM (' . ($check_all =~ s/count\((.*?\))\)/$1/r) . ') s'), 't', 'and after writes');
+	$run->close_session($_) foreach $one, $two;
+};
+
+my $counts = $run->counts;
+ok(!$run->failures, "each answer is the one without an index (seed $seed)") or diag('failures: ' . $run->failures . join '', map { "\n" . substr $_, 0, 300 } $run->failures);
+my $logs = StreambloomTap::own_log() . StreambloomTap::standby_log();
+unlike($logs, qr/terminated by signal|PANIC|TRAP:|inconsistent page/, 'no server process crashed, no page differed from the primary\'s');
+diag("$number schemas, " . ($counts->{comparisons} // 0) . ' comparisons, ' . ($counts->{'comparisons with rows'} // 0) . ' with rows');
+if ($ENV{STREAMBLOOM_SECONDS})
+{
+	diag(sprintf '%10d %s', $counts->{$_}, $_) foreach sort keys %$counts;
+}
+subtest 'it was a test of something' => sub {
+	cmp_ok($counts->{comparisons} // 0, '>=', 60, 'comparisons');
+	cmp_ok($counts->{'comparisons with rows'} // 0, '>=', ($counts->{comparisons} // 0) / 5, 'many had rows');
+	cmp_ok($counts->{'plans with an index'} // 0, '>', 0, 'plans with an index');
+	cmp_ok($counts->{'old snapshots asked'} // 0, '>=', 5, 'old snapshots');
+	cmp_ok($checks, '>=', 2, 'indexes were checked on both');
+};
+done_testing();
