@@ -66,6 +66,7 @@ INSERT INTO equals VALUES
 	('array', ARRAY['''{1.0,2}''::numeric[]', '''{1.00,2.000}''::numeric[]', '''{1,2}''::amount[]::numeric[]']),
 	('array', ARRAY['''{-0,NaN}''::float8[]', 'ARRAY[0, -''NaN''::float8]::float8[]']),
 	('array', ARRAY['''{ABC}''::citext[]', '''{abc}''::citext[]']),
+	('array', ARRAY['''{a,b}''::varchar[]', '''{a,b}''::varchar(5)[]']),
 	('array', ARRAY['''{ab}''::char(2)[]', '''{ab}''::char(5)[]']),
 	('array', ARRAY['ARRAY[ROW(1, ''x'')::two]', 'ARRAY[ROW(1, ''x'')]::two[]']),
 	('array', ARRAY['ARRAY[''[1,3)''::int4range]', 'ARRAY[''[1,2]''::int4range]']),
@@ -83,7 +84,7 @@ INSERT INTO equals VALUES
 	('multirange', ARRAY['''{}''::int4multirange', '''{empty}''::int4multirange']),
 	('network', ARRAY['''10.0.0.1''::inet', '''10.0.0.1/32''::inet']),
 	('network', ARRAY['''::1''::inet', '''0:0:0:0:0:0:0:1/128''::inet']),
-	('network', ARRAY['''10.1.0.0/16''::cidr', '''10.1/16''::cidr']),
+	('network', ARRAY['''10.1.0.0/16''::cidr', '''10.1/16''::cidr', '''10.1.0.0/16''::inet']),
 	('network', ARRAY['''08:00:2b:01:02:03''::macaddr', '''08002B-010203''::macaddr']),
 	('network', ARRAY['''08:00:2b:01:02:03:04:05''::macaddr8', '''08002b0102030405''::macaddr8']),
 	('composite', ARRAY['ROW(1, ''x'')::two', '''(1,x)''::two', 'ROW(1, ''x''::text)', 'pair_of(1, ''x'')', 'ROW(1, ''x'')::two_domain']),
@@ -176,6 +177,9 @@ SELECT f @> 'ab', f @> 'ab   ', 'ab ' <@ f, f -> 'ab' >= 1 AS count, f @> 'a' AS
 -- and added to one it is char(n) too, and the filter stays one of char(n)
 SELECT f @> 'cd'::char(7), f @> 'ab'::char(2) FROM bf_add(bf_add(bf_empty(), 'ab'::char(5)), 'cd   ') f;
 SELECT f @> 'cd'::char(7), f @> 'ab'::char(2) FROM tbf_add(tbf_add(tbf_empty(), 'ab'::char(5)), 'cd   ') f;
+
+-- arrays of types that share one = are of one kind; SQL compares them when both are cast to one type
+SELECT bf_add(bf_empty(), '{a,b}'::varchar[]) @> '{a,b}'::text[] AS varchars, bf_add(bf_empty(), '{10.0.0.0/8}'::cidr[]) @> '{10.0.0.0/8}'::inet[] AS cidrs;
 
 -- ("char" || would be ambiguous to PostgreSQL: it casts to text as well as it is "any")
 SELECT bf_add(bf_empty(), 'a'::"char") @> 97::"char" AS found, tbf_add(tbf_empty(), 97::"char") @> 'a'::"char" AS found;

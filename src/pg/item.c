@@ -373,6 +373,19 @@ append_column_names(StringInfo name, TupleDesc columns)
 }
 
 /*
+ * The type whose = compares values of this type: another one if the type borrows that type's hash operator class, as cidr
+ * does that of inet and varchar that of text. Their values can be equal, and hash alike then, so they are of one kind.
+ */
+static Oid
+owner_of_equality(Oid type)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY);
+
+	return OidIsValid(entry->hash_opf) && !IsPolymorphicType(entry->hash_opintype) && entry->hash_opintype != RECORDOID ?
+		entry->hash_opintype : type;
+}
+
+/*
  * The name that stands for a type in the kind: without its schema, because an extension may be moved, and without
  * object numbers. Composite types are named by their columns, since = compares them so; ranges that contain rows name these
  * columns too. So when ALTER TYPE has changed the columns, and with them the hashes, an older filter refuses to be asked.
@@ -399,6 +412,7 @@ append_type_name(StringInfo name, Oid type)
 		ReleaseTupleDesc(columns);
 		return;
 	}
+	base = owner_of_equality(base);
 	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(base));
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for type %u", base);
