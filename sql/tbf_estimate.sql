@@ -48,3 +48,9 @@ SELECT tbf_inner_product(f.fading, o.fading, '2024-02-02') / tbf_inner_product(f
 SELECT tbf_inner_product(tbf_empty(), tbf_empty()) AS nothing;
 SELECT tbf_inner_product(tbf_empty(100), tbf_empty(10000));
 SELECT tbf_inner_product(plain, fading) FROM filter;
+
+-- a time so long before the hits that no double holds what they were is refused, as by tbf_count()
+SELECT tbf_estimate(tbf_add(tbf_empty(10, 0.01, '1 hour'), 1, '2024-01-01'), 1, '2000-01-01');
+SELECT tbf_inner_product(f, f, '2000-01-01') FROM tbf_add(tbf_empty(10, 0.01, '1 hour'), 1, '2024-01-01') f;
+-- the product of two numbers that a double holds may be one that it does not
+SELECT tbf_estimate(f, 1, '2023-12-08') > 1e150 AS held, tbf_inner_product(f, f, '2023-12-01') FROM tbf_add(tbf_empty(10, 0.01, '1 hour'), 1, '2024-01-01') f;

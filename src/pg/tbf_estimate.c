@@ -85,8 +85,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
-	if (tbf.header.half_life != 0)
-		tbf_check_time(at);
+	(void) total_at(&tbf.header, at);	/* refuses a time at which there is no count */
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		PG_RETURN_FLOAT8(0);
 	must_hold_sums(&tbf.header, "a count");
@@ -117,8 +116,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
 	tbf_join(&left.header, &right.header, &joined);
-	if (left.header.half_life != 0)
-		tbf_check_time(at);
+	(void) total_at(&left.header, at);
+	(void) total_at(&right.header, at);
 	if (sb_tbf_cells(&left.header) != sb_tbf_cells(&right.header))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -134,5 +133,12 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 		tbf_unpack_block(&right, block, right_counters);
 		product += sb_tbf_block_product(&left.header, left_counters, right_counters);
 	}
-	PG_RETURN_FLOAT8(Max(product, 0) * sb_tbf_hits(&left.header, 1, at) * sb_tbf_hits(&right.header, 1, at));
+	product = Max(product, 0) * sb_tbf_hits(&left.header, 1, at) * sb_tbf_hits(&right.header, 1, at);
+	if (isinf(product))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("inner product at \"%s\" is out of range", timestamptz_to_str(at)),
+				 errdetail("The time lies hundreds of half-lives before the filters' hits."),
+				 errhint("Ask for a time at or after the hits, for example now().")));
+	PG_RETURN_FLOAT8(product);
 }
