@@ -50,3 +50,8 @@ SELECT tbf_empty(half_life => '1 month');
 SELECT tbf_empty(half_life => '-1 day');
 SELECT tbf_empty(epoch => '0');
 SELECT tbf_empty(half_life => NULL, epoch => '1 day');
+
+-- a message shows the beginning of a text that is long
+SELECT tbf_layout(tbf_empty(), repeat('long', 100000));
+SELECT tbf_empty(layout => repeat('long', 100000));
+SELECT ibf_empty(scheme => repeat(U&'\00e9', 100000));

@@ -53,7 +53,7 @@ ibf_scheme(Datum scheme_name)
 			return scheme;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown scheme \"%s\"", name),
+			 errmsg("unknown scheme \"%s\"", short_text(name)),
 			 errhint("The schemes of an ibf are two_class, multi_class and value_weighted.")));
 	pg_unreachable();
 }

@@ -30,7 +30,7 @@ layout_argument(FunctionCallInfo fcinfo, int argno)
 		return SB_TBF_FLAT;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("there is no layout \"%s\"", name),
+			 errmsg("there is no layout \"%s\"", short_text(name)),
 			 errhint("Layouts are \"extensible\" (small counters take few bits) and \"flat\" (all counters take as many as the largest).")));
 	pg_unreachable();
 }

@@ -145,6 +145,15 @@ refuse_size(const char *type, int64 items, double fpr)
 	pg_unreachable();
 }
 
+char *
+short_text(const char *text)
+{
+	int			length = (int) strlen(text);
+	int			kept = pg_mbcliplen(text, length, 64);
+
+	return kept == length ? pstrdup(text) : psprintf("%.*s...", kept, text);
+}
+
 void
 refuse_difference(const char *type, const char *action, const sb_difference *difference)
 {

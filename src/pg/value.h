@@ -63,6 +63,9 @@ extern void check_fpr(double fpr);	/* returns if it is in range */
 extern SB_NORETURN void refuse_expected_items(int64 items);
 extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 
+/* The first 64 bytes of a text, for a message that shows what a user gave; "..." stands for the rest. */
+extern char *short_text(const char *text);
+
 /* Raises the error of two filters that cannot be combined; `action` completes "cannot ... ". */
 extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
 
