@@ -133,5 +133,21 @@ SELECT relation::regclass, locktype, bool_or(page IS NULL) FROM pg_locks
 WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%log%'
 GROUP BY 1, 2 ORDER BY 1, 2;
 ROLLBACK;
+-- whoever only explains reads nothing that others could conflict with
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT count(*) FROM chunk_scan_explain(NULL::log, 'uid', 8881, 'chunk_summary');
+SELECT count(*) FROM chunk_scan_explain(NULL::log, 'uid', 8881);
+SELECT relation::regclass FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%log%';
+ROLLBACK;
+
+-- cidr borrows the = of inet: a summary of one answers for the other
+CREATE TABLE net (c cidr, i inet);
+INSERT INTO net SELECT ('10.0.0.0'::inet + i)::cidr, '10.0.0.0'::inet + i FROM generate_series(1, 100) i;
+CREATE TABLE net_summary AS SELECT 'net'::regclass AS chunk, bf_agg(c) AS c, bf_agg(i) AS i FROM net;
+SELECT (SELECT count(*) FROM chunk_scan(NULL::net, 'c', '10.0.0.5/32'::cidr, 'net_summary')) AS cidr_cidr,
+	(SELECT count(*) FROM chunk_scan(NULL::net, 'c', '10.0.0.5'::inet, 'net_summary')) AS cidr_inet,
+	(SELECT count(*) FROM chunk_scan(NULL::net, 'i', '10.0.0.5/32'::cidr, 'net_summary')) AS inet_cidr;
+CREATE INDEX net_c ON net USING bf (c);
+SELECT bool_and(bf_of('net_c', 0) @> c) AND bool_and(bf_of('net_c', 0) @> i) AS found FROM net;
 
 DROP SCHEMA chunk_scan CASCADE;

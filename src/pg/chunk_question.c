@@ -410,7 +410,7 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oi
 
 			*asked = lfirst_oid(cell);
 			chunk_scan_key(&entry, linitial(keys), clause->value);
-			result = may_match(heap, index, &entry, 1, snapshot, false);
+			result = may_match(heap, index, &entry, 1, snapshot, clause->explain_only);
 		}
 		relation_close(index, AccessShareLock);
 		if (!result)

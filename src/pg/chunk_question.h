@@ -73,6 +73,7 @@ typedef struct ChunkClause
 	Datum		value;
 	Oid			method;			/* bf_index_am_oid(): InvalidOid if there are no indexes to ask */
 	ChunkOperator known;
+	bool		explain_only;	/* as in chunk_may_match(); false at first */
 } ChunkClause;
 
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);

@@ -344,7 +344,7 @@ judge(ChunkScan *scan, Relation chunk)
 	if (chunk_summary_says_no(&scan->known, oid))
 	{
 		/* What a SELECT that finds nothing in the chunk would leave for SERIALIZABLE transactions. */
-		if (RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
+		if (!scan->explains && RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
 			PredicateLockRelation(chunk, GetActiveSnapshot());
 		return (Verdict) {false, "its summary says no"};
 	}
@@ -723,6 +723,7 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 
 	begin(&scan, fcinfo, false);
 	scan.explains = true;
+	scan.question.explain_only = true;
 	InitMaterializedSRF(fcinfo, 0);
 	visit_chunks(&scan, tell, fcinfo->resultinfo);
 	relation_close(scan.parent, NoLock);
