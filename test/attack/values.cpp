@@ -231,7 +231,7 @@ void stable_history(Random &random, uint64_t *compared)
 				sb_difference difference{};
 				ASSERT_EQ(sb_stable_join(&one.filter, &other.filter, &joined, &difference), SB_OK);
 				ASSERT_EQ(joined.seed, std::max(one.filter.seed, other.filter.seed));
-				sb_stable_unite(&joined, one.cells.data(), other.cells.data());
+				ASSERT_EQ(sb_stable_unite(&joined, one.cells.data(), other.cells.data()), SB_OK);
 				one.filter = joined;
 				one.simulator.unite(other.simulator);
 				one.items += other.items;
@@ -325,8 +325,8 @@ void bf_history(Random &random, uint64_t *compared)
 				sb_difference difference{};
 				ASSERT_EQ(sb_bf_join(&one.bf, &other.bf, &both.bf, &difference), SB_OK);
 				both.lines = Bytes(sb_bf_size(&both.bf) - SB_BF_HEADER);
-				sb_bf_or(&both.bf, both.lines.data(), &one.bf, one.lines.data());
-				(all ? sb_bf_or : sb_bf_and)(&both.bf, both.lines.data(), &other.bf, other.lines.data());
+				ASSERT_EQ(sb_bf_or(&both.bf, both.lines.data(), &one.bf, one.lines.data()), SB_OK);
+				ASSERT_EQ((all ? sb_bf_or : sb_bf_and)(&both.bf, both.lines.data(), &other.bf, other.lines.data()), SB_OK);
 				if (all)
 				{
 					both.items = one.items;
@@ -349,12 +349,13 @@ void bf_history(Random &random, uint64_t *compared)
 			}
 			case 3: /* travels from a worker */
 			{
-				size_t size = sb_bf_sparse_size(&one.bf, one.lines.data());
+				size_t size = 0;
+				ASSERT_EQ(sb_bf_sparse_size(&one.bf, one.lines.data(), &size), SB_OK);
 				Bytes sparse(size + 8);
-				sb_bf_sparse_write(&one.bf, one.lines.data(), sparse.data());
-				ASSERT_TRUE(sb_bf_sparse_is_valid(&one.bf, sparse.data(), size));
+				ASSERT_EQ(sb_bf_sparse_write(&one.bf, one.lines.data(), sparse.data()), SB_OK);
+				ASSERT_EQ(sb_bf_sparse_check(&one.bf, sparse.data(), size), SB_OK);
 				Bytes arrived(one.lines.size());
-				sb_bf_or_sparse(&one.bf, arrived.data(), sparse.data(), size);
+				ASSERT_EQ(sb_bf_or_sparse(&one.bf, arrived.data(), sparse.data(), size), SB_OK);
 				ASSERT_TRUE(same_bytes(arrived, one.lines));
 				break;
 			}
@@ -560,7 +561,7 @@ class TbfHistory
 		if (status != SB_OK)
 			return "failing to remove";
 		without.cells = Bytes(sb_tbf_size(&without.parameters) - SB_TBF_HEADER);
-		sb_tbf_remove_write(&with.parameters, with.cells.data(), more.hash, &moment, value, &without.parameters, without.cells.data());
+		EXPECT_EQ(sb_tbf_remove_write(&with.parameters, with.cells.data(), more.hash, &moment, value, &without.parameters, without.cells.data()), SB_OK);
 		if (half_life_ == 0 && before.parameters.unit_bits == 0 && more.weight == std::floor(more.weight))
 		{
 			EXPECT_TRUE(same_bytes(without.cells, before.cells)) << "remove does not give back what add took";

@@ -55,9 +55,10 @@ Input fuzz::make_input(Random &random)
 		for (uint64_t items = random() % 100; items > 0; items--)
 			sb_bf_add(&bf, lines.data(), random());
 		size_t at = input.size();
-		size_t size = sb_bf_sparse_size(&bf, lines.data());
+		size_t size = 0;
+		FUZZ_CHECK(sb_bf_sparse_size(&bf, lines.data(), &size) == SB_OK);
 		input.resize(at + size + 8);
-		sb_bf_sparse_write(&bf, lines.data(), input.data() + at);
+		FUZZ_CHECK(sb_bf_sparse_write(&bf, lines.data(), input.data() + at) == SB_OK);
 		input.resize(at + size);
 		return input;
 	}
@@ -113,24 +114,25 @@ Input fuzz::make_input(Random &random)
 static int sparse_lines(uint64_t choice, uint64_t hash, const Copy &bytes)
 {
 	sb_bf bf = lines_like(choice);
-	if (!sb_bf_sparse_is_valid(&bf, bytes.data(), bytes.size()))
+	if (sb_bf_sparse_check(&bf, bytes.data(), bytes.size()) != SB_OK)
 		return -1;
 	Copy lines(sb_bf_size(&bf) - SB_BF_HEADER);
 	sb_bf_add(&bf, lines.data(), hash);
 	Copy before = lines;
-	sb_bf_or_sparse(&bf, lines.data(), bytes.data(), bytes.size());
+	FUZZ_CHECK(sb_bf_or_sparse(&bf, lines.data(), bytes.data(), bytes.size()) == SB_OK);
 	FUZZ_CHECK(sb_bf_contains(&bf, lines.data(), hash));
 
 	/* the same lines written anew are valid, and bring the same */
 	Copy only(lines.size());
-	sb_bf_or_sparse(&bf, only.data(), bytes.data(), bytes.size());
-	size_t size = sb_bf_sparse_size(&bf, only.data());
+	FUZZ_CHECK(sb_bf_or_sparse(&bf, only.data(), bytes.data(), bytes.size()) == SB_OK);
+	size_t size = 0;
+	FUZZ_CHECK(sb_bf_sparse_size(&bf, only.data(), &size) == SB_OK);
 	FUZZ_CHECK(size <= bytes.size());
 	Copy written(size + 8);
-	sb_bf_sparse_write(&bf, only.data(), written.data());
+	FUZZ_CHECK(sb_bf_sparse_write(&bf, only.data(), written.data()) == SB_OK);
 	Copy exactly(written.data(), size);
-	FUZZ_CHECK(sb_bf_sparse_is_valid(&bf, exactly.data(), exactly.size()));
-	sb_bf_or_sparse(&bf, before.data(), exactly.data(), exactly.size());
+	FUZZ_CHECK(sb_bf_sparse_check(&bf, exactly.data(), exactly.size()) == SB_OK);
+	FUZZ_CHECK(sb_bf_or_sparse(&bf, before.data(), exactly.data(), exactly.size()) == SB_OK);
 	FUZZ_CHECK(before == lines);
 	return 0;
 }
@@ -197,7 +199,7 @@ static void store(const sb_sums &sums, const sb_hash_set *set, const sb_tbf &pla
 		return;
 	}
 	Copy cells(sb_tbf_size(&planned) - SB_TBF_HEADER);
-	sb_sums_write(&sums, set, &planned, cells.data());
+	FUZZ_CHECK(sb_sums_write(&sums, set, &planned, cells.data()) == SB_OK);
 	Copy header(SB_TBF_HEADER);
 	sb_tbf_encode_header(&planned, header.data());
 	sb_tbf read;
@@ -335,7 +337,7 @@ static int items(uint64_t choice, uint64_t flags, Reader *reader)
 	}
 	FUZZ_CHECK(seen == set.count && sb_hash_set_missing(&set, hashes.data(), 0) == 0);
 	Copy written(static_cast<size_t>(set.count) * 8);
-	sb_hash_set_write(&set, written.data());
+	FUZZ_CHECK(sb_hash_set_write(&set, written.data()) == SB_OK);
 	store(state.sums, &set, plan);
 	return 0;
 }

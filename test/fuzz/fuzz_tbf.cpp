@@ -141,7 +141,7 @@ Input fuzz::make_input(Random &random)
 	if (sb_tbf packed; random() % 2 == 0 && sb_tbf_layout_plan(&tbf, cells.data(), SB_TBF_EXTENSIBLE, &packed) == SB_OK)
 	{
 		std::vector<unsigned char> to(sb_tbf_counters_size(&packed));
-		sb_tbf_layout_write(&tbf, cells.data(), &packed, to.data());
+		FUZZ_CHECK(sb_tbf_layout_write(&tbf, cells.data(), &packed, to.data()) == SB_OK);
 		tbf = packed;
 		cells = to;
 	}
@@ -412,14 +412,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (sb_tbf_layout_plan(&tbf, filter.cells.data(), other_layout, &planned) == SB_OK)
 		{
 			Filter other{planned, Copy(sb_tbf_counters_size(&planned))};
-			sb_tbf_layout_write(&tbf, filter.cells.data(), &planned, other.cells.data());
+			FUZZ_CHECK(sb_tbf_layout_write(&tbf, filter.cells.data(), &planned, other.cells.data()) == SB_OK);
 			check_readable(other);
 			for (uint64_t item : items)
 				FUZZ_CHECK(other.least(item) == filter.least(item));
 			sb_tbf back;
 			FUZZ_CHECK(sb_tbf_layout_plan(&planned, other.cells.data(), tbf.layout, &back) == SB_OK);
 			Filter again{back, Copy(sb_tbf_counters_size(&back))};
-			sb_tbf_layout_write(&planned, other.cells.data(), &back, again.cells.data());
+			FUZZ_CHECK(sb_tbf_layout_write(&planned, other.cells.data(), &back, again.cells.data()) == SB_OK);
 			FUZZ_CHECK(equal(again, filter));
 		}
 	}
@@ -437,7 +437,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (removed == SB_OK)
 		{
 			Filter without{planned, Copy(sb_tbf_size(&planned) - SB_TBF_HEADER)};
-			sb_tbf_remove_write(&tbf, filter.cells.data(), hash, &moment, hit, &planned, without.cells.data());
+			FUZZ_CHECK(sb_tbf_remove_write(&tbf, filter.cells.data(), hash, &moment, hit, &planned, without.cells.data()) == SB_OK);
 			check_readable(without);
 			for (uint64_t item : items)
 				FUZZ_CHECK(without.least(item) <= filter.least(item));

@@ -108,7 +108,7 @@ TEST(Stop, Sets)
 {
 	auto make = [](uint64_t capacity, uint32_t beside, std::vector<uint64_t> &slots) {
 		slots.assign(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t), 0);
-		return sb_hash_set{slots.data(), capacity, 0, beside};
+		return set_over(slots, capacity, beside);
 	};
 	constexpr uint64_t count = 10000;
 	std::vector<uint64_t> slots;
