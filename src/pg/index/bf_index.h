@@ -291,17 +291,22 @@ extern bool bf_runs_code(Relation index);
 /* What is needed to read the rows of a heap as the index sees them. */
 typedef struct BfHeapReader BfHeapReader;
 
-/*
- * Raises an error for tables that are not heaps. `in_vacuum`: errors of expressions are to say how VACUUM can go on.
- * REQUIRES: bf_become_owner().
- */
-extern BfHeapReader *bf_open_heap(Relation heap, Relation index, bool in_vacuum);
+typedef enum BfReadFor
+{
+	BF_FOR_BUILD,				/* what this transaction has deleted comes back only if the index goes with it */
+	BF_FOR_SUMMARY,				/* it may come back */
+	BF_FOR_VACUUM,				/* errors of expressions are to say how VACUUM can go on */
+	BF_FOR_CHECK
+} BfReadFor;
+
+/* Raises an error for tables that are not heaps. REQUIRES: bf_become_owner(). */
+extern BfHeapReader *bf_open_heap(Relation heap, Relation index, BfReadFor purpose);
 extern void bf_close_heap(BfHeapReader *reader);
 
 /*
  * Reads the pages of a range, as far as the heap goes (heap_blocks), and hands out the items of every row version that some
- * snapshot may see, heap-only ones too; but those whose deleter has committed only if the index has neither expressions nor a
- * predicate, and they no out-of-line values. Memory of *items is palloc'd in the current context.
+ * snapshot may see, heap-only ones too; but those that are deleted (deleted_for_good() in heap.c) only if the index has neither
+ * expressions nor a predicate, and they no out-of-line values. Memory of *items is palloc'd in the current context.
  */
 extern void bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
 						  BfRangeItems *items);

@@ -187,7 +187,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	}
 	/* PostgreSQL has changed the user already, and only from 17 on the search_path too */
 	bf_become_owner(heap, &who_calls);
-	reader = bf_open_heap(heap, index, false);
+	reader = bf_open_heap(heap, index, BF_FOR_BUILD);
 	bf_check_operators(index);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);

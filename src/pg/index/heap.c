@@ -16,6 +16,7 @@
 #include "access/tableam.h"
 #include "access/toast_internals.h"
 #include "access/transam.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
@@ -46,6 +47,7 @@ struct BfHeapReader
 	TransactionId oldest_xmin;
 	BfHashers	hashers;
 	bool		runs_code;		/* of the index: it has expressions or a predicate */
+	BfReadFor	purpose;
 	Bitmapset  *attributes;		/* of the table that the index needs, as pull_varattnos() counts them */
 	uint64		horizon;
 	double		live_rows;
@@ -150,7 +152,7 @@ needed_attributes(const IndexInfo *info)
 /* -------------------------------------------------------------------- the reader */
 
 BfHeapReader *
-bf_open_heap(Relation heap, Relation index, bool in_vacuum)
+bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
@@ -163,10 +165,11 @@ bf_open_heap(Relation heap, Relation index, bool in_vacuum)
 	reader->heap = heap;
 	reader->info = own_index_info(index);
 	reader->runs_code = bf_runs_code(index);
+	reader->purpose = purpose;
 	reader->attributes = needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
 	/* now, because nothing can be looked up any more when there is an error */
-	if (in_vacuum && reader->runs_code)
+	if (purpose == BF_FOR_VACUUM && reader->runs_code)
 		reader->drop_command = psprintf("DROP INDEX %s", quote_qualified_identifier(
 			get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index)));
 	reader->estate = CreateExecutorState();
@@ -267,6 +270,18 @@ after_deletion(HeapTupleHeader header)
 	return bf_full_xid(HeapTupleHeaderGetUpdateXid(header)) + 1;
 }
 
+/*
+ * Is the version deleted, and does it stay so as long as the index is there? So it is if its deleter has committed. An index that is
+ * being made goes if this transaction is rolled back, or that part of it which has deleted the version: it was over before.
+ */
+static bool
+deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
+{
+	return verdict == HEAPTUPLE_RECENTLY_DEAD ||
+		(verdict == HEAPTUPLE_DELETE_IN_PROGRESS && (reader->purpose == BF_FOR_BUILD || reader->purpose == BF_FOR_CHECK) &&
+		 TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data)));
+}
+
 /* Is this version to be left out? Then the horizon knows, if any snapshot may miss it. */
 static bool
 leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
@@ -282,7 +297,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 	 * A deleted version may become dead to all at any time, and its out-of-line values be removed before we have read them. And an
 	 * expression may fail on what was deleted for that very reason: it must not keep the index from being made.
 	 */
-	if (verdict == HEAPTUPLE_RECENTLY_DEAD && (HeapTupleHasExternal(tuple) || reader->runs_code))
+	if ((verdict == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
+		(reader->runs_code && deleted_for_good(reader, tuple, verdict)))
 	{
 		reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
 		return true;

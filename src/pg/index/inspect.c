@@ -131,7 +131,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
 	heap_blocks = RelationGetNumberOfBlocks(check.heap);
 	check_pages(&check);
-	reader = bf_open_heap(check.heap, check.index, false);
+	reader = bf_open_heap(check.heap, check.index, BF_FOR_CHECK);
 	for (BlockNumber block = 0; block < heap_blocks; block++)
 		bf_read_committed_rows(reader, block, snapshot, check_row, &check);
 	rows = bf_reader_rows(reader);

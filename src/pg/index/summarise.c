@@ -170,7 +170,7 @@ summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 static int64
 summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
-	BfHeapReader *reader = bf_open_heap(heap, index, in_vacuum);
+	BfHeapReader *reader = bf_open_heap(heap, index, in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
 	BlockNumber pages_per_range = bf_geometry(index)->pages_per_range;
 	uint64		first = 0;
