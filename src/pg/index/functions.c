@@ -101,16 +101,15 @@ may_maintain(Oid table, const FormData_pg_class *form)
 #endif
 }
 
-static void
+/* Raises an error if the user lacks the right; false if the index or the table is gone. */
+static bool
 check_right(Oid index, Oid table, BfRight right)
 {
 	FormData_pg_class index_form,
 				form;
 
-	if (!look_up(index, &index_form))
-		refuse_missing(index);
-	if (!look_up(table, &form))
-		refuse_missing(table);
+	if (!look_up(index, &index_form) || !look_up(table, &form))
+		return false;
 	if (right == BF_TO_READ)
 	{
 		/* content of an index is content of its table */
@@ -127,31 +126,46 @@ check_right(Oid index, Oid table, BfRight right)
 				 errmsg("cannot look into index \"%s\" under row-level security", NameStr(index_form.relname)),
 				 errdetail("The policies of table \"%s\" would not be applied to its rows.", NameStr(form.relname)),
 				 errhint("Ask as a role that row-level security does not apply to.")));
+	return true;
 }
 
 /*
+ * Opens as bf_open_index(), but returns NULL if this is no bf index, or none any more.
+ *
  * Rights are looked at twice: before the locks, so that nobody waits for a lock or holds one without them; and after, because
  * they may have changed in the meantime.
  */
-Relation
-bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
+static Relation
+try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 {
 	Oid			heapoid = is_bf_index(indexoid) ? IndexGetRelation(indexoid, true) : InvalidOid;
 	Relation	index;
 
-	if (!OidIsValid(heapoid))
-		refuse_other_index(indexoid);
-	check_right(indexoid, heapoid, right);
+	if (!OidIsValid(heapoid) || !check_right(indexoid, heapoid, right))
+		return NULL;
+	/* the snapshot of what was looked up: see bf_summarize() */
+	InvalidateCatalogSnapshot();
 	/* the heap first; whether it is still its heap is seen when both are locked */
 	*heap = try_relation_open(heapoid, mode);
-	index = *heap == NULL ? NULL : try_relation_open(indexoid, mode);
-	if (index == NULL || !is_bf_index(indexoid))
+	if (*heap == NULL)
+		return NULL;
+	index = try_relation_open(indexoid, mode);
+	if (index != NULL && is_bf_index(indexoid) && heapoid == IndexGetRelation(indexoid, true) &&
+		check_right(indexoid, heapoid, right))
+		return index;
+	if (index != NULL)
+		relation_close(index, mode);
+	relation_close(*heap, mode);
+	return NULL;
+}
+
+Relation
+bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
+{
+	Relation	index = try_open_index(indexoid, right, mode, heap);
+
+	if (index == NULL)
 		refuse_other_index(indexoid);
-	if (heapoid != IndexGetRelation(indexoid, true))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open the table of index \"%s\"", RelationGetRelationName(index))));
-	check_right(indexoid, heapoid, right);
 	return index;
 }
 
@@ -162,45 +176,49 @@ bf_close_index(Relation index, Relation heap, LOCKMODE mode)
 	relation_close(heap, mode);
 }
 
-/* Opens for summarising; an invalid index is left alone, since the build that failed may have written anything. */
-static Relation
-open_to_summarise(Oid indexoid, Relation *heap, bool *usable)
+/* An invalid index is left alone, since the build that failed may have written anything. */
+static bool
+is_usable(Relation index)
 {
-	Relation	index;
-
-	refuse_recovery();
-	index = bf_open_index(indexoid, BF_TO_SUMMARISE, ShareUpdateExclusiveLock, heap);
-	*usable = index->rd_index->indisvalid;
-	if (!*usable)
+	if (!index->rd_index->indisvalid)
 		ereport(DEBUG1,
 				(errmsg("index \"%s\" is not valid", RelationGetRelationName(index))));
-	return index;
+	return index->rd_index->indisvalid;
 }
 
+/* Summarises, and closes what was opened for it. */
 static int64
-summarise_index(Oid indexoid, BlockNumber block)
+summarise_index(Relation index, Relation heap, BlockNumber block)
 {
-	Relation	heap;
-	bool		usable;
-	Relation	index = open_to_summarise(indexoid, &heap, &usable);
-	int64		done = usable ? bf_summarise(index, heap, block, true, false) : 0;
+	int64		done = is_usable(index) ? bf_summarise(index, heap, block, true, false) : 0;
 
 	bf_close_index(index, heap, ShareUpdateExclusiveLock);
 	return done;
+}
+
+static int64
+open_and_summarise(Oid indexoid, BlockNumber block)
+{
+	Relation	heap;
+	Relation	index;
+
+	refuse_recovery();
+	index = bf_open_index(indexoid, BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
+	return summarise_index(index, heap, block);
 }
 
 SB_FUNCTION(bf_summarize_new_values);
 Datum
 bf_summarize_new_values(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) summarise_index(PG_GETARG_OID(0), InvalidBlockNumber));
+	PG_RETURN_INT32((int32) open_and_summarise(PG_GETARG_OID(0), InvalidBlockNumber));
 }
 
 SB_FUNCTION(bf_summarize_range);
 Datum
 bf_summarize_range(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) summarise_index(PG_GETARG_OID(0), bf_block_argument(PG_GETARG_INT64(1))));
+	PG_RETURN_INT32((int32) open_and_summarise(PG_GETARG_OID(0), bf_block_argument(PG_GETARG_INT64(1))));
 }
 
 SB_FUNCTION(bf_desummarize_range);
@@ -209,10 +227,11 @@ bf_desummarize_range(PG_FUNCTION_ARGS)
 {
 	BlockNumber block = bf_block_argument(PG_GETARG_INT64(1));
 	Relation	heap;
-	bool		usable;
-	Relation	index = open_to_summarise(PG_GETARG_OID(0), &heap, &usable);
+	Relation	index;
 
-	if (usable)
+	refuse_recovery();
+	index = bf_open_index(PG_GETARG_OID(0), BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
+	if (is_usable(index))
 		(void) bf_desummarise(index, block);
 	bf_close_index(index, heap, ShareUpdateExclusiveLock);
 	PG_RETURN_VOID();
@@ -294,10 +313,22 @@ bf_summarize(PG_FUNCTION_ARGS)
 	MemoryContextSwitchTo(caller);
 	foreach(cell, indexes)
 	{
+		Relation	heap;
+		Relation	index;
+
 		CHECK_FOR_INTERRUPTS();
 		if (!is_to_be_summarised(lfirst_oid(cell)))
 			continue;
-		(void) summarise_index(lfirst_oid(cell), InvalidBlockNumber);
+		/*
+		 * No snapshot, of CALL or of the catalogue, while this waits for a lock: CREATE INDEX CONCURRENTLY has the lock, and waits
+		 * for snapshots.
+		 */
+		if (nonatomic)
+			SPI_commit();
+		/* what was dropped meanwhile is not missed */
+		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
+		if (index != NULL)
+			(void) summarise_index(index, heap, InvalidBlockNumber);
 		if (nonatomic)
 			SPI_commit();
 	}
