@@ -136,5 +136,23 @@ SET ROLE regress_hostile_reader;
 SELECT error_of($$SELECT a FROM chunk_scan(NULL::columns_gone, 'a', 1)$$);
 RESET ROLE;
 
+-- A virtual column is what the table that the query names makes of it, whatever a partition would. (PostgreSQL 18; before, a plain one.)
+SELECT current_setting('server_version_num')::int >= 180000 AS has_virtual \gset
+SELECT CASE WHEN :'has_virtual' THEN 'GENERATED ALWAYS AS (n * 2) VIRTUAL' ELSE '' END AS twice,
+	CASE WHEN :'has_virtual' THEN 'GENERATED ALWAYS AS (n * 3) VIRTUAL' ELSE '' END AS thrice,
+	CASE WHEN :'has_virtual' THEN 'DEFAULT' ELSE 'n * 2' END AS value \gset
+CREATE TABLE doubles (n int, word text, d int :twice, e int) PARTITION BY RANGE (n);
+CREATE TABLE doubles_1 PARTITION OF doubles FOR VALUES FROM (0) TO (50);
+CREATE TABLE doubles_2 (e int, d int :thrice, n int, word text);
+ALTER TABLE doubles ATTACH PARTITION doubles_2 FOR VALUES FROM (50) TO (100);
+INSERT INTO doubles (n, word) SELECT i, 'word ' || i FROM generate_series(0, 99) i;
+UPDATE doubles SET d = :value;
+CREATE INDEX ON doubles USING bf (n);
+SELECT * FROM chunk_scan(NULL::doubles, 'n', 60);
+SELECT * FROM chunk_scan(NULL::doubles, 'd', 120);
+SELECT * FROM chunk_scan(NULL::doubles, 'd', 180);
+CREATE TABLE doubles_summary AS SELECT tableoid::regclass AS chunk, bf_agg(d) AS d FROM doubles GROUP BY 1;
+SELECT * FROM chunk_scan(NULL::doubles, 'd', 180, 'doubles_summary');
+
 DROP SCHEMA chunk_scan_hostile CASCADE;
 DROP ROLE regress_hostile_reader;

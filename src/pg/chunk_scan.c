@@ -36,6 +36,7 @@
 #include "parser/parse_oper.h"
 #include "parser/parse_relation.h"
 #include "partitioning/partdesc.h"
+#include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/predicate.h"
 #include "tcop/tcopprot.h"
@@ -131,6 +132,7 @@ open_parent(FunctionCallInfo fcinfo)
 {
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
 	Oid			relid = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
+	const char *name = OidIsValid(relid) ? get_rel_name(relid) : NULL;
 	Relation	parent;
 
 	if (!OidIsValid(relid))
@@ -139,7 +141,13 @@ open_parent(FunctionCallInfo fcinfo)
 				 errmsg("the first argument must be of a relation's row type, not of type %s",
 						OidIsValid(type) ? format_type_be(type) : "unknown"),
 				 errhint("Name the relation as in NULL::access_log.")));
-	parent = relation_open(relid, AccessShareLock);
+	parent = try_relation_open(relid, AccessShareLock);
+	if (parent == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 name != NULL ? errmsg("relation \"%s\" does not exist", name) :
+				 errmsg("relation with OID %u does not exist", relid),
+				 errdetail("It was dropped after the query was planned.")));
 	switch (parent->rd_rel->relkind)
 	{
 		case RELKIND_RELATION:
@@ -389,6 +397,11 @@ make_query(const ChunkScan *scan)
 									makeTargetEntry(value, i + 1, pstrdup(NameStr(column->attname)), false));
 	}
 	free_parsestate(pstate);
+#if PG_VERSION_NUM >= 180000
+	/* a chunk may have another expression for a virtual column; the parent's counts, since the query names the parent */
+	query->targetList = (List *) expand_generated_columns_in_expr((Node *) query->targetList, scan->parent, 1);
+	query->jointree->quals = expand_generated_columns_in_expr(query->jointree->quals, scan->parent, 1);
+#endif
 	return query;
 }
 
