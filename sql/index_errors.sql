@@ -92,6 +92,18 @@ VACUUM "odd schema".fails;
 SELECT bf_summarize_new_values('"odd schema"."odd index"');
 SELECT bf_index_check('"odd schema"."odd index"');
 REINDEX TABLE "odd schema".fails;
+-- an index that a partitioned table brought about goes with that table's only
+CREATE TABLE "odd schema".parts (v integer) PARTITION BY RANGE (v);
+CREATE TABLE part PARTITION OF "odd schema".parts FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (v);
+CREATE TABLE part_of_part PARTITION OF part FOR VALUES FROM (0) TO (10);
+CREATE INDEX "odd parts" ON "odd schema".parts USING bf (inverse(v)) WITH (pages_per_range = 1);
+SET streambloom_test.fails = off;
+INSERT INTO part VALUES (0);
+SET streambloom_test.fails = on;
+VACUUM part_of_part;
+DROP INDEX "odd schema"."odd parts";
+VACUUM part_of_part;
+DROP TABLE "odd schema".parts;
 -- what is deleted is not evaluated
 DELETE FROM "odd schema".fails WHERE v = 0;
 REINDEX TABLE "odd schema".fails;

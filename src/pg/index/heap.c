@@ -18,6 +18,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/partition.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_type.h"
@@ -151,6 +152,18 @@ needed_attributes(const IndexInfo *info)
 
 /* -------------------------------------------------------------------- the reader */
 
+/* What removes the index. One that belongs to an index of a partitioned table can only be dropped with that. */
+static const char *
+drop_command(Relation index)
+{
+	Oid			oid = RelationGetRelid(index);
+
+	if (index->rd_rel->relispartition)
+		oid = llast_oid(get_partition_ancestors(oid));
+	return psprintf("DROP INDEX %s",
+					quote_qualified_identifier(get_namespace_name(get_rel_namespace(oid)), get_rel_name(oid)));
+}
+
 BfHeapReader *
 bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
 {
@@ -170,8 +183,7 @@ bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
 	reader->index_name = pstrdup(RelationGetRelationName(index));
 	/* now, because nothing can be looked up any more when there is an error */
 	if (purpose == BF_FOR_VACUUM && reader->runs_code)
-		reader->drop_command = psprintf("DROP INDEX %s", quote_qualified_identifier(
-			get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index)));
+		reader->drop_command = drop_command(index);
 	reader->estate = CreateExecutorState();
 	reader->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	context = GetPerTupleExprContext(reader->estate);
@@ -429,6 +441,14 @@ fetch_values(BfHeapReader *reader, HeapTuple tuple)
 
 /* ---------------------------------------------------------------------- a row */
 
+/* Is this the error of an expression, and not a notice, or that VACUUM is to end? */
+static bool
+says_that_it_fails(int code)
+{
+	return ERRCODE_TO_CATEGORY(code) != ERRCODE_SUCCESSFUL_COMPLETION && ERRCODE_TO_CATEGORY(code) != ERRCODE_WARNING &&
+		code != ERRCODE_QUERY_CANCELED && code != ERRCODE_ADMIN_SHUTDOWN;
+}
+
 /* Says for which index and row an error was raised; in VACUUM, which fails with it each time, how to be rid of the index. */
 static void
 add_error_context(void *argument)
@@ -440,7 +460,7 @@ add_error_context(void *argument)
 	errcontext("row version (%u,%u) of table \"%s\" for index \"%s\"",
 			   ItemPointerGetBlockNumberNoCheck(&reader->at), ItemPointerGetOffsetNumberNoCheck(&reader->at),
 			   RelationGetRelationName(reader->heap), reader->index_name);
-	if (reader->drop_command != NULL && reader->runs_code && geterrcode() != ERRCODE_QUERY_CANCELED)
+	if (reader->drop_command != NULL && says_that_it_fails(geterrcode()))
 		errcontext("VACUUM cannot finish while an expression or predicate of this index fails; to remove the index: %s",
 				   reader->drop_command);
 }
