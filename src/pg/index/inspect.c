@@ -12,6 +12,7 @@
 #include "catalog/pg_index.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "storage/predicate.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -358,6 +359,8 @@ bf_of(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_if_rows_may_be_missing(index, viewer.snapshot);
+	/* as a scan of the index would: whoever inserts a row from now on looks at this lock */
+	PredicateLockRelation(index, viewer.snapshot);
 	geometry = bf_geometry_copy(bf_geometry_current(index));
 	if (column < 1 || column > geometry->columns)
 		ereport(ERROR,
