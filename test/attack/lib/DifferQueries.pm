@@ -290,7 +290,10 @@ sub settings
 	push @settings, 'auto_explain.log_min_duration = 0', 'auto_explain.log_timing = ' . pick('on', 'off'), 'auto_explain.log_format = ' . pick('text', 'json') if chance(0.25);
 	if (!$run->{no_workers} && chance(0.2))
 	{
-		push @settings, 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
+		# Without a cost, and with nothing that keeps its rows, a Gather is put under a nested loop, which starts workers for
+		# each row: a query may take a minute then.
+		push @settings, chance(0.3) ? ('parallel_setup_cost = 0', 'enable_material = on') : 'parallel_setup_cost = 10';
+		push @settings, 'max_parallel_workers_per_gather = 2', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
 			'parallel_leader_participation = ' . pick('on', 'off');
 		push @settings, "$debug = " . pick('on', 'regress') if chance(0.4);
 	}
