@@ -340,8 +340,10 @@ sub compare
 	my @sql = map { sprintf 'SELECT differ.differ(%d, %s, %s, %s, %s, %s, %s%s)', $number++, "'$_->{mode}'", quote($_->{settings}), quote($_->{on}),
 		quote($self->{off} . ($_->{off_settings} // '')), quote($_->{off}), $_->{look} ? 'true' : 'false', $role } @questions;
 
-	$self->remember($session, join ";\n", @sql);
-	my ($answer, $state, $message) = $session->ask(join ";\n", @sql);
+	# All of them in one message to the server.
+	my $sql = join "\\;\n", @sql;
+	$self->remember($session, $sql);
+	my ($answer, $state, $message) = $session->ask($sql);
 	my $failed = 0;
 	my $answered = 0;
 	$session->{lost} = $state eq 'lost';
