@@ -288,7 +288,8 @@ sub settings
 	push @settings, 'plan_cache_mode = ' . pick('force_generic_plan', 'force_custom_plan') if chance(0.5);
 	push @settings, 'cursor_tuple_fraction = ' . pick('1', '0.001') if chance(0.2);
 	push @settings, 'auto_explain.log_min_duration = 0', 'auto_explain.log_timing = ' . pick('on', 'off'), 'auto_explain.log_format = ' . pick('text', 'json') if chance(0.25);
-	if (!$run->{no_workers} && chance(0.2))
+	# To start workers takes longer than most questions do without: a few of them are enough.
+	if (!$run->{no_workers} && chance(0.08))
 	{
 		# Without a cost, and with nothing that keeps its rows, a Gather is put under a nested loop, which starts workers for
 		# each row: a query may take a minute then.
@@ -297,7 +298,7 @@ sub settings
 			'parallel_leader_participation = ' . pick('on', 'off');
 		push @settings, "$debug = " . pick('on', 'regress') if chance(0.4);
 	}
-	elsif (!$run->{no_workers} && chance(0.1))
+	elsif (!$run->{no_workers} && chance(0.03))
 	{
 		# A plan as ever, which a worker runs.
 		push @settings, 'max_parallel_workers_per_gather = 2', "$debug = " . pick('on', 'regress');
@@ -324,7 +325,7 @@ sub question
 		$question{on} = $relation->{divided} && !$run->{no_workers} && chance(0.2) ? "SELECT q.n FROM $relation->{name}_keys q WHERE q.n NOT IN (SELECT r.id FROM $relation->{name} r WHERE $equal)" : join_query($relation);
 		# A sub-plan that a worker runs and counts.
 		$question{settings} .= join '', map { "; SET LOCAL $_" } 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 1000', 'min_parallel_table_scan_size = 8192', $run->debug_parallel . ' = on', 'auto_explain.log_min_duration = 0'
-			if !$run->{no_workers} && $question{on} =~ / IN \(SELECT r\.(?:id|k) / && chance(0.7);
+			if !$run->{no_workers} && $question{on} =~ / IN \(SELECT r\.(?:id|k) / && chance(0.25);
 	}
 	elsif ($kind < 0.88 && !$option{no_chunk_scan})
 	{
