@@ -62,7 +62,7 @@ sub rows
 	my $column = some_column($relation);
 	my $set = "$column->{name} = " . new_value($relation, $column);
 
-	return ('INSERT of many rows', DifferSchema::insert($relation, 50 + int rand 400, one => 1)) if $kind <= 1;
+	return ('INSERT of many rows', DifferSchema::insert($relation, 30 + int rand 120, one => 1)) if $kind <= 1;
 	return ('INSERT of a few rows', DifferSchema::insert($relation, 1 + int rand 5, one => 1)) if $kind == 2;
 	return ('UPDATE', "UPDATE $target SET $set WHERE " . some_ids($relation)) if $kind <= 4;
 	return ('UPDATE of what has no index', "UPDATE $target SET pad = repeat('y', " . int(rand 120) . ') WHERE ' . some_ids($relation)) if $kind == 5;
@@ -74,7 +74,7 @@ sub rows
 	if ($kind == 10 && chance(0.3))
 	{
 		my $from = int rand $relation->{next};
-		return ('DELETE of a part', "DELETE FROM $target WHERE id BETWEEN $from AND $from + 300");
+		return ('DELETE of a part', "DELETE FROM $target WHERE id BETWEEN $from AND $from + 80");
 	}
 	if ($kind == 11 && $relation->{kind} ne 'foreign' && $relation->{has_key} && $relation->{kind} ne 'materialized')
 	{
@@ -228,7 +228,7 @@ sub alter
 		$relation->{undo} = sub { $part->{attached} = !$part->{attached} };
 		return ('INHERIT', "ALTER TABLE $part->{name} " . ($part->{attached} ? '' : 'NO ') . "INHERIT $name");
 	}
-	return ('INSERT of many rows', DifferSchema::insert($relation, 200, one => 1)) if $relation->{kind} ne 'materialized';
+	return ('INSERT of many rows', DifferSchema::insert($relation, 100, one => 1)) if $relation->{kind} ne 'materialized';
 	return keep($relation);
 }
 

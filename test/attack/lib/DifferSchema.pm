@@ -47,8 +47,8 @@ sub new
 sub hashing
 {
 	my ($wide) = @_;
-	my $few = $wide ? 40 : 20 + int rand 2000;
-	my $width = 5 + int rand 200;
+	my $few = $wide ? 40 : 20 + int rand 500;
+	my $width = 2 + int rand 50;
 	my $factor = pick(7919, 31, 104729);
 
 	my $chosen = pick(
@@ -129,7 +129,7 @@ sub relation
 {
 	my ($self, $name, $kind) = @_;
 	my $relation = {name => $name, kind => $kind, next => 0, added => 0, parts => [], schema => $self,
-		divisor => pick(1, 300 + int rand 400), padding => pick(90, 90, 90, 700), count => 2 + int rand 4};
+		divisor => pick(1, 40 + int rand 150), padding => pick(90, 90, 90, 700), count => pick(2, 2, 2, 3, 3, 5)};
 	$relation->{columns} = [map { $self->column("c$_") } 1 .. 1 + int rand 4];
 	$relation->{divided} = $kind =~ /partitioned|foreign|inherited/;
 	$relation->{strategy} = pick('LIST', 'RANGE', 'HASH');
@@ -158,8 +158,9 @@ sub column_list
 	return map { "$_->{name} $_->{type}{ddl}" . ($_->{type}{external} ? '' : '') } @columns;
 }
 
-# Options of a table: rows die and come beside each other.
-sub table_options { return ' WITH (' . join(', ', 'autovacuum_enabled = ' . 'off', 'fillfactor = ' . pick(40, 80, 100)) . ')'; }
+# Options of a table: few rows on many pages, so that questions are quick and there are many ranges; rows die and come beside
+# each other.
+sub table_options { return ' WITH (' . join(', ', 'autovacuum_enabled = ' . 'off', 'fillfactor = ' . pick(10, 10, 10, 20, 40, 100)) . ')'; }
 
 sub create
 {
@@ -186,7 +187,7 @@ sub create_relation
 	my @list = ('id bigint NOT NULL', 'k int NOT NULL', column_list($relation, @{$relation->{columns}}), "pad text");
 	my $list = join ', ', @list;
 	my @sql;
-	my $rows = $self->{rows} // 500 + int rand 2500;
+	my $rows = $self->{rows} // (chance(0.1) ? 500 + int rand 2500 : 100 + int rand 500);
 
 	if ($kind eq 'plain' || $kind eq 'unlogged' || $kind eq 'temporary')
 	{
@@ -232,7 +233,7 @@ sub create_relation
 			elsif ($kind eq 'foreign' && $k == 0)
 			{
 				$part->{foreign} = 1;
-				push @sql, "CREATE TABLE ${name}_remote ($list)",
+				push @sql, "CREATE TABLE ${name}_remote ($list)" . table_options(),
 					"CREATE FOREIGN TABLE $part->{name} PARTITION OF $name FOR VALUES IN (0) SERVER loopback OPTIONS (schema_name '$self->{name}', table_name '${name}_remote'" .
 					(chance(0.4) ? ", async_capable 'true'" : '') . ')';
 				push @sql, create_index($relation, "${name}_remote") if chance(0.5);
@@ -251,7 +252,7 @@ sub create_relation
 	# Indexes before the rows and after.
 	push @sql, create_index($relation) if $kind ne 'materialized' && chance(0.4);
 	push @sql, insert($relation, $rows);
-	push @sql, "CREATE MATERIALIZED VIEW $name AS SELECT * FROM $relation->{base}" if $kind eq 'materialized';
+	push @sql, "CREATE MATERIALIZED VIEW $name" . table_options() . " AS SELECT * FROM $relation->{base}" if $kind eq 'materialized';
 	push @sql, "CREATE UNIQUE INDEX ON $name (id)" if $kind eq 'materialized' && ($relation->{has_key} = chance(0.5));
 	push @sql, keys_table($relation);
 	# Other indexes, which are used beside.
