@@ -197,7 +197,7 @@ sub one_schema
 			@kept && chance(0.2) ? pick(@kept)->() : DifferQueries::question($run, $relation, rls => $relation->{rls} && chance(0.5) ? $role : undef) } 1 .. $n;
 		$run->compare($session, @questions);
 	};
-	$ask->(15);
+	$ask->(25);
 	foreach my $round (1 .. 8)
 	{
 		last if $run->full || $session->{lost} || time() > $run->{deadline};
@@ -223,7 +223,7 @@ sub one_schema
 				delete $relation->{undo};
 			}
 		}
-		$ask->(12);
+		$ask->(20);
 	}
 	$run->act($session, 'bf_index_check', "SELECT differ.each('$_->{name}', 'SELECT bf_index_check(%L)')") foreach @{$schema->{relations}};
 	# Not in the history, and not with the session that may hold locks.
