@@ -246,7 +246,7 @@ sub writer
 			last if $state ne '00000';
 			if ($level ne 'READ COMMITTED' && chance(0.4))
 			{
-				my ($failed, $compared) = $run->compare($session, map { question($run, $schema, $relation) } 1 .. 3);
+				my ($failed, $compared) = $run->compare($session, map { question($run, $schema, $relation) } 1 .. 8);
 				last if $compared ne '00000';
 			}
 			sleep(rand 0.02) if chance(0.3);
@@ -293,7 +293,7 @@ sub reader
 		sleep(rand 0.3) if chance(0.3);
 		foreach (1 .. 1 + int rand 3)
 		{
-			my @questions = map { @kept && chance(0.2) ? pick(@kept)->() : question($run, $schema, pick(@{$schema->{relations}}), read_only => $level ne 'SERIALIZABLE') } 1 .. 8;
+			my @questions = map { @kept && chance(0.2) ? pick(@kept)->() : question($run, $schema, pick(@{$schema->{relations}}), read_only => $level ne 'SERIALIZABLE') } 1 .. 20;
 			my ($failed, $state) = $run->compare($session, @questions);
 			last if $state ne '00000';
 			sleep(rand 0.2) if chance(0.2);
