@@ -225,6 +225,7 @@ sub one_schema
 		}
 		$ask->(20);
 	}
+	$run->compare($session, map { DifferQueries::filters_of_ranges($run, $_) } grep { !$_->{rls} } @{$schema->{relations}}) if !$run->full;
 	$run->act($session, 'bf_index_check', "SELECT differ.each('$_->{name}', 'SELECT bf_index_check(%L)')") foreach @{$schema->{relations}};
 	# Not in the history, and not with the session that may hold locks.
 	$run->wait_for_server if $session->{lost};

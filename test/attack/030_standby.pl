@@ -120,7 +120,7 @@ sub one_schema
 	catch_up();
 	my $two = $run->session('quiet', port => $port);
 	$two->sql("SET search_path = $schema->{name}, public");
-	$run->compare($two, map { DifferQueries::question($run, $_, read_only => 1) } (@{$schema->{relations}}) x 25);
+	$run->compare($two, map({ DifferQueries::filters_of_ranges($run, $_) } @{$schema->{relations}}), map { DifferQueries::question($run, $_, read_only => 1) } (@{$schema->{relations}}) x 25);
 	$run->close_session($_) foreach $one, $two;
 	my ($here, $there) = ($db->sql($check_all), standby_sql($check_all));
 	$checks++;

@@ -349,7 +349,7 @@ BEGIN
 		one := 'ibf_add(%1$L, %2$s, %3$L)';
 	END IF;
 	EXECUTE format('SELECT bytea(%s)', empty) INTO g;
-	EXECUTE format('SELECT bytea(%s_agg_like(item%s, %s ORDER BY n)) FROM input', type, importance, empty) INTO f;
+	EXECUTE format('SELECT bytea(%s_agg_like(item%s, %s ORDER BY n)) FROM input', type, importance, replace(empty, '_empty(', '_parameters(')) INTO f;
 	-- one by one
 	FOR r IN SELECT * FROM input ORDER BY n LOOP
 		EXECUTE 'SELECT bytea(' || format(one, g::text, r.item, r.weight) || ')' INTO g;
@@ -362,7 +362,7 @@ BEGIN
 	EXECUTE format('SELECT array_agg(d ORDER BY n) = $1 FROM (SELECT n, %s_duplicate(item%s, %s) OVER (ORDER BY n) AS d FROM input) s', type, importance, empty) INTO r USING flags;
 	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'the window function has other flags' WHERE r IS DISTINCT FROM ROW(true);
 	-- in two parts, the second of which goes on from what the first stored
-	EXECUTE format('SELECT bytea(%1$s_agg_like(item%2$s, %3$s ORDER BY n)) FROM input WHERE n <= 20', type, importance, empty) INTO g;
+	EXECUTE format('SELECT bytea(%1$s_agg_like(item%2$s, %3$s ORDER BY n)) FROM input WHERE n <= 20', type, importance, replace(empty, '_empty(', '_parameters(')) INTO g;
 	EXECUTE format('SELECT bytea(%1$s_add_all(%2$L, array_agg(item ORDER BY n)%3$s)) FROM input WHERE n > 20', type, g::text,
 		CASE WHEN importance <> '' THEN ', array_agg(weight ORDER BY n)' ELSE '' END) INTO g;
 	INSERT INTO problem SELECT format('%s %s: %s', type, seed, empty), 'two parts give other bytes' WHERE g IS NOT NULL AND f IS DISTINCT FROM g;

@@ -113,7 +113,7 @@ sub keep
 	my $name = $relation->{name};
 	my $block = block();
 	my $n = number();
-	my $kind = int rand 24;
+	my $kind = int rand 25;
 
 	return ('bf_summarize_new_values', "SELECT differ.each('$name', 'SELECT bf_summarize_new_values(%L)'$n)") if $kind <= 2;
 	return ('bf_summarize_range', "SELECT differ.each('$name', 'SELECT bf_summarize_range(%L, $block)'$n)") if $kind == 3;
@@ -136,6 +136,7 @@ sub keep
 	return ('bf_index_check', "SELECT differ.each('$name', 'SELECT bf_index_check(%L)')") if $kind == 20;
 	return ('SET LOGGED', 'ALTER TABLE ' . some_leaf($relation) . ' SET ' . pick('LOGGED', 'UNLOGGED')) if $kind == 21 && !$relation->{schema}{permanent} && ($relation->{kind} eq 'unlogged' || $relation->{kind} eq 'plain');
 	return ('CREATE INDEX ON ONLY', only($relation)) if $kind == 22 && $relation->{divided} && $relation->{kind} =~ /partitioned/;
+	return ('an index that is not valid', unfinished($relation)) if $kind == 24;
 	return ('another index', 'CREATE INDEX ON ' . some_leaf($relation) . ' (' . pick('k', some_column($relation)->{name}) . ')') if $kind == 23 && !$relation->{schema}{bf_only};
 	return ('REFRESH', 'REFRESH MATERIALIZED VIEW ' . ($relation->{has_key} && chance(0.5) ? 'CONCURRENTLY ' : '') . $name) if $relation->{kind} eq 'materialized';
 	return ('index statistics', "SELECT differ.each('$name', 'SELECT count(*) FROM bf_index_stats(%L)')");
@@ -150,6 +151,16 @@ sub only
 	(my $on_only = $index) =~ s/CREATE INDEX  ON (\S+)/CREATE INDEX $name ON ONLY $1/;
 	my @parts = grep { !$_->{foreign} && $_->{attached} && chance(0.7) } @{$relation->{parts}};
 	return ($on_only, map { my $on_part = $index; $on_part =~ s/CREATE INDEX  ON \S+/CREATE INDEX ${name}_$_->{k} ON $_->{name}/; ($on_part, "ALTER INDEX $name ATTACH PARTITION ${name}_$_->{k}") } @parts);
+}
+
+# What CREATE INDEX CONCURRENTLY leaves when it is cancelled early: rows that are written from now on do not come to it.
+sub unfinished
+{
+	my ($relation) = @_;
+	my $name = 'unfinished_' . int rand 1000000;
+	my ($index) = DifferSchema::create_index($relation, some_leaf($relation));
+	$index =~ s/CREATE INDEX  ON/CREATE INDEX $name ON/;
+	return ($index, "UPDATE pg_index SET indisvalid = false, indisready = false WHERE indexrelid = '$name'::regclass");
 }
 
 sub cluster

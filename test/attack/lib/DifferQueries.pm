@@ -306,6 +306,13 @@ sub settings
 	return join '; ', map { "SET LOCAL $_" } @settings;
 }
 
+# Whether bf_of() gives each range a filter that has all of its rows, or none.
+sub filters_of_ranges
+{
+	my ($run, $relation) = @_;
+	return {settings => settings($run), look => 0, mode => 'value', kind => 'bf_of', on => "SELECT differ.missing('$relation->{name}')", off => 'SELECT 0'};
+}
+
 sub question
 {
 	my ($run, $relation, %option) = @_;
@@ -340,8 +347,7 @@ sub question
 	}
 	elsif ($kind < 0.965 && !$option{rls})
 	{
-		# The filters of the ranges, as values.
-		@question{'kind', 'mode', 'on', 'off'} = ('bf_of', 'value', "SELECT differ.missing('$relation->{name}')", 'SELECT 0');
+		return filters_of_ranges($run, $relation);
 	}
 	else
 	{

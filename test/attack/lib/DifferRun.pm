@@ -155,14 +155,14 @@ BEGIN
 	RETURN n || ' ' || h;
 END
 $$;
--- The bf indexes of a table and what is under it, those with storage.
-CREATE FUNCTION differ.indexes(relation regclass) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
+-- The bf indexes of a table and what is under it, those with storage; the valid ones, or all.
+CREATE FUNCTION differ.indexes(relation regclass, only_valid bool DEFAULT true) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
 	WITH RECURSIVE t AS (SELECT relation::oid AS relid UNION SELECT inhrelid FROM pg_inherits JOIN t ON inhparent = relid)
 	SELECT indexrelid::regclass, indrelid::regclass FROM t JOIN pg_index i ON i.indrelid = t.relid JOIN pg_class c ON c.oid = i.indexrelid
-	WHERE c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'bf') AND i.indisvalid ORDER BY indexrelid::regclass::text
+	WHERE c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'bf') AND (i.indisvalid OR NOT only_valid) ORDER BY indexrelid::regclass::text
 $$;
--- How many rows are not in the filter that bf_of() gives for their range, for all columns of all indexes. (Its items are of the
--- operator class's kind.)
+-- How many rows are not in the filter that bf_of() gives for their range, for all columns of all indexes: partial and invalid ones
+-- too, of which it must give none. (Its items are of the operator class's kind.)
 CREATE FUNCTION differ.missing(relation regclass) RETURNS bigint LANGUAGE plpgsql SET enable_hashjoin = on SET enable_seqscan = on AS $$
 DECLARE
 	i record;
@@ -170,17 +170,17 @@ DECLARE
 	total bigint := 0;
 BEGIN
 	FOR i IN SELECT index, heap, a AS attribute, pg_get_indexdef(index, a, false) ||
-			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item, coalesce('WHERE ' || pg_get_expr(indpred, indrelid), '') AS predicate
-		FROM differ.indexes(relation) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
+			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item
+		FROM differ.indexes(relation, false) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
 		WHERE pg_get_indexdef(index, a, false) <> ''	-- it is there still
 	LOOP
 		BEGIN
 			EXECUTE format('SELECT count(*) FROM (SELECT b, bf_of(%L, b, %s) AS f FROM generate_series(0, pg_relation_size(%L) / 8192 - 1) b OFFSET 0) o ' ||
-				'JOIN (SELECT (ctid::text::point)[0]::bigint AS b, (%s) AS item FROM ONLY %s %s OFFSET 0) r USING (b) WHERE (f @> item) IS FALSE', i.index, i.attribute, i.heap, i.item, i.heap, i.predicate) INTO n;
+				'JOIN (SELECT (ctid::text::point)[0]::bigint AS b, (%s) AS item FROM ONLY %s OFFSET 0) r USING (b) WHERE (f @> item) IS FALSE', i.index, i.attribute, i.heap, i.item, i.heap) INTO n;
 			total := total + n;
 		EXCEPTION WHEN OTHERS THEN
-			-- It may refuse to answer, not answer wrongly.
-			IF SQLSTATE ~ '^(XX|42)' THEN
+			-- It may refuse to answer, not answer wrongly. The index may be gone by now.
+			IF SQLSTATE ~ '^(XX|42)' AND SQLSTATE NOT IN ('42P01', '42704') THEN
 				RAISE;
 			END IF;
 		END;
