@@ -56,9 +56,9 @@ sub old_cursor
 	my $settings = DifferQueries::settings($run);
 	my $hold = chance(0.3);
 	my $scroll = chance(0.6);
-	my @sql = ("BEGIN; $settings", 'DECLARE c ' . ($scroll ? 'SCROLL' : 'NO SCROLL') . ' CURSOR ' . ($hold ? 'WITH HOLD ' : '') . "FOR $query", $run->{off} . "; SELECT differ.answer('digest', '', " . DifferRun::quote($query) . ', false)');
+	my @sql = ('BEGIN', $settings, 'DECLARE c ' . ($scroll ? 'SCROLL' : 'NO SCROLL') . ' CURSOR ' . ($hold ? 'WITH HOLD ' : '') . "FOR $query", $run->{off}, "SELECT differ.answer('digest', '', " . DifferRun::quote($query) . ', false)');
 	return if $query =~ /random\(\)/;
-	my ($state, $message, $before) = $run->act($session, 'DECLARE', join ";\n", @sql);
+	my ($state, $message, $before) = $run->act($session, 'DECLARE', DifferRun::message(@sql));
 	my $after = '';
 	if ($state eq '00000')
 	{

@@ -57,7 +57,7 @@ sub write_skew
 			: $way == 1 && $thing->{plain} && $thing->{type} !~ /\[\]|_domain/ ? "SELECT count(*) FROM chunk_scan_any(NULL::$name, '$column->{name}', ARRAY[$value, NULL]::$thing->{type}\[])"
 			: $way == 2 ? "SELECT count(*) FROM (VALUES ($value)) q (v) CROSS JOIN LATERAL (SELECT * FROM $name WHERE $sql = q.v OFFSET 0) r"
 			: $way == 3 ? "SELECT count(*) FROM $name WHERE $sql IN ($value, NULL)" : "SELECT count(*) FROM $name WHERE $sql = $value";
-		my ($state, undef, $answer) = $run->act($session, 'BEGIN', "BEGIN ISOLATION LEVEL SERIALIZABLE;\n" . DifferQueries::settings($run) . ";\n$question");
+		my ($state, undef, $answer) = $run->act($session, 'BEGIN', DifferRun::message('BEGIN ISOLATION LEVEL SERIALIZABLE', DifferQueries::settings($run), $question));
 		push @states, $state;
 		$rows .= " $answer";
 	}

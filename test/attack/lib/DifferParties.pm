@@ -145,9 +145,10 @@ sub ask_marked
 		"WITH d AS (UPDATE m SET pad = pad WHERE v = $literal RETURNING id) SELECT count(*) FROM d") x 2 if $m->{locks};
 	my $way = pick(@ways);
 	my $settings = DifferQueries::settings($run) =~ s/SET LOCAL/SET/gr;
-	my ($answer, $state, $message) = $session->ask("$settings;\n$way");
+	my $sql = DifferRun::message($settings, $way);
+	my ($answer, $state, $message) = $session->ask($sql);
 
-	$run->remember($session, "$settings;\n$way");
+	$run->remember($session, $sql);
 	$run->count('marks asked for');
 	$run->count("marks: $state") if $state ne '00000';
 	# ALTER TYPE between the plan, which has no lock on m, and chunk_scan() changes the type of its rows.

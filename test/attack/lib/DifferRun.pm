@@ -330,6 +330,12 @@ sub quote
 	return "\$$tag\$$text\$$tag\$";
 }
 
+# Statements, and settings of DifferQueries::settings(), as one message to the server: a round trip takes long on a busy machine.
+sub message
+{
+	return join "\\;\n", map { s/; (?=SET )/\\; /gr } @_;
+}
+
 # Asks questions, many in one round trip. Returns how many differed.
 sub compare
 {
@@ -340,7 +346,6 @@ sub compare
 	my @sql = map { sprintf 'SELECT differ.differ(%d, %s, %s, %s, %s, %s, %s%s)', $number++, "'$_->{mode}'", quote($_->{settings}), quote($_->{on}),
 		quote($self->{off} . ($_->{off_settings} // '')), quote($_->{off}), $_->{look} ? 'true' : 'false', $role } @questions;
 
-	# All of them in one message to the server.
 	my $sql = join "\\;\n", @sql;
 	$self->remember($session, $sql);
 	my ($answer, $state, $message) = $session->ask($sql);
