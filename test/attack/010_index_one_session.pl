@@ -248,7 +248,7 @@ if ($ENV{STREAMBLOOM_SECONDS})
 	diag(join "\n", grep { my $kind = s/\d+/N/gr; ($seen{substr $kind, 0, 60} // 0) < 2 && ++$seen{substr $kind, 0, 60} } @{$run->{log} // []}) if $ENV{STREAMBLOOM_HISTORY};
 }
 subtest 'it was a test of something' => sub {
-	cmp_ok($counts->{comparisons} // 0, '>=', 1000, 'comparisons');
+	cmp_ok($counts->{comparisons} // 0, '>=', 500, 'comparisons');
 	cmp_ok($counts->{'comparisons with rows'} // 0, '>=', ($counts->{comparisons} // 0) / 4, 'many had rows');
 	cmp_ok($counts->{'comparisons of errors'} // 0, '<', ($counts->{comparisons} // 0) / 10, 'few were errors on both sides');
 	cmp_ok($counts->{'plans with an index'} // 0, '>=', ($counts->{'plans looked at'} // 0) / 6, 'many plans use an index');

@@ -126,7 +126,7 @@ if ($ENV{STREAMBLOOM_SECONDS})
 	diag(join "\n", grep { my $kind = s/\d+/N/gr; ($seen{substr $kind, 0, 60} // 0) < 2 && ++$seen{substr $kind, 0, 60} } @{$run->{log} // []}) if $ENV{STREAMBLOOM_HISTORY};
 }
 subtest 'it was a test of something' => sub {
-	cmp_ok($counts->{comparisons} // 0, '>=', 500, 'comparisons');
+	cmp_ok($counts->{comparisons} // 0, '>=', 300, 'comparisons');
 	cmp_ok($counts->{'comparisons with rows'} // 0, '>=', ($counts->{comparisons} // 0) / 5, 'many had rows');
 	cmp_ok($counts->{'marks asked for'} // 0, '>=', 50, 'marks asked for');
 	cmp_ok($counts->{'marks: 40001'} // 0, '<', ($counts->{'marks asked for'} // 0) / 2, 'few of these were refused');

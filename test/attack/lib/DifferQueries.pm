@@ -73,7 +73,7 @@ sub simple
 	return "$sql IS NOT DISTINCT FROM " . value($relation, $thing) if $kind == 16;
 	return "NOT ($sql <> " . value($relation, $thing) . ')' if $kind == 17;
 	return "$sql IN (SELECT " . DifferSchema::thing_literal($relation, $thing) . ' UNION ALL SELECT ' . DifferSchema::thing_literal($relation, $thing) . ')' if $kind == 18;
-	return "$sql = (SELECT q.$thing->{column}{name} FROM $relation->{name}_keys q WHERE q.n = " . int(rand 32) . ')' if $kind == 19 && $thing->{plain};
+	return "$sql = (SELECT q.$thing->{column}{name} FROM $relation->{name}_keys q WHERE q.n = " . int(rand 17) . ')' if $kind == 19 && $thing->{plain};
 	return "$sql = ALL (ARRAY[" . DifferSchema::thing_literal($relation, $thing) . "]::$thing->{type}\[])" if $kind == 20 && $thing->{type} !~ /\[\]|_domain/;
 	return "NOT $sql IS NOT NULL" if $kind == 21;
 	return "CASE WHEN $sql = " . value($relation, $thing) . ' THEN true ELSE false END' if $kind == 22;
@@ -156,7 +156,7 @@ sub join_query
 	my ($left, $right) = (at($thing, 'r.'), at($thing, 'q.'));
 	my $also = chance(0.3) ? 'AND ' . simple($relation, 'r.') : chance(0.3) ? 'AND ' . other($relation, 'r.') : '';
 	my $keys = "${name}_keys";
-	my $some = chance(0.5) ? 'WHERE q.n < ' . int(rand 31) : '';
+	my $some = chance(0.5) ? 'WHERE q.n < ' . int(rand 16) : '';
 	my $limit = int rand 3;
 	my $array = $thing->{type} =~ /\[\]|_domain/ ? '' : "$left = ANY (ARRAY[$right, " . DifferSchema::thing_literal($relation, $thing) . ']) ';
 	my $kind = int rand 19;
@@ -345,7 +345,7 @@ sub question
 		$question{mode} = 'undo';
 		$question{on} = change($relation);
 	}
-	elsif ($kind < 0.965 && !$option{rls})
+	elsif ($kind < 0.962 && !$option{rls})
 	{
 		return filters_of_ranges($run, $relation);
 	}

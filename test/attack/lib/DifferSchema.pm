@@ -288,8 +288,8 @@ sub keys_table
 {
 	my ($relation) = @_;
 	my @columns = map { column_sql($_, 'i') . " AS $_->{name}" } @{$relation->{columns}};
-	my $step = 1 + int($relation->{next} / 25);
-	return ("CREATE TABLE $relation->{name}_keys AS SELECT n, i % 7 AS small, " . join(', ', @columns) . " FROM (SELECT n, (n * $step)::bigint AS i FROM generate_series(0, 30) n) s",
+	my $step = 1 + int($relation->{next} / 13);
+	return ("CREATE TABLE $relation->{name}_keys AS SELECT n, i % 7 AS small, " . join(', ', @columns) . " FROM (SELECT n, (n * $step)::bigint AS i FROM generate_series(0, 15) n) s",
 		"GRANT SELECT ON $relation->{name}_keys TO PUBLIC", "ANALYZE $relation->{name}_keys");
 }
 
