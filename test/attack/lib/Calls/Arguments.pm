@@ -77,6 +77,8 @@ my %ordinary = (
 	'ibf_agg("any",double precision,double precision,double precision,bigint,double precision)' => ['7::bigint', '0.5', '0', '1', '1000', '0.01'],
 	'ibf_agg_like("any",double precision,ibf)' => ['7::bigint', '0.5', 'ibf_empty(64)'],
 	'sbf_agg_like("any",sbf)' => ['7::bigint', 'sbf_empty(64)'],
+	'ibf_agg_like("any",double precision,ibf_parameters)' => ['7::bigint', '0.5', 'ibf_parameters(1000, 0.1)'],
+	'sbf_agg_like("any",sbf_parameters)' => ['7::bigint', 'sbf_parameters(1000, 0.1)'],
 	'tbf_agg_like("any",timestamp with time zone,double precision,tbf)' => ['7::bigint', "'2024-05-01 UTC'", '1', 'tbf_empty(10)'],
 	'bf_contained("any",bf)' => ['7::bigint', 'bf_empty()'],
 	'decay_exponential(interval,interval)' => ["interval '1 day'", "interval '7 days'"],
@@ -139,6 +141,14 @@ sub new
 		'{178000000 years,-178000000 years}', '{1 month,30 days,31 days}', '{0,0,0}', $version >= 170000 ? '{0,infinity}' : ()]);
 	$self->add('interval[]', ["array_fill(interval '1 day', ARRAY[3])", 'NULL::interval[]']);
 	$self->{heavy}{'interval[]'} = ["array_fill(interval '1 day', ARRAY[5000000])"];
+
+	$self->add('sbf_parameters', ['sbf_parameters(1000, 0.1)', 'sbf_parameters()', 'sbf_parameters(64)', 'sbf_parameters(100, 0.5, 3, 8, 2, -1)', 'sbf_parameters(NULL, NULL, 1, 1, 1, NULL)',
+		(map { "'$_'::sbf_parameters" } '(,,,,,)', '(64,0.5,,,,)', '(-1,NaN,0,99,-1,-9223372036854775808)', '(9223372036854775807,1e-320,2147483647,8,2147483647,7)', '(1000,0.1,16,1,0,0)', '(1000,Infinity,-2147483648,0,5,1)'),
+		"ROW(1000, 0.1, 3, 3, 10, 5)::sbf_parameters", 'NULL::sbf_parameters']);
+	$self->add('ibf_parameters', ['ibf_parameters(1000, 0.1)', 'ibf_parameters()', 'ibf_parameters(64)', "ibf_parameters(100, 0.5, 'two_class', -1e9, 1e9, NULL, 3, 8, 2, -1)", "ibf_parameters(1000, 0.3, 'value_weighted', 1, 20)",
+		(map { "'$_'::ibf_parameters" } '(,,,,,,,,,)', '(64,0.5,two_class,0,1,0.5,,,,)', '(64,0.5,"",NaN,NaN,NaN,,,,)', '(-1,NaN,x,Infinity,-Infinity,Infinity,0,99,-1,-9223372036854775808)', '(1000,0.1,value_weighted,-1e308,1e308,,,,,0)',
+			'(9223372036854775807,1e-320,multi_class,1e-320,2e-320,,2147483647,8,2147483647,7)', '(1000,0.3,multi_class,5,5,5,16,1,0,0)'),
+		"ROW(1000, 0.1, repeat('x', 1000000), 0, 1, NULL, NULL, NULL, NULL, 0)::ibf_parameters", 'NULL::ibf_parameters']);
 
 	$self->items($version, \@row_types);
 	foreach my $type (sort keys %filters)

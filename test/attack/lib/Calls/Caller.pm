@@ -1,30 +1,28 @@
 # Calls::Caller: makes calls, many at a time, and says how each ended: SQLSTATE, milliseconds, memory of the server process.
 #
-# A call is a hash; {sql} is one line for psql, {memory} the bytes it may take if that is more than for others. One session runs a file of some hundred calls; the session is watched, so
-# that one which does not end, although its statement_timeout has passed, is ended from outside. run() fills in:
+# A call is a hash; {sql} is one line for psql, {memory} the bytes it may take if that is more than for others. Some hundred
+# calls are sent to a session in one go, each statement of them by itself; the answers are watched, so that one which does not
+# end, although its statement_timeout has passed, is ended from outside. run() fills in:
 #   state     SQLSTATE of the first error, 00000 without one, 'lost' if the server process ended by itself, 'deaf' if it had
 #             to be ended because it did not heed the timeout, 'left out' if one with the same {target} has ended so before
 #   ms        how long its longest statement took; from alone(), without the time after the timeout in which the process was
 #             ready to run but had no processor
-#   suspect   why it should be repeated alone: what verdict() says, or 'memory' for all calls of a file that took too much
+#   suspect   why it should be repeated alone: what verdict() says, or 'memory' for those of some hundred calls that took too much
 # alone() makes one call in a session of its own, and has also the text of the error and the memory taken.
 package Calls::Caller;
 
 use strict;
 use warnings;
 
-use IO::Handle;
-use IPC::Open2;
-use POSIX ();
+use Calls::Session;
 use Time::HiRes qw(time sleep);
-use StreambloomTap;
 
 # Options: database; timeout, late and patience in milliseconds: statement_timeout, how much later it may be honoured, and
 # after how much more the process is ended; memory: the bytes that a process may take.
 sub new
 {
 	my ($class, %option) = @_;
-	my $self = bless {timeout => 1000, late => 500, patience => 5000, memory => 1 << 30, files => 0, %option}, $class;
+	my $self = bless {timeout => 1000, late => 500, patience => 5000, memory => 1 << 30, %option}, $class;
 	return $self;
 }
 
@@ -63,45 +61,35 @@ sub waited
 
 sub open_session
 {
-	my ($self, $verbosity) = @_;
-	my @psql = (StreambloomTap::client_program('psql'), '-X', '-q', '-A', '-t', '-v', "VERBOSITY=$verbosity", '-d', $self->{database});
+	my ($self) = @_;
 	my $patience = time() + 60;
+	my $options = "-c client_min_messages=warning -c statement_timeout=$self->{timeout} -c jit=off -c search_path=public";
 
-	local $ENV{PGOPTIONS} = "-c client_min_messages=warning -c statement_timeout=$self->{timeout} -c jit=off -c search_path=public";
-	local $ENV{PGCONNECT_TIMEOUT} = 10;
 	while (1)
 	{
-		my ($out, $in);
-		my $pid = open2($out, $in, 'sh', '-c', 'exec "$@" 2>&1', 'sh', @psql);
-		my $session = {psql => $pid, in => $in, out => $out, rest => ''};
-		$in->autoflush(1);
-		local $SIG{PIPE} = 'IGNORE';
-		print $in "SELECT 'backend', pg_backend_pid(), (SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer');\n";
-		while (defined(my $line = readline $out))
+		my $session = Calls::Session->new(folder => $ENV{PGHOST}, port => $ENV{PGPORT}, user => $ENV{PGUSER}, database => $self->{database}, options => $options);
+		if ($session && $session->{backend})
 		{
-			next if $line !~ /^backend\|(\d+)\|(\d+)$/;
-			@$session{'backend', 'base', 'checkpointer'} = ($1, peak($1), $2);
-			last;
+			my ($row) = $session->ask("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+			$session->{checkpointer} = $row->[0] // 0 if $row;
+			$session->{base} = peak($session->{backend});
 		}
 		# After a crash the server starts anew, with another checkpointer, and a session that comes too early is ended.
-		if ($session->{backend} && (($self->{crashed} // 0) != $session->{checkpointer} || time() > $self->{crash} + 20))
+		if ($session && $session->{base} && ($session->{checkpointer} || time() > $patience - 40) && (($self->{crashed} // 0) != $session->{checkpointer} || time() > $self->{crash} + 20))
 		{
 			delete $self->{crashed};
 			return $session;
 		}
-		close_session($session);
+		$session->close if $session;
 		die "the server does not come back\n" if time() > $patience;
-		sleep(0.1);
+		sleep(0.05);
 	}
 }
 
 sub close_session
 {
 	my ($session) = @_;
-	return if !$session;
-	close $session->{in};
-	close $session->{out};
-	waitpid $session->{psql}, 0;
+	$session->close if $session;
 }
 
 sub finish
@@ -114,77 +102,86 @@ sub finish
 sub age_of_statement
 {
 	my ($self, $backend) = @_;
-	my ($code, $out, $err) = StreambloomTap::psql($self->{database},
-		"SELECT extract(epoch FROM clock_timestamp() - query_start) * 1000 FROM pg_stat_activity WHERE pid = $backend AND state = 'active'");
-	return $code == 0 && $out =~ /^([\d.]+)/ ? $1 : 0;
+	my $observer = $self->open_session;
+	my ($row) = $observer->ask("SELECT extract(epoch FROM clock_timestamp() - query_start) * 1000 FROM pg_stat_activity WHERE pid = $backend AND state = 'active'");
+	close_session($observer);
+	return $row ? $row->[0] : 0;
 }
 
-# Runs calls in one session, from the first on: returns how many have ended, in whatever way (0 if the session was no good). With $note each line of output
-# goes there, and the process is observed closely from the timeout on.
-sub run_file
+# Makes calls in one session, from the first on: returns how many have ended, in whatever way (0 if the session was no good).
+# With $is_alone the process is observed closely from the timeout on, and the last call gets the text of its error.
+sub run_calls
 {
-	my ($self, $session, $calls, $note) = @_;
+	my ($self, $session, $calls, $is_alone) = @_;
 	my ($waited_before, $waited) = (undef, 0);
-	my $path = StreambloomTap::scratch() . '/calls.' . $self->{files}++ % 3 . '.sql';
-	my $text = "\\timing on\n\\o /dev/null\n";
-	my ($current, $ended, $killed, $is_bystander) = (-1, 0, 0, 0);
-	my $heard = time();
+	my ($killed, $is_bystander) = (0, 0);
+	my @owners; # the number of the call to which each statement belongs
 
-	# A block that an error has left open is closed.
-	$text .= "\\echo \@$_\n$calls->[$_]{sql};\n" . ($calls->[$_]{sql} =~ /^BEGIN\b/ ? "ROLLBACK;\n" : '') foreach 0 .. $#$calls;
-	StreambloomTap::write_file($path, "$text\\echo \@end\n\\o\n\\timing off\n");
-	foreach my $call (@$calls)
+	foreach my $number (0 .. $#$calls)
 	{
+		my $call = $calls->[$number];
 		@$call{'state', 'ms'} = ('00000', 0);
+		# A block that an error has left open is closed.
+		foreach my $statement (Calls::Session::statements($call->{sql}), $call->{sql} =~ /^BEGIN\b/ ? 'ROLLBACK' : ())
+		{
+			$session->add($statement);
+			push @owners, $number;
+		}
 	}
-	local $SIG{PIPE} = 'IGNORE';
-	print {$session->{in}} "\\i $path\n";
 	my $began = time();
-	while (!$ended)
+	my ($heard, $last) = ($began, $began);
+	my $ended = 0; # statements
+	while ($ended < @owners && $session->{is_open})
 	{
-		my $ready = '';
-		vec($ready, fileno($session->{out}), 1) = 1;
-		my $got_something = select($ready, undef, undef, $note ? 0.05 : 1) > 0;
-		if ($note && (time() - $began) * 1000 > $self->{timeout})
+		my @answers = $session->answers($is_alone ? 0.05 : 1);
+		my $now = time();
+		if ($is_alone && ($now - $began) * 1000 > $self->{timeout})
 		{
-			my $now = waited($session->{backend});
-			$waited = $now - ($waited_before //= $now) if $now;
+			my $total = waited($session->{backend});
+			$waited = $total - ($waited_before //= $total) if $total;
 		}
-		if ($got_something)
+		if (@answers)
 		{
-			$heard = time();
-			my $got = sysread($session->{out}, $session->{rest}, 65536, length $session->{rest});
-			last if !$got;
-			# Some messages repeat a value of many megabytes.
-			$session->{rest} = substr($session->{rest}, 0, 8192) if length $session->{rest} > 1 << 20 && index($session->{rest}, "\n") < 0;
-			while ($session->{rest} =~ s/\A([^\n]*)\n//)
+			foreach my $answer (@answers)
 			{
-				my $line = $1;
-				my $call = $current >= 0 ? $calls->[$current] : {};
-				if ($line =~ /^@(\d+)$/) { $current = $1; }
-				elsif ($line eq '@end') { $ended = 1; }
-				elsif ($line =~ /^(?:psql:\S+ )?WARNING:  57P02/) { $is_bystander = 1; }
-				elsif ($line =~ /^Time: ([\d.]+) ms/) { $call->{ms} = $1 if $1 > $call->{ms}; }
-				elsif ($line =~ /^(?:psql:\S+ )?(?:ERROR|FATAL|PANIC):  ([0-9A-Z]{5})\b/) { $call->{state} = $1 if $call->{state} eq '00000'; }
-				$note->($line) if $note;
+				my ($type, $body) = @$answer;
+				my $call = $calls->[$owners[$ended] // last];
+				if ($type eq 'Z')
+				{
+					my $ms = ($now - $last) * 1000;
+					$call->{ms} = $ms if $ms > $call->{ms};
+					$ended++;
+					$last = $now;
+				}
+				elsif ($type eq 'E' || $type eq 'N')
+				{
+					my %field = Calls::Session::fields($body);
+					if ($type eq 'N') { $is_bystander = 1 if $field{C} eq '57P02'; }
+					elsif ($call->{state} eq '00000')
+					{
+						$call->{state} = $field{C};
+						@$call{'message', 'location'} = (substr($field{M} // '', 0, 300), join(', ', map { $_ // '' } @field{'R', 'F', 'L'})) if $is_alone;
+					}
+				}
 			}
+			$heard = $now;
 		}
-		elsif (!$killed && (time() - $heard) * 1000 > $self->{timeout} + $self->{patience} + $waited &&
+		elsif (!$killed && ($now - $heard) * 1000 > $self->{timeout} + $self->{patience} + $waited &&
 			$self->age_of_statement($session->{backend}) > $self->{timeout} + $self->{patience} + $waited)
 		{
 			# SIGQUIT ends a process at once, whatever it does; the server starts anew.
 			kill 'QUIT', $session->{backend};
 			$killed = 1;
 		}
-		die "psql does not answer\n" if time() - $heard > 600;
+		die "the server does not answer\n" if $now - $heard > 600;
 	}
-	$calls->[-1]{ms} -= $waited if $note && $ended && $calls->[-1]{ms} > $self->{timeout};
-	return scalar @$calls if $ended;
+	$calls->[-1]{ms} -= $waited if $is_alone && $ended == @owners && $calls->[-1]{ms} > $self->{timeout};
+	return scalar @$calls if $ended == @owners;
 	$session->{is_over} = 1;
 	@$self{'crashed', 'crash'} = ($session->{checkpointer}, time());
-	$current = 0 if $current < 0;
-	# The session was ended because another process crashed: the call is made again.
-	return $current if $is_bystander && !$killed;
+	my $current = $owners[$ended];
+	# The session was ended because another process crashed: the call is made again. It may be one of its own workers.
+	return $current if $is_bystander && !$killed && $calls->[$current]{repeated}++ < 2;
 	$calls->[$current]{state} = $killed ? 'deaf' : 'lost';
 	$calls->[$current]{ms} = $self->{timeout} + $self->{patience} if $killed;
 	return $current + 1;
@@ -198,8 +195,8 @@ sub run
 
 	while (@left)
 	{
-		my $session = $self->{session} //= $self->open_session('sqlstate');
-		my $done = $self->run_file($session, \@left);
+		my $session = $self->{session} //= $self->open_session;
+		my $done = $self->run_calls($session, \@left);
 		my $growth = peak($session->{backend}) - $session->{base};
 		my @ended = splice @left, 0, $done;
 		my $is_lost = $session->{is_over};
@@ -231,9 +228,9 @@ sub find_hungry
 
 	foreach my $call (@calls)
 	{
-		$session //= $self->open_session('sqlstate');
+		$session //= $self->open_session;
 		my %copy = (sql => $call->{sql});
-		$self->run_file($session, [\%copy]);
+		$self->run_calls($session, [\%copy]);
 		my $growth = peak($session->{backend}) - $session->{base};
 		$call->{suspect} = 'memory' if $growth > ($call->{memory} // $self->{memory});
 		if ($growth > $self->{memory} || $session->{is_over})
@@ -250,14 +247,13 @@ sub alone
 {
 	my ($self, $sql, $memory, $times) = @_;
 	my @calls = map { +{sql => $sql, memory => $memory} } 1 .. $times // 1;
-	my @lines;
 	my ($session, $done) = (undef, 0);
 
 	while (!$done)
 	{
 		close_session($session);
-		$session = $self->open_session('verbose');
-		$done = $self->run_file($session, \@calls, sub { push @lines, $_[0] });
+		$session = $self->open_session;
+		$done = $self->run_calls($session, \@calls, 1);
 	}
 	my $result = $calls[$done - 1];
 	foreach my $call (@calls[0 .. $done - 1])
@@ -266,9 +262,7 @@ sub alone
 	}
 	$result->{growth} = peak($session->{backend}) - $session->{base};
 	close_session($session);
-	my ($message) = map { /(?:ERROR|FATAL|PANIC):  \w{5}: (.*)/ ? $1 : () } @lines;
-	my ($location) = map { /^LOCATION:  (.*)/ ? $1 : () } @lines;
-	@$result{'message', 'location'} = (substr($message // '', 0, 300), $location // '');
+	$result->{$_} //= '' foreach 'message', 'location';
 	return $result;
 }
 
