@@ -13,6 +13,7 @@ use Calls::Caller;
 use Calls::Catalogue;
 use Calls::Forms;
 use Calls::Mutations;
+use List::Util;
 use StreambloomTap;
 use Test::More;
 
@@ -21,8 +22,9 @@ my $memory = 1024;
 my %memory_of = (); # of callables that may take more, by label
 
 my $short = 50; # seconds; what is under way then takes some more
-our $batch = 250; # calls
-our $heavy_share = 0.3; # of the time goes to calls with large values
+our $batch = 300; # calls that are sent together
+our $at_least = 3000; # calls in all
+our $heavy_share = 0.2; # of the time goes to calls with large values
 our $nesting = 0.15; # arguments that are calls themselves
 our $enough = 3; # failures of one callable; after so many it is called no more, or after 20 times as many quick ones
 
@@ -44,7 +46,8 @@ types_are_known($catalogue, $arguments);
 cmp_ok(scalar($catalogue->callables), '>', 150, 'the catalogue has many functions');
 
 my %outcomes;
-my @failures = attack($catalogue, $arguments, Calls::Caller->new(database => $db->name, memory => $memory << 20), sub { Attack::seconds_left($short) });
+my ($calls, @failures) = attack($catalogue, $arguments, Calls::Caller->new(database => $db->name, memory => $memory << 20), sub { Attack::seconds_left($short) });
+cmp_ok($calls, '>=', $at_least, 'there was time for many calls');
 report(@failures);
 done_testing();
 
@@ -59,7 +62,7 @@ sub types_are_known
 		diag(map { "no list for $_, which is taken by " . join(', ', @{$users->{$_}}) . "\n" } @unknown);
 }
 
-# Makes calls for as long as there is time; returns the failures, each with kind, label and sql.
+# Makes calls for as long as there is time; returns how many, and the failures, each with kind, label and sql.
 sub attack
 {
 	my ($catalogue, $arguments, $caller, $time_left) = @_;
@@ -77,7 +80,14 @@ sub attack
 	{
 		my @batch;
 		@targets = grep { !$_->{is_bad} && $_->{calls} < $_->{limit} } @targets;
-		while (@batch < $batch && @targets)
+		# Large values come by themselves: what takes too much memory is looked for among few calls.
+		if (@heavy_targets && $heavy_time < $heavy_share * (Time::HiRes::time() - $began))
+		{
+			@heavy_targets = grep { !$_->{is_bad} && !$_->{is_slow} } @heavy_targets;
+			@heavy_queue = Attack::shuffled(@heavy_targets) if !@heavy_queue;
+			push @batch, map { {target => $_, memory => $_->{memory}, is_heavy => 1, sql => heavy_call($_->{callable}, $arguments)} } splice @heavy_queue, 0, 3;
+		}
+		while (!(@batch && $batch[0]{is_heavy}) && @batch < $batch && @targets)
 		{
 			# Formulas are quick, and only certain extremes together make their loops long: they come more often.
 			@queue = Attack::shuffled(@targets, (grep { $_->{is_formula} } @targets) x 5) if !@queue;
@@ -85,13 +95,6 @@ sub attack
 			next if $target->{is_bad};
 			$target->{calls}++;
 			push @batch, {target => $target, memory => $target->{memory}, sql => $target->{next}->()};
-		}
-		foreach (1 .. 3)
-		{
-			last if !@heavy_targets || $heavy_time > $heavy_share * (Time::HiRes::time() - $began);
-			@heavy_queue = Attack::shuffled(@heavy_targets) if !@heavy_queue;
-			my $target = shift @heavy_queue;
-			push @batch, {target => $target, memory => $target->{memory}, is_heavy => 1, sql => heavy_call($target->{callable}, $arguments)} if !$target->{is_bad} && !$target->{is_slow};
 		}
 		my @suspects = $caller->run(@batch);
 		$calls += @batch;
@@ -119,11 +122,11 @@ sub attack
 	}
 	$caller->finish;
 	diag(sprintf('seed %d: %d calls of %d callables, %d a second', Attack::seed(), $calls, $callables, $calls / (Time::HiRes::time() - $began + 0.001)));
-	return @failures;
+	return ($calls, @failures);
 }
 
 # A function that gives the calls of one callable, one by one: its ordinary one, each value of each argument with ordinary
-# others, all combinations if it has one or two arguments, and for ever random ones.
+# others, each value of each argument with each value of each other one, and random ones.
 sub first_calls
 {
 	my ($callable, $arguments) = @_;
@@ -131,10 +134,7 @@ sub first_calls
 	my @lists = map { [$arguments->all_of($_)] } @types;
 	my @ordinary = $arguments->ordinary($callable);
 	my @singles = Attack::shuffled(map { my $place = $_; map { [$place, $_] } 0 .. $#{$lists[$place]} } 0 .. $#types);
-	my $combinations = 1;
-	$combinations *= @$_ foreach @lists;
-	my ($at, $step) = (int(rand($combinations)), 0);
-	my $left = @types >= 1 && @types <= 2 ? $combinations : 0;
+	my $pairs = pairs(map { scalar @$_ } @lists);
 	my @first = @ordinary;
 
 	return sub {
@@ -146,22 +146,10 @@ sub first_calls
 			my ($place, $which) = @{shift @singles};
 			$chosen[$place] = $lists[$place][$which];
 		}
-		elsif ($left > 0 && Attack::chance(0.7))
+		elsif (Attack::chance(0.7) && (my ($one, $which_one, $other, $which_other) = $pairs->()))
 		{
-			# All of them, in an order that looks random: a step without a common divisor.
-			if (!$step)
-			{
-				$step = int($combinations * 0.618) || 1;
-				$step++ while divisor($step, $combinations) > 1;
-			}
-			$left--;
-			$at = ($at + $step) % $combinations;
-			my $rest = $at;
-			foreach my $place (0 .. $#types)
-			{
-				$chosen[$place] = $lists[$place][$rest % @{$lists[$place]}];
-				$rest = int($rest / @{$lists[$place]});
-			}
+			$chosen[$one] = $lists[$one][$which_one];
+			$chosen[$other] = $lists[$other][$which_other];
 		}
 		else
 		{
@@ -171,6 +159,34 @@ sub first_calls
 			$chosen[$_] = any_value($arguments, $types[$_], 0) foreach @places;
 		}
 		return Calls::Forms::statement($callable, \@chosen, sub { more($arguments, @_) });
+	};
+}
+
+# A function that gives all pairs of values in two places of several, as place, value, place, value, each pair once, in an
+# order that looks random and begins elsewhere for each seed: steps without a common divisor with the number of pairs.
+sub pairs
+{
+	my @sizes = @_;
+	my @places;
+
+	foreach my $one (0 .. $#sizes - 1)
+	{
+		push @places, map { [$one, $_, $sizes[$one] * $sizes[$_]] } $one + 1 .. $#sizes;
+	}
+	my $left = my $count = List::Util::sum0(map { $_->[2] } @places);
+	my $at = int(rand($count));
+	my $step = int($count * 0.618) || 1;
+	$step++ while divisor($step, $count) > 1;
+
+	return sub {
+		return () if $left-- <= 0;
+		my $rest = $at = ($at + $step) % $count;
+		foreach my $pair (@places)
+		{
+			my ($one, $other, $size) = @$pair;
+			return ($one, $rest % $sizes[$one], $other, int($rest / $sizes[$one])) if $rest < $size;
+			$rest -= $size;
+		}
 	};
 }
 
@@ -269,7 +285,7 @@ sub self_check
 	my $rounds = 16;
 	local ($batch, $enough, $nesting) = (24, 1, 0);
 	my %found;
-	my @failures = attack($catalogue, $arguments, $caller, sub { $rounds-- });
+	my (undef, @failures) = attack($catalogue, $arguments, $caller, sub { $rounds-- });
 	$found{$_->{label} =~ s/\(.*//r} .= $_->{kind} foreach @failures;
 	my %expected = (planted_internal_error => 'internal error', planted_operator_error => 'internal error', planted_crash => 'lost connection',
 		planted_late => 'timeout late', planted_deaf => 'timeout not heeded', planted_hungry => 'memory', planted_aggregate => 'internal error');

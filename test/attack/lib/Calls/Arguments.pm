@@ -268,7 +268,16 @@ sub column
 {
 	my ($self, $type, $count) = @_;
 	my $group = Attack::one_of(@{$self->{groups}{$type}});
-	return map { Attack::one_of(@$group) } 1 .. $count;
+	return map { $self->one_of($group) } 1 .. $count;
+}
+
+# A random expression of a group; those that are not heavy, but take some milliseconds, seldom.
+sub one_of
+{
+	my ($self, $group) = @_;
+	my $chosen = Attack::one_of(@$group);
+	$chosen = Attack::one_of(@$group) if Attack::chance(0.9) && $chosen =~ /_(?:empty|parameters)\(\)|(?:_empty|repeat|array_fill)\b.*\b\d{5,}/;
+	return $chosen;
 }
 
 sub all_heavy { return map { @$_ } values %{$_[0]{heavy}}; }

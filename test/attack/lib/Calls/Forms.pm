@@ -10,31 +10,36 @@ use warnings;
 
 use Attack;
 use Calls::Catalogue;
+use List::Util;
 
 my @frames = ('', 'ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING', 'ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW',
 	'ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', 'GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES', 'RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING',
 	'ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING', 'ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP');
 
+# Each with how often it is taken. A table or workers take some milliseconds, most calls a small part of one.
 my %forms = (
-	function => [\&folded, \&folded, \&text_of, \&from_columns, \&from_columns, \&from_stored_columns, \&from_a_table, \&prepared, \&over_rows, \&over_rows, \&in_where, \&explained, \&named, \&chained, \&in_plpgsql],
-	set => [\&rows_of, \&rows_of, \&rows_in_list, \&rows_limited, \&rows_of_columns, \&rows_of_columns, \&prepared, \&rows_joined, \&rows_of_cursor, \&explained, \&named],
-	aggregate => [\&aggregated],
-	window => [\&windowed],
-	procedure => [\&called],
+	function => [[\&folded, 20], [\&text_of, 10], [\&from_columns, 20], [\&from_stored_columns, 10], [\&from_a_table, 1], [\&prepared, 7], [\&over_rows, 15], [\&in_where, 10],
+		[\&explained, 5], [\&named, 8], [\&chained, 8], [\&in_plpgsql, 6], [\&in_parallel, 0.3]],
+	set => [[\&rows_of, 20], [\&rows_in_list, 10], [\&rows_limited, 10], [\&rows_of_columns, 20], [\&prepared, 10], [\&rows_joined, 10], [\&rows_of_cursor, 10], [\&explained, 5], [\&named, 10]],
+	aggregate => [[\&aggregated, 60], [\&in_parallel, 1]],
+	window => [[\&windowed, 60], [\&in_parallel, 0.2]],
+	procedure => [[\&called, 1]],
 );
-$forms{$_} = [grep { $_ != \&named } @{$forms{function}}] foreach 'operator', 'cast';
+$forms{$_} = [grep { $_->[0] != \&named } @{$forms{function}}] foreach 'operator', 'cast';
 
-# A statement with arguments as they come, in a random form; $is_heavy if they are large. $more->(type, count) gives further arguments of one type.
+# A statement with arguments as they come, in a random form; $is_heavy if they are large. $more->(type, count) gives further
+# arguments of one type.
 sub statement
 {
 	my ($callable, $arguments, $more, $is_heavy) = @_;
 	my @candidates = @{$forms{$callable->{kind}}};
 
-	# The parallel forms take some milliseconds each. Large constants are not for them, nor for EXPLAIN or a table: the server
-	# itself writes them out, byte for byte, before it looks at its timeout.
-	push @candidates, \&in_parallel if $callable->{kind} ne 'procedure' && $callable->{kind} ne 'set' && !$is_heavy && Attack::chance(0.3);
-	@candidates = grep { $_ != \&explained && $_ != \&from_a_table } @candidates if $is_heavy;
-	return Attack::one_of(@candidates)->($callable, $arguments, $more);
+	# Large constants are not for workers, nor for EXPLAIN or a table: the server itself writes them out, byte for byte, before
+	# it looks at its timeout.
+	@candidates = grep { my $form = $_->[0]; !grep { $form == $_ } \&explained, \&from_a_table, \&in_parallel } @candidates if $is_heavy;
+	my $at = rand(List::Util::sum(map { $_->[1] } @candidates));
+	my $form = List::Util::first { ($at -= $_->[1]) < 0 } @candidates;
+	return ($form // $candidates[0])->[0]->($callable, $arguments, $more);
 }
 
 # The simplest form.
