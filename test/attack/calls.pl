@@ -22,7 +22,7 @@ my $memory = 1024;
 my %memory_of = (); # of callables that may take more, by label
 
 my $short = 50; # seconds; what is under way then takes some more
-our $batch = 300; # calls that are sent together
+our $batch = 500; # calls that are sent together
 our $at_least = 3000; # calls in all
 our $heavy_share = 0.2; # of the time goes to calls with large values
 our $nesting = 0.15; # arguments that are calls themselves
@@ -121,7 +121,9 @@ sub attack
 		}
 	}
 	$caller->finish;
-	diag(sprintf('seed %d: %d calls of %d callables, %d a second', Attack::seed(), $calls, $callables, $calls / (Time::HiRes::time() - $began + 0.001)));
+	my $seconds = Time::HiRes::time() - $began + 0.001;
+	diag(sprintf('seed %d: %d calls of %d callables in %.0f s, %d a second; the server ran for %.0f s and waited for a processor for %.0f s; %.0f s for large values',
+			Attack::seed(), $calls, $callables, $seconds, $calls / $seconds, $caller->{has_run} / 1000, $caller->{has_waited} / 1000, $heavy_time));
 	return ($calls, @failures);
 }
 

@@ -22,7 +22,7 @@ use Time::HiRes qw(time sleep);
 sub new
 {
 	my ($class, %option) = @_;
-	my $self = bless {timeout => 1000, late => 500, patience => 5000, memory => 1 << 30, %option}, $class;
+	my $self = bless {timeout => 1000, late => 500, patience => 5000, memory => 1 << 30, has_run => 0, has_waited => 0, %option}, $class;
 	return $self;
 }
 
@@ -51,12 +51,13 @@ sub peak
 	return 0;
 }
 
-# How many milliseconds a process was ready to run and had no processor, on a machine that is busy with other things.
-sub waited
+# How many milliseconds a process has run; and how many it was ready to run and had no processor, on a machine that is busy
+# with other things.
+sub run_and_waited
 {
 	my ($pid) = @_;
-	open(my $file, '<', "/proc/$pid/schedstat") or return 0;
-	return (readline($file) // '') =~ /^\d+ (\d+)/ ? $1 / 1e6 : 0;
+	open(my $file, '<', "/proc/$pid/schedstat") or return (0, 0);
+	return (readline($file) // '') =~ /^(\d+) (\d+)/ ? ($1 / 1e6, $2 / 1e6) : (0, 0);
 }
 
 sub open_session
@@ -137,7 +138,7 @@ sub run_calls
 		my $now = time();
 		if ($is_alone && ($now - $began) * 1000 > $self->{timeout})
 		{
-			my $total = waited($session->{backend});
+			my (undef, $total) = run_and_waited($session->{backend});
 			$waited = $total - ($waited_before //= $total) if $total;
 		}
 		if (@answers)
@@ -196,7 +197,11 @@ sub run
 	while (@left)
 	{
 		my $session = $self->{session} //= $self->open_session;
+		my @before = run_and_waited($session->{backend});
 		my $done = $self->run_calls($session, \@left);
+		my @after = run_and_waited($session->{backend});
+		$self->{has_run} += $after[0] - $before[0] if $after[0];
+		$self->{has_waited} += $after[1] - $before[1] if $after[0];
 		my $growth = peak($session->{backend}) - $session->{base};
 		my @ended = splice @left, 0, $done;
 		my $is_lost = $session->{is_over};
