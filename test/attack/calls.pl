@@ -67,13 +67,16 @@ sub attack
 {
 	my ($catalogue, $arguments, $caller, $time_left) = @_;
 	# What has an argument of type internal is refused by the parser: a few calls show that.
-	my @targets = map { {callable => $_, calls => 0, memory => $memory_of{$_->{label}} && $memory_of{$_->{label}} << 20, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9, next => first_calls($_, $arguments)} } grep { !grep { !$arguments->know($_) } @{$_->{types}} } $catalogue->callables;
+	my @targets = map { {callable => $_, calls => 0, memory => $memory_of{$_->{label}} && $memory_of{$_->{label}} << 20, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9} }
+		grep { !grep { !$arguments->know($_) } @{$_->{types}} } $catalogue->callables;
 	foreach my $target (@targets)
 	{
+		($target->{soon}, $target->{next}) = first_calls($target->{callable}, $arguments);
 		$target->{is_formula} = !grep { !/^(?:double precision|integer|bigint|text|interval)(?:\[\])?$/ } @{$target->{callable}{types}};
 	}
 	my @heavy_targets = grep { my $types = $_->{callable}{types}; grep { $arguments->heavy($_) } @$types } @targets;
-	my (@failures, %known, @queue, @heavy_queue);
+	my @queue = Attack::shuffled(map { ($_) x $_->{soon} } @targets);
+	my (@failures, %known, @heavy_queue);
 	my ($calls, $callables, $heavy_time, $began) = (0, scalar @targets, 0, Time::HiRes::time());
 
 	while ($time_left->() > 0)
@@ -127,8 +130,9 @@ sub attack
 	return ($calls, @failures);
 }
 
-# A function that gives the calls of one callable, one by one: its ordinary one, each value of each argument with ordinary
-# others, each value of each argument with each value of each other one, and random ones.
+# A function that gives the calls of one callable, one by one: its ordinary ones, all pairs of the worst numbers, each value of
+# each argument with ordinary others, each value of each argument with each value of each other one, and random ones. In a list,
+# after the number of those that should come soon.
 sub first_calls
 {
 	my ($callable, $arguments) = @_;
@@ -136,13 +140,22 @@ sub first_calls
 	my @lists = map { [$arguments->all_of($_)] } @types;
 	my @ordinary = $arguments->ordinary($callable);
 	my @singles = Attack::shuffled(map { my $place = $_; map { [$place, $_] } 0 .. $#{$lists[$place]} } 0 .. $#types);
-	my $pairs = pairs(map { scalar @$_ } @lists);
+	my (undef, $pairs) = pairs(map { scalar @$_ } @lists);
+	my @worst = map { [$arguments->worst($_)] } @types;
+	# Functions with more arguments have defaults for the others.
+	my ($count, $worst_pairs) = pairs(map { scalar @$_ } @worst[0 .. ($#worst < 4 ? $#worst : 4)]);
 	my @first = @ordinary;
 
-	return sub {
+	return @first + $count, sub {
 		return Calls::Forms::plain($callable, shift @first) if @first;
 		my $ordinary = Attack::one_of(@ordinary);
 		my @chosen = @$ordinary;
+		if (my ($one, $which_one, $other, $which_other) = $worst_pairs->())
+		{
+			$chosen[$one] = $worst[$one][$which_one];
+			$chosen[$other] = $worst[$other][$which_other];
+			return Calls::Forms::folded($callable, \@chosen);
+		}
 		if (@singles && Attack::chance(0.6))
 		{
 			my ($place, $which) = @{shift @singles};
@@ -164,8 +177,8 @@ sub first_calls
 	};
 }
 
-# A function that gives all pairs of values in two places of several, as place, value, place, value, each pair once, in an
-# order that looks random and begins elsewhere for each seed: steps without a common divisor with the number of pairs.
+# The number of all pairs of values in two places of several, and a function that gives them as place, value, place, value, each pair
+# once, in an order that looks random and begins elsewhere for each seed: steps without a common divisor with the number.
 sub pairs
 {
 	my @sizes = @_;
@@ -180,7 +193,7 @@ sub pairs
 	my $step = int($count * 0.618) || 1;
 	$step++ while divisor($step, $count) > 1;
 
-	return sub {
+	return $count, sub {
 		return () if $left-- <= 0;
 		my $rest = $at = ($at + $step) % $count;
 		foreach my $pair (@places)
@@ -284,12 +297,12 @@ sub self_check
 	@{$catalogue->{callables}} = @planted;
 
 	my $caller = Calls::Caller->new(database => $db->name, memory => 60 << 20, timeout => 300, late => 400, patience => 1000);
-	my $rounds = 16;
+	my $rounds = 100;
 	local ($batch, $enough, $nesting) = (24, 1, 0);
 	my %found;
 	my (undef, @failures) = attack($catalogue, $arguments, $caller, sub { $rounds-- });
 	$found{$_->{label} =~ s/\(.*//r} .= $_->{kind} foreach @failures;
-	my %expected = (planted_internal_error => 'internal error', planted_operator_error => 'internal error', planted_crash => 'lost connection',
+	my %expected = (planted_internal_error => 'internal error', planted_operator_error => 'internal error', planted_pair => 'internal error', planted_crash => 'lost connection',
 		planted_late => 'timeout late', planted_deaf => 'timeout not heeded', planted_hungry => 'memory', planted_aggregate => 'internal error');
 	is($found{$_} // 'nothing', $expected{$_}, $_) foreach sort keys %expected;
 	is($found{planted_harmless} // 'nothing', 'nothing', 'planted_harmless');

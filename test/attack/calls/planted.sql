@@ -10,6 +10,15 @@ BEGIN
 	RETURN 1;
 END $$;
 
+-- The same for two extremes together.
+CREATE FUNCTION planted_pair(rate double precision, cells double precision, hashes integer) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF rate BETWEEN 1e-320 AND 1e-9 AND cells BETWEEN 1e9 AND 1e308 THEN
+		RAISE EXCEPTION 'planted' USING ERRCODE = 'XX000';
+	END IF;
+	RETURN true;
+END $$;
+
 -- The same for an operator, in one value of its second argument.
 CREATE FUNCTION planted_operator_error(one interval, other double precision) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -57,6 +66,7 @@ CREATE FUNCTION planted_unknown_type(thing planted_type) RETURNS integer LANGUAG
 
 ALTER EXTENSION streambloom ADD FUNCTION planted_harmless(bigint);
 ALTER EXTENSION streambloom ADD FUNCTION planted_internal_error(bigint);
+ALTER EXTENSION streambloom ADD FUNCTION planted_pair(double precision, double precision, integer);
 ALTER EXTENSION streambloom ADD FUNCTION planted_operator_error(interval, double precision);
 ALTER EXTENSION streambloom ADD AGGREGATE planted_aggregate(integer);
 ALTER EXTENSION streambloom ADD FUNCTION planted_crash(integer);

@@ -26,6 +26,16 @@ my @times = ('2024-05-01 UTC', '-infinity', 'infinity', '4714-11-24 00:00:00+00 
 	'1999-12-31 23:59:59.999999 UTC', '2024-05-01 00:00:00.000001 UTC', '2024-05-02 UTC', '2024-06-01 UTC', '1900-01-01 UTC', '2100-01-01 UTC', '10000-01-01 UTC', '0001-01-01 UTC');
 my @texts = ('flat', 'extensible', 'multi_class', 'two_class', 'value_weighted', '', ' ', 'FLAT', 'x', "x''y", '\\\\x', '%s%n', 'é', '😀', 'flat ');
 
+# Those of the numbers that make loops long and sums overflow, and that checks may let pass: all pairs of them are tried soon.
+my %worst = (
+	'double precision' => ['1e-320', '1e-20', '0.9999999999999999', '1e30', '1.7976931348623157e308', 'NaN', 'Infinity'],
+	integer => [1, 0, 2147483647, -2147483648],
+	bigint => [1, '9223372036854775807', '-9223372036854775808', 511999873],
+	interval => ['1 microsecond', '178000000 years', '-178000000 years', '2147483647 days 2562047788:00:54.775807'],
+	'double precision[]' => ['{}', '{NaN}', '{1e-320,1e308}'],
+	'interval[]' => ['{}', '{178000000 years,-178000000 years}'],
+);
+
 # Values of each type of filter, of all kinds, sizes and layouts. Those behind the first few are asked for their bytes, which
 # are what mutants are made of.
 my %filters = (
@@ -262,6 +272,13 @@ sub know { return exists $_[0]{groups}{$_[1]}; }
 
 # All that is not heavy.
 sub all_of { return map { @$_ } @{$_[0]{groups}{$_[1]}}; }
+
+# The worst numbers of a type; none for other types.
+sub worst
+{
+	my ($self, $type) = @_;
+	return map { "'$_'::$type" } @{$worst{$type} // []};
+}
 
 # Some expressions of one type for an argument of this type.
 sub column

@@ -265,7 +265,8 @@ sub alone
 	{
 		$result = $call if $self->verdict($call) ne '';
 	}
-	$result->{growth} = peak($session->{backend}) - $session->{base};
+	my $peak = peak($session->{backend});
+	$result->{growth} = $peak ? $peak - $session->{base} : 0; # none if the process is gone
 	close_session($session);
 	$result->{$_} //= '' foreach 'message', 'location';
 	return $result;

@@ -55,7 +55,7 @@ SQL
 	{
 		my @own = map { pack('H*', $_->[1]) } grep { $_->[0] eq $type } @values;
 		my @mutants = map { unpack('H*', mutant(Attack::one_of(@own), pack('H*', Attack::one_of(@values)->[1]))) } 1 .. 4 * $count;
-		my @rows = $database->rows("SELECT m, attack.is_taken(m, '$type') FROM unnest('{" . join(',', @mutants) . "}'::text[]) m");
+		my @rows = $database->rows("SELECT m, attack.is_taken(m, '$type') FROM unnest('{" . join(',', map { qq("$_") } @mutants) . "}'::text[]) m");
 		my @taken = map { $_->[0] } grep { $_->[1] eq 't' } @rows;
 		my @refused = map { $_->[0] } grep { $_->[1] eq 'f' } @rows;
 		splice @taken, $count if @taken > $count;
