@@ -26,7 +26,7 @@ our $batch = 500; # calls that are sent together
 our $at_least = 3000; # calls in all
 our $heavy_share = 0.2; # of the time goes to calls with large values
 our $nesting = 0.15; # arguments that are calls themselves
-our $enough = 3; # failures of one callable; after so many it is called no more, or after 20 times as many quick ones
+our $enough = 3; # failures of one callable; after so many it is called no more, or after 20 times as many quick ones, or after one that takes very long in the short mode
 
 StreambloomTap::require_cluster();
 Attack::limit_memory(5 * 1024);
@@ -41,6 +41,8 @@ $db->sql(StreambloomTap::read_file("$FindBin::Bin/calls/$_.sql")) foreach 'relat
 my $catalogue = Calls::Catalogue->new($db, 'streambloom');
 my $arguments = Calls::Arguments->new($db);
 Calls::Mutations::add_to($arguments, $db, 40);
+# After a crash the server is back soon.
+$db->sql('CHECKPOINT');
 
 types_are_known($catalogue, $arguments);
 cmp_ok(scalar($catalogue->callables), '>', 150, 'the catalogue has many functions');
@@ -75,7 +77,7 @@ sub attack
 		$target->{is_formula} = !grep { !/^(?:double precision|integer|bigint|text|interval)(?:\[\])?$/ } @{$target->{callable}{types}};
 	}
 	my @heavy_targets = grep { my $types = $_->{callable}{types}; grep { $arguments->heavy($_) } @$types } @targets;
-	my @queue = Attack::shuffled(map { ($_) x $_->{soon} } @targets);
+	my @queue = (Attack::shuffled(@targets), Attack::shuffled(map { ($_) x ($_->{soon} - 1) } @targets));
 	my (@failures, %known, @heavy_queue);
 	my ($calls, $callables, $heavy_time, $began) = (0, scalar @targets, 0, Time::HiRes::time());
 
@@ -117,7 +119,7 @@ sub attack
 			# The same fault is reported once. Faults that take long to show are not looked for again and again.
 			my $what = "$label $failure->{kind} " . ($failure->{message} // '') =~ s/\d+/N/gr;
 			my ($count, $flag) = $call->{is_heavy} ? ('heavy_faults', 'is_slow') : ('faults', 'is_bad');
-			$call->{target}{$flag} = 1 if ++$call->{target}{$count} >= ($failure->{state} =~ /^XX/ ? 20 : 1) * $enough;
+			$call->{target}{$flag} = 1 if ++$call->{target}{$count} >= ($failure->{state} =~ /^XX/ ? 20 : 1) * $enough || ($failure->{state} eq 'deaf' && !Attack::is_long());
 			next if $known{$what}++;
 			push @failures, {%$failure, label => $label};
 			diag("$failure->{kind} in $label: $failure->{state} " . ($failure->{message} // '') . "\n$failure->{sql};") if Attack::is_long();
