@@ -88,6 +88,7 @@ sub attack
 	my @queue = (Attack::shuffled(@targets), Attack::shuffled(map { ($_) x ($_->{soon} - 1) } @targets));
 	my (@failures, %known, @heavy_queue);
 	my ($calls, $callables, $heavy_time, $began) = (0, scalar @targets, 0, Time::HiRes::time());
+	my $told = $began;
 
 	while ($time_left->($calls) > 0)
 	{
@@ -113,6 +114,11 @@ sub attack
 		$calls += @batch;
 		$outcomes{$_->{target}{callable}{label}}{$_->{state}}++ foreach @batch;
 		$heavy_time += $_->{ms} / 1000 foreach grep { $_->{is_heavy} } @batch;
+		if (Attack::is_long() && Time::HiRes::time() - $told > 60)
+		{
+			$told = Time::HiRes::time();
+			diag(sprintf('%.0f s: %d calls', $told - $began, $calls));
+		}
 		foreach my $call (@suspects)
 		{
 			my $label = $call->{target}{callable}{label};
