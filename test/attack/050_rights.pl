@@ -156,6 +156,20 @@ foreach my $role (qw(none reader writer keeper))
 	is(join("\n", @told), '', "$role: no code of the caller runs with another role's rights");
 }
 
+# Whoever has the right to keep the index, or all rights, has the path by accident: the owner's expressions do not see it either.
+# (The rows of an INSERT, of a query and of ANALYZE are evaluated by the server, as those of every other index.)
+foreach my $role (qw(owner postgres))
+{
+	my @told;
+	foreach my $call (grep { $_->[0] =~ /^(?:bf_(?:index_check|summarize.*|desummarize.*)|VACUUM|REINDEX)$/ } @calls)
+	{
+		my (undef, $err) = as_role($role, "$hostile$call->[1]");
+		push @told, "$call->[0]: $1" if $err =~ /(eve: [^\n]*)/;
+		push @told, "$call->[0]: " . state_of($err) if $err =~ /server closed the connection|terminat/ || state_of($err) ne '00000';
+	}
+	is(join("\n", @told), '', "$role: what keeps an index does not look into the search_path");
+}
+
 # ------------------------------------------------------------------- 2. code in the index
 
 $db->sql(<<'SQL');

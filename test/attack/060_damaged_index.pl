@@ -1,0 +1,172 @@
+# Indexes that are damaged at random: words, bits and stretches of the meta page, of directory pages and of the beginnings of
+# filter pages; pages that are missing, empty, garbage, or in each other's place. Every call answers with the right rows or with
+# XX002 (index_corrupted), nothing crashes, takes gigabytes, or makes the file grow, and REINDEX mends it. Damage among the
+# bits of a filter's lines is not tried: nothing can tell it from the right bits. For longer, by hand:
+#
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/060_damaged_index.pl     # in the environment of scripts/test
+#
+# test/tap/024_damaged_index.pl does the same systematically, with a few values for each word.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../tap/lib";
+use Attack;
+use DamagedIndex;
+use StreambloomTap;
+use Test::More;
+
+my $short = 30; # seconds; a round that is under way then takes some more
+my $tables = 12; # of a round
+my $page = 8192;
+
+StreambloomTap::require_cluster();
+Attack::limit_memory(3 * 1024);
+DamagedIndex::prepare();
+
+my $db = StreambloomTap->new('060');
+DamagedIndex::install($db);
+
+sub read_pages
+{
+	my ($path) = @_;
+	my $all = StreambloomTap::read_file(DamagedIndex::data() . "/$path");
+	return map { substr $all, $_ * $page, $page } 0 .. length($all) / $page - 1;
+}
+
+sub number { return Attack::one_of(0, 1, 2, 3, 8, 126, 127, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, int(rand(300)), int(rand(2**32))); }
+
+# Where something is read from a page that is not a bit of a filter: the header (without the place in WAL, and the checksum), and
+# the beginning of the content; of the meta page and of directory pages all that is in use.
+sub offset
+{
+	my ($content) = @_;
+	my $magic = substr $content, 24, 4;
+
+	return 10 + int(rand(14)) if Attack::chance(0.15);
+	return 24 + int(rand(32)) if $magic eq 'BfFl';
+	return 24 + int(rand(64)) if $magic eq 'BfIx' && Attack::chance(0.5);
+	return 24 + 64 + int(rand(16)) if $magic eq 'BfIx' && Attack::chance(0.2);
+	return 24 + ($magic eq 'BfIx' ? 64 + 4000 : 0) + int(rand(Attack::one_of(64, 400)));
+}
+
+# Damages pages in one way; returns what it did, and whether the core itself looks at that.
+my %ways = (
+	word => sub {
+		my ($pages, $n) = @_;
+		my ($offset, $value) = (offset($pages->[$n]) & ~3, number());
+		$offset = 12 if $offset < 12;
+		substr($pages->[$n], $offset, 4) = pack('L', $value);
+		return ("word $offset of block $n = $value", $offset < 24);
+	},
+	one_more => sub {
+		my ($pages, $n) = @_;
+		my $offset = offset($pages->[$n]) & ~3;
+		$offset = 12 if $offset < 12;
+		my $value = (unpack('L', substr($pages->[$n], $offset, 4)) + Attack::one_of(1, -1, 2, -2, 7, 100)) % 2**32;
+		substr($pages->[$n], $offset, 4) = pack('L', $value);
+		return ("word $offset of block $n changed to $value", $offset < 24);
+	},
+	bit => sub {
+		my ($pages, $n) = @_;
+		my ($offset, $bit) = (offset($pages->[$n]), int(rand(8)));
+		substr($pages->[$n], $offset, 1) ^= chr(1 << $bit);
+		return ("bit $bit of byte $offset of block $n", $offset < 24);
+	},
+	stretch => sub {
+		my ($pages, $n) = @_;
+		my ($offset, $length) = (offset($pages->[$n]), 8 + int(rand(100)));
+		$length = 56 - $offset if substr($pages->[$n], 24, 4) eq 'BfFl' && $offset + $length > 56;
+		substr($pages->[$n], $offset, $length) = join '', map { chr int rand 256 } 1 .. $length;
+		return ("$length bytes from $offset on of block $n", $offset < 24);
+	},
+	empty => sub { $_[0][$_[1]] = "\0" x $page; return ("block $_[1] is empty", 0) },
+	garbage => sub { $_[0][$_[1]] = join '', map { chr int rand 256 } 1 .. $page; return ("block $_[1] is garbage", 1) },
+	another => sub {
+		my ($pages, $n) = @_;
+		my $other = int(rand(@$pages));
+		$pages->[$n] = $pages->[$other];
+		return ("block $n is a copy of block $other", 0);
+	},
+	exchanged => sub {
+		my ($pages, $n) = @_;
+		my $other = int(rand(@$pages));
+		@$pages[$n, $other] = @$pages[$other, $n];
+		return ("blocks $n and $other exchanged", 0);
+	},
+	cut => sub {
+		my ($pages, $n) = @_;
+		$n = int(rand(@$pages));
+		splice @$pages, $n;
+		push @$pages, 'x' x int(rand(4000)) if Attack::chance(0.5);
+		return ("the file ends in block $n", 1);
+	},
+	longer => sub {
+		push @{$_[0]}, Attack::chance(0.5) ? "\0" x $page : $_[0][int(rand(@{$_[0]}))];
+		return ('a page more', 0);
+	},
+);
+
+# 32 columns and 3,800 ranges, so that some of the groups of ranges are on a directory page.
+sub make_large
+{
+	my ($i) = @_;
+	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;
+	return "CREATE TABLE t$i (v integer, w text, filler text, " . join(', ', map { "v$_ integer DEFAULT $_" } 3 .. 32) . ") WITH (autovacuum_enabled = off);\n"
+		. "ALTER TABLE t$i ALTER filler SET STORAGE plain;\nINSERT INTO t$i SELECT i, i, repeat('x', 5000) FROM generate_series(1, 3800) i;\n"
+		. "CREATE INDEX t${i}_bf ON t$i USING bf ($names) WITH (pages_per_range = 1);\n";
+}
+
+# One round: tables, a damage to each, and all calls. Returns how many were noticed, and adds to the failures.
+my (@failures, %times, %noticed);
+sub round
+{
+	my ($number) = @_;
+	my $large = $number * 1000;
+	my @names = ($large, map { $large + $_ } 1 .. $tables - 1);
+	$db->sql(make_large($large) . join '', map { DamagedIndex::make_table($_) } @names[1 .. $#names]);
+	my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } @names);
+	DamagedIndex::stop();
+	my @what;
+	foreach my $i (0 .. $#names)
+	{
+		my @pages = read_pages($paths[$i]);
+		my @directory = grep { substr($pages[$_], 24, 4) eq 'BfDr' } 0 .. $#pages;
+		die "there is no directory page\n" if $i == 0 && !@directory;
+		my $n = Attack::chance(0.5) ? 0 : @directory && Attack::chance(0.6) ? $directory[0] : int(rand(@pages));
+		my $way = Attack::one_of(('word') x 6, ('one_more') x 3, ('bit') x 3, ('stretch') x 2, sort keys %ways);
+		my ($text, $is_cores) = $ways{$way}->(\@pages, $n);
+		push @what, [$way, $text, $is_cores];
+		StreambloomTap::write_file(DamagedIndex::data() . "/$paths[$i]", join '', @pages);
+	}
+	StreambloomTap::restart_own_cluster();
+	foreach my $i (0 .. $#names)
+	{
+		last if Attack::seconds_left($short + 15) < 0;
+		my ($way, $text, $is_cores) = @{$what[$i]};
+		my ($errors, @wrong) = DamagedIndex::wrongs($db, "t$names[$i]", $is_cores, 1, $i == 0 ? 3800 : 20);
+		my %seen;
+		@wrong = grep { !$seen{$_}++ } @wrong;
+		$times{$way}++;
+		$noticed{$way}++ if $errors > 0;
+		next if !@wrong;
+		push @failures, "round $number, table $i: $text: " . join('; ', @wrong);
+		diag($failures[-1]);
+		# It may be that the server is gone.
+		my ($code) = StreambloomTap::psql($db->name, 'SELECT 1');
+		StreambloomTap::restart_own_cluster() if $code != 0;
+	}
+	$db->sql('DROP TABLE ' . join ', ', map { "t$_" } @names);
+}
+
+my $round = 0;
+round(++$round) while $round < 1 || Attack::seconds_left($short) > 0 && @failures < 10;
+
+my ($times, $noticed) = (0, 0);
+$times += $_ foreach values %times;
+$noticed += $_ foreach values %noticed;
+is(scalar @failures, 0, 'right rows or XX002, and REINDEX mends it (seed ' . Attack::seed() . ')');
+diag('seed ' . Attack::seed() . ": $times damaged indexes, $noticed of them noticed: " . join ', ', map { "$_ " . ($noticed{$_} // 0) . "/$times{$_}" } sort keys %times);
+cmp_ok($noticed, '>=', $times / 3, 'many were noticed');
+unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+done_testing();

@@ -1,0 +1,153 @@
+# DamagedIndex.pm: tables with bf indexes whose files are damaged, and all calls that read them. For tests with a cluster of their own.
+#
+#   DamagedIndex::prepare();                                   # starts that cluster
+#   my $db = StreambloomTap->new('name');
+#   DamagedIndex::install($db);
+#   $db->sql(DamagedIndex::make_table(7));                     # the table t7 with the index t7_bf
+#   my ($path) = DamagedIndex::paths($db, 't7_bf');
+#   DamagedIndex::stop(); ...; StreambloomTap::restart_own_cluster();
+#   my ($errors, @wrong) = DamagedIndex::wrongs($db, 't7', $is_cores, 1, 20);
+package DamagedIndex;
+
+use strict;
+use warnings;
+
+use StreambloomTap;
+
+sub data { return StreambloomTap::scratch() . '/data'; }
+
+sub prepare
+{
+	StreambloomTap::start_own_cluster();
+	# Checksums of pages, where there are any, would find all of it, and say XX001.
+	StreambloomTap::restart_own_cluster(autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on', jit => 'off');
+}
+
+# "ends": what a command ends with: 'ok' or its SQLSTATE. "finds": whether the rows that an index finds are those that are there.
+my $functions = <<'SQL';
+CREATE FUNCTION ends(command text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE command;
+	RETURN 'ok';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+CREATE FUNCTION finds(t text, c text, v text) RETURNS text LANGUAGE plpgsql
+SET enable_indexscan = off SET max_parallel_workers_per_gather = 0 AS $$
+DECLARE
+	query CONSTANT text := format('SELECT count(*) FROM %s WHERE %s = %s', t, c, v);
+	is_there bigint;
+	found bigint;
+BEGIN
+	SET LOCAL enable_bitmapscan = off;
+	SET LOCAL enable_seqscan = on;
+	EXECUTE query INTO is_there;
+	SET LOCAL enable_bitmapscan = on;
+	SET LOCAL enable_seqscan = off;
+	EXECUTE query INTO found;
+	RETURN CASE WHEN found = is_there THEN 'ok' ELSE format('%s rows of %s', found, is_there) END;
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+-- A row of a page each.
+CREATE TABLE base (v integer, w text, filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE base ALTER filler SET STORAGE plain;
+-- All calls, and look-ups of some rows.
+CREATE FUNCTION calls(t text, first integer, last integer) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	step CONSTANT integer := greatest((last - first) / 10, 1);
+	v integer;
+BEGIN
+	FOR v IN first .. last + step BY step LOOP
+		RETURN NEXT finds(t, 'v', v::text);
+		RETURN NEXT finds(t, 'w', quote_literal(v));
+	END LOOP;
+	RETURN NEXT ends(format('SELECT * FROM bf_index_stats(%L)', t || '_bf'));
+	-- filters of several sizes, or a horizon in the future
+	RETURN NEXT replace(ends(format('SELECT bf_of(%L, 3)', t || '_bf')), '55000', 'ok');
+	RETURN NEXT replace(ends(format('SELECT bf_of(%L, 3, 2)', t || '_bf')), '55000', 'ok');
+	RETURN NEXT replace(ends(format('SELECT bf_of(%L)', t || '_bf')), '55000', 'ok');
+	RETURN NEXT ends(format('SELECT count(*) FROM chunk_scan(NULL::%s, ''v'', 5)', t));
+	RETURN NEXT ends(format('INSERT INTO %s VALUES (1000000, ''1000000'', ''x'')', t));
+	RETURN NEXT ends(format('INSERT INTO %s VALUES (1000001, ''1000001'', repeat(''x'', 5000))', t));
+	RETURN NEXT ends(format('UPDATE %s SET v = v + 2000000 WHERE v = 7', t));
+	RETURN NEXT finds(t, 'v', '1000000');
+	RETURN NEXT finds(t, 'v', '1000001');
+	RETURN NEXT finds(t, 'v', '2000007');
+	RETURN NEXT ends(format('SELECT bf_desummarize_range(%L, 2)', t || '_bf'));
+	RETURN NEXT ends(format('SELECT bf_summarize_range(%L, 2)', t || '_bf'));
+	RETURN NEXT ends(format('SELECT bf_summarize_new_values(%L)', t || '_bf'));
+	RETURN NEXT ends(format('CALL bf_summarize(%L)', t));
+	RETURN NEXT ends(format('SELECT bf_index_check(%L)', t || '_bf'));
+	FOR v IN first .. last + step BY step LOOP
+		RETURN NEXT finds(t, 'v', v::text);
+	END LOOP;
+	RETURN NEXT finds(t, 'w', '''1000000''');
+	RETURN NEXT finds(t, 'v', '1000001');
+END $$;
+SQL
+
+sub install { $_[0]->sql($functions); }
+
+# The files of indexes, all their pages written.
+sub paths
+{
+	my ($db, @indexes) = @_;
+	return split /\n/, $db->sql("CHECKPOINT;\n" . join("\n", map { "SELECT pg_relation_filepath('$_');" } @indexes));
+}
+
+# A table ti of 20 pages, with an index of two groups of ranges.
+sub make_table
+{
+	my ($i) = @_;
+	return <<"SQL";
+CREATE TABLE t$i (LIKE base INCLUDING STORAGE) WITH (autovacuum_enabled = off);
+INSERT INTO t$i SELECT i, i, repeat('x', 5000) FROM generate_series(1, 8) i;
+CREATE INDEX t${i}_bf ON t$i USING bf (v, w) WITH (pages_per_range = 1);
+INSERT INTO t$i SELECT i, i, repeat('x', 5000) FROM generate_series(9, 20) i;
+SELECT bf_summarize_new_values('t${i}_bf') \\g /dev/null
+SQL
+}
+
+# Writes what was changed, too.
+sub stop
+{
+	my ($code, $out, $err) = StreambloomTap::run_program('', StreambloomTap::server_program('pg_ctl'), '-D', data(), '-w', '-m', 'fast', 'stop');
+	die "cannot stop the server: $err" if $code != 0;
+}
+
+# Runs all calls on a table, again and again; returns how many errors there were, and what is wrong. XX001 is wrong unless the core itself
+# checks what was damaged: the header of a page, the file's length.
+sub wrongs
+{
+	my ($db, $t, $is_cores, $first, $last) = @_;
+	my ($code, $out, $err) = StreambloomTap::psql($db->name, <<"SQL", verbosity => 'sqlstate');
+\\set ON_ERROR_STOP 0
+SET client_min_messages = error;
+SELECT calls('$t', $first, $last);
+VACUUM $t;
+\\echo :SQLSTATE
+SELECT 'size ' || pg_relation_size('${t}_bf');
+SELECT calls('$t', $first, $last);
+VACUUM $t;
+\\echo :SQLSTATE
+SELECT calls('$t', $first, $last);
+SELECT 'size ' || pg_relation_size('${t}_bf');
+REINDEX INDEX ${t}_bf;
+\\echo 'reindex' :SQLSTATE
+SELECT 'after: ' || c FROM calls('$t', $first, $last) c;
+VACUUM $t;
+\\echo 'after:' :SQLSTATE
+SQL
+	my @lines = split /\n/, $out;
+	my @sizes = map { /^size (\d+)/ ? $1 : () } @lines;
+	my $core = $is_cores ? '|XX001' : '';
+	my @wrong = grep { !/^size/ && !/^(ok|XX002|00000$core)$/ && !/^reindex 00000$/ && !/^after: (ok|00000)$/ } @lines;
+
+	push @wrong, "it ended with $code: $err" if $code != 0;
+	push @wrong, "the file grew from $sizes[0] to $sizes[-1]" if @sizes != 2 || $sizes[0] != $sizes[-1];
+	push @wrong, 'not all was done' if !grep { /^after: 00000/ } @lines;
+	return (scalar(grep { /^XX00/ } @lines), @wrong);
+}
+
+1;
