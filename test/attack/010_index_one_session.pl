@@ -180,6 +180,14 @@ sub one_schema
 		$run->act($session, 'ANALYZE', "ANALYZE $relation->{name}") if chance(0.7);
 		if (chance(0.3))
 		{
+			my ($what, @sql) = ('an index that is not valid', DifferChanges::unfinished($relation));
+			foreach (@sql)
+			{
+				last if $run->act($session, $what, $_) ne '00000';
+			}
+		}
+		if (chance(0.3))
+		{
 			my @sql = row_level_security($relation);
 			$relation->{rls} = $role if @sql;
 			$run->act($session, 'row-level security', $_) foreach @sql;

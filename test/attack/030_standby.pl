@@ -51,7 +51,9 @@ sub catch_up
 {
 	my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
 	local $ENV{PGPORT} = $port;
-	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
+	return if eval { $db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn"); 1 };
+	diag("the standby does not come to $lsn; the end of its log:\n" . substr(StreambloomTap::standby_log(), -3000));
+	die "no standby\n";
 }
 
 # Old snapshots on the standby: all that is asked is asked in one of them, some with locks from the beginning, some without.

@@ -45,9 +45,11 @@ sub offset
 
 	return 10 + int(rand(14)) if Attack::chance(0.15);
 	return 24 + int(rand(32)) if $magic eq 'BfFl';
-	return 24 + int(rand(64)) if $magic eq 'BfIx' && Attack::chance(0.5);
-	return 24 + 64 + int(rand(16)) if $magic eq 'BfIx' && Attack::chance(0.2);
-	return 24 + ($magic eq 'BfIx' ? 64 + 4000 : 0) + int(rand(Attack::one_of(64, 400)));
+	return 24 + int(rand(400)) if $magic ne 'BfIx';
+	return 24 + Attack::one_of(12, 36) + int(rand(4)) if Attack::chance(0.3); # how many groups and directory pages there are
+	return 24 + int(rand(64)) if Attack::chance(0.2);
+	return 24 + 64 + int(rand(16)) if Attack::chance(0.15);
+	return 24 + 64 + 4000 + int(rand(Attack::one_of(48, 48, 48, 4000)));
 }
 
 # Damages pages in one way; returns what it did, and whether the core itself looks at that.
@@ -132,9 +134,9 @@ sub round
 	{
 		my @pages = read_pages($paths[$i]);
 		my @directory = grep { substr($pages[$_], 24, 4) eq 'BfDr' } 0 .. $#pages;
-		die "there is no directory page\n" if $i == 0 && !@directory;
-		my $n = Attack::chance(0.5) ? 0 : @directory && Attack::chance(0.6) ? $directory[0] : int(rand(@pages));
-		my $way = Attack::one_of(('word') x 6, ('one_more') x 3, ('bit') x 3, ('stretch') x 2, sort keys %ways);
+		die "there is no directory page\n" if $i == 0 && $is_large && !@directory;
+		my $n = Attack::chance(0.6) ? 0 : @directory && Attack::chance(0.6) ? $directory[0] : int(rand(@pages));
+		my $way = Attack::one_of(('word') x 12, ('one_more') x 4, ('bit') x 4, ('stretch') x 2, sort keys %ways);
 		my ($text, $is_cores) = $ways{$way}->(\@pages, $n);
 		push @what, [$way, $text, $is_cores];
 		StreambloomTap::write_file(DamagedIndex::data() . "/$paths[$i]", join '', @pages);

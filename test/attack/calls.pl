@@ -90,12 +90,20 @@ sub attack
 	my ($calls, $callables, $heavy_time, $began) = (0, scalar @targets, 0, Time::HiRes::time());
 	my $told = $began;
 
+	# These come as soon as everything was called once.
+	my @long = Attack::shuffled(long_calls(@targets));
+
 	while ($time_left->($calls) > 0)
 	{
 		my @batch;
 		@targets = grep { !$_->{is_bad} && $_->{calls} < $_->{limit} } @targets;
+		if ($calls >= $callables && @long)
+		{
+			push @batch, grep { !$_->{target}{is_bad} } splice @long, 0, 3;
+			next if !@batch;
+		}
 		# Large values come by themselves: what takes too much memory is looked for among few calls.
-		if (@heavy_targets && $heavy_time < $heavy_share * (Time::HiRes::time() - $began))
+		elsif (@heavy_targets && $heavy_time < $heavy_share * (Time::HiRes::time() - $began))
 		{
 			@heavy_targets = grep { !$_->{is_bad} && !$_->{is_slow} } @heavy_targets;
 			@heavy_queue = Attack::shuffled(@heavy_targets) if !@heavy_queue;
@@ -144,6 +152,24 @@ sub attack
 	diag(sprintf('seed %d: %d calls of %d callables in %.0f s, %d a second; the server ran for %.0f s and waited for a processor for %.0f s; %.0f s for large values',
 			Attack::seed(), $calls, $callables, $seconds, $calls / $seconds, $caller->{has_run} / 1000, $caller->{has_waited} / 1000, $heavy_time));
 	return ($calls, @failures);
+}
+
+# Calls that take seconds unless their loops look for interrupts. Random ones with large values are few in a short run.
+sub long_calls
+{
+	my (@targets) = @_;
+	my %target_of = map { $_->{callable}{label} => $_ } @targets;
+	my $items = 'array_fill(7::int4, ARRAY[30000000])';
+	my %sql_of = (
+		'operator + (tbf, tbf)' => 'SELECT a + b + a + b + a + b IS NULL FROM (SELECT attack.large_tbf(1) AS a, attack.large_tbf(3) AS b OFFSET 0) v',
+		'operator * (tbf, double precision)' => 'SELECT attack.large_tbf(4) * 0.5 * 0.5 * 0.5 * 0.5 * 0.5 IS NULL',
+		'bf_add_all(bf,anyarray)' => "SELECT bf_add_all(attack.large_bf(2), $items) IS NULL",
+		'tbf_add_all(tbf,anyarray,timestamp with time zone,double precision,timestamp with time zone)' => "SELECT tbf_add_all(attack.large_tbf(2), $items, '2024-05-01 UTC') IS NULL",
+		'sbf_check_add(sbf,anyarray)' => "SELECT sbf_check_add(sbf_empty(), $items) IS NULL",
+		'ibf_contains_all(ibf,anyarray)' => "SELECT ibf_contains_all(attack.large_ibf(2), $items)",
+	);
+	return () if !grep { $target_of{$_} } keys %sql_of;
+	return map { {target => $target_of{$_} // die("there is no $_\n"), is_heavy => 1, sql => $sql_of{$_}} } sort keys %sql_of;
 }
 
 # A function that gives the calls of one callable, one by one: its ordinary ones, all pairs of the worst numbers, each value of
