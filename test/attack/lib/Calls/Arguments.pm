@@ -107,6 +107,7 @@ my %ordinary = (
 		['7::bigint', "'2024-05-01 UTC'", '1', "interval '7 days'", '100', '0.01', "interval '1 day'", 'NULL'],
 	'tbf_agg("any",timestamp with time zone,double precision,interval,bigint,double precision)' => ['7::bigint', "'2024-05-01 UTC'", '1', "interval '7 days'", '100', '0.01'],
 	'bloom_false_positive_rate(double precision,double precision,double precision)' => ['1000', '3', '100'],
+	'bloom_optimal_hashes(double precision,double precision)' => ['1000', '100'],
 	'bf_false_positive_rate(double precision,integer,double precision)' => ['1024', '3', '100'],
 	'tbf_remove(tbf,"any",timestamp with time zone,double precision)' => ["tbf_add(tbf_empty(10, half_life => NULL), 7::bigint, '2024-05-01 UTC', 1)", '7::bigint', "'2024-05-01 UTC'", '1'],
 	'tbf_top(tbf,integer,timestamp with time zone)' => ["tbf_add(tbf_empty(9, top => 4), 7::bigint, '2024-05-01 UTC')", '3', "'2024-05-01 UTC'"],
