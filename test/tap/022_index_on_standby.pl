@@ -141,6 +141,37 @@ SQL
 	$_->close foreach $old, $gate, $builder;
 };
 
+# The same with an index that runs no code: bf_index_check() looks at deleted rows too, and knows that this one need not be there.
+# (The builder stands still at a page with an out-of-line value, because the TOAST table's index is locked.)
+subtest 'bf_index_check() and what was deleted before the validation' => sub {
+	$db->sql(<<'SQL');
+CREATE TABLE checked (id int PRIMARY KEY, a bigint, w text) WITH (fillfactor = 40, autovacuum_enabled = off);
+ALTER TABLE checked ALTER w SET STORAGE external;
+INSERT INTO checked SELECT i, i * 10, CASE WHEN i = 1999 THEN repeat('long', 3000) ELSE repeat('x', 100) END FROM generate_series(1, 2000) i;
+ALTER TABLE checked SET (fillfactor = 100);
+SQL
+	my $gate = PsqlSession->new($db->name);
+	my $toast = $db->sql("SELECT indexrelid::regclass FROM pg_index, pg_class c WHERE indrelid = reltoastrelid AND c.oid = 'checked'::regclass");
+	$gate->sql("BEGIN; REINDEX INDEX $toast");
+	my $builder = PsqlSession->new($db->name);
+	$builder->send('CREATE INDEX CONCURRENTLY checked_bf ON checked USING bf (a, w) WITH (pages_per_range = 1)');
+	$db->wait_until("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = '$toast'::regclass)", 'the builder to stand still');
+	$db->sql('SET enable_seqscan = off; UPDATE checked SET a = -1 WHERE id = 1');
+	is($db->sql("SELECT split_part(ctid::text, ',', 1) FROM checked WHERE id = 1"), '(0', 'a row on a page that was read already');
+	catch_up();
+	my $old = PsqlSession->new($db->name, port => $port);
+	is($old->sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class WHERE relname = 'checked'"), 1, 'a snapshot that sees it');
+	$db->sql('SET enable_seqscan = off; DELETE FROM checked WHERE id = 1');
+	$gate->sql('COMMIT');
+	my ($answer, $state, $message) = $builder->answer;
+	is($state, '00000', 'it is deleted, and the index finished') or diag($message);
+	catch_up();
+	is($old->sql("$indexed SELECT id FROM checked WHERE a = -1"), 1, 'the snapshot has its row');
+	my $rows = eval { standby_sql("SELECT bf_index_check('checked_bf')") };
+	cmp_ok($rows // 0, '>=', 1999, 'the index is in order') or diag($@);
+	$_->close foreach $old, $gate, $builder;
+};
+
 # Now readers on the standby, everybody else on the primary. What is replayed waits for readers that are in its way.
 subtest 'at random' => sub {
 	my $report = NotOneRow::run(database => $db->name, seconds => $seconds, seed => $seed, reader_port => $port,

@@ -53,8 +53,9 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
+	/* what was deleted before the horizon for standbys is seen there only, if at all, even if it is not to be removed yet here */
 	missing = content->states[range] == BF_SUMMARISED &&
-		!(row->deleted_by != 0 && content->horizon > row->deleted_by) &&
+		!(row->deleted_by != 0 && Max(content->horizon, content->standby_horizon) > row->deleted_by) &&
 		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
 							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
