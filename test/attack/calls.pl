@@ -25,6 +25,7 @@ my $short = 50; # seconds; what is under way then takes some more
 our $batch = 500; # calls that are sent together
 our $at_least = 3000; # calls in all
 our $heavy_share = 0.2; # of the time goes to calls with large values
+our $share = 0.02; # of the time may go to one callable
 our $nesting = 0.15; # arguments that are calls themselves
 our $enough = 3; # failures of one callable; after so many it is called no more, or after 20 times as many quick ones, or after one that takes very long in the short mode
 
@@ -77,7 +78,7 @@ sub attack
 {
 	my ($catalogue, $arguments, $caller, $time_left) = @_;
 	# What has an argument of type internal is refused by the parser: a few calls show that.
-	my @targets = map { {callable => $_, calls => 0, memory => $memory_of{$_->{label}} && $memory_of{$_->{label}} << 20, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9} }
+	my @targets = map { {callable => $_, calls => 0, seconds => 0, memory => $memory_of{$_->{label}} && $memory_of{$_->{label}} << 20, limit => (grep { $_ eq 'internal' } @{$_->{types}}) ? 20 : 9**9**9} }
 		grep { !grep { !$arguments->know($_) } @{$_->{types}} } $catalogue->callables;
 	foreach my $target (@targets)
 	{
@@ -92,36 +93,45 @@ sub attack
 
 	# These come as soon as everything was called once.
 	my @long = Attack::shuffled(long_calls(@targets));
-
-	while ($time_left->($calls) > 0)
+	my $next_batch = sub
 	{
 		my @batch;
+		my $passed = Time::HiRes::time() - $began;
 		@targets = grep { !$_->{is_bad} && $_->{calls} < $_->{limit} } @targets;
 		if ($calls >= $callables && @long)
 		{
 			push @batch, grep { !$_->{target}{is_bad} } splice @long, 0, 3;
-			next if !@batch;
 		}
 		# Large values come by themselves: what takes too much memory is looked for among few calls.
-		elsif (@heavy_targets && $heavy_time < $heavy_share * (Time::HiRes::time() - $began))
+		elsif (@heavy_targets && $heavy_time < $heavy_share * $passed)
 		{
 			@heavy_targets = grep { !$_->{is_bad} && !$_->{is_slow} } @heavy_targets;
 			@heavy_queue = Attack::shuffled(@heavy_targets) if !@heavy_queue;
 			push @batch, map { {target => $_, memory => $_->{memory}, is_heavy => 1, sql => heavy_call($_->{callable}, $arguments)} } splice @heavy_queue, 0, 3;
 		}
-		while (!(@batch && $batch[0]{is_heavy}) && @batch < $batch && @targets)
+		my $tries = @batch ? 0 : 10 * $batch;
+		while ($tries-- > 0 && @batch < $batch && @targets)
 		{
 			# Formulas are quick, and only certain extremes together make their loops long: they come more often.
 			@queue = Attack::shuffled(@targets, (grep { $_->{is_formula} } @targets) x 5) if !@queue;
 			my $target = shift @queue;
-			next if $target->{is_bad};
+			# What has taken more than its share of the time waits.
+			next if $target->{is_bad} || ($target->{calls} > $target->{soon} && $target->{seconds} > $share * ($passed + 10));
 			$target->{calls}++;
 			push @batch, {target => $target, memory => $target->{memory}, sql => $target->{next}->()};
 		}
-		my @suspects = $caller->run(@batch);
+		return @batch;
+	};
+	my @next = $next_batch->();
+	while ($time_left->($calls) > 0)
+	{
+		# While the server makes some calls, those that come next are prepared.
+		my @batch = grep { !$_->{target}{is_bad} } @next;
+		my @suspects = $caller->run(\@batch, sub { @next = $next_batch->() });
 		$calls += @batch;
 		$outcomes{$_->{target}{callable}{label}}{$_->{state}}++ foreach @batch;
 		$heavy_time += $_->{ms} / 1000 foreach grep { $_->{is_heavy} } @batch;
+		$_->{target}{seconds} += $_->{ms} / 1000 foreach grep { !$_->{is_heavy} } @batch;
 		if (Attack::is_long() && Time::HiRes::time() - $told > 60)
 		{
 			$told = Time::HiRes::time();

@@ -5,8 +5,8 @@
 # end, although its statement_timeout has passed, is ended from outside. run() fills in:
 #   state     SQLSTATE of the first error, 00000 without one, 'lost' if the server process ended by itself, 'deaf' if it had
 #             to be ended because it did not heed the timeout, 'left out' if one with the same {target} has ended so before
-#   ms        how long its longest statement took; from alone(), without the time after the timeout in which the process was
-#             ready to run but had no processor
+#   ms        how long its longest statement took, without the time after the timeout in which the process was ready to run
+#             but had no processor
 #   suspect   why it should be repeated alone: what verdict() says, or 'memory' for those of some hundred calls that took too much
 # alone() makes one call in a session of its own, and has also the text of the error and the memory taken.
 package Calls::Caller;
@@ -110,11 +110,11 @@ sub age_of_statement
 }
 
 # Makes calls in one session, from the first on: returns how many have ended, in whatever way (0 if the session was no good).
-# With $is_alone the process is observed closely from the timeout on, and the last call gets the text of its error.
+# With $is_alone a call gets the text of its error. What $meanwhile does is done while the server is at work.
 sub run_calls
 {
-	my ($self, $session, $calls, $is_alone) = @_;
-	my ($waited_before, $waited) = (undef, 0);
+	my ($self, $session, $calls, $is_alone, $meanwhile) = @_;
+	my $at_timeout; # what the process has waited when the timeout of the statement under way came
 	my ($killed, $is_bystander) = (0, 0);
 	my @owners; # the number of the call to which each statement belongs
 
@@ -130,16 +130,23 @@ sub run_calls
 		}
 	}
 	my $began = time();
+	if ($meanwhile)
+	{
+		$session->send;
+		$meanwhile->();
+	}
 	my ($heard, $last) = ($began, $began);
 	my $ended = 0; # statements
 	while ($ended < @owners && $session->{is_open})
 	{
-		my @answers = $session->answers($is_alone ? 0.05 : 1);
+		my $until_timeout = $self->{timeout} / 1000 - (time() - $last);
+		my @answers = $session->answers($until_timeout > 0 ? $until_timeout + 0.001 : 0.5);
 		my $now = time();
-		if ($is_alone && ($now - $began) * 1000 > $self->{timeout})
+		my $waited = 0;
+		if (($now - $last) * 1000 > $self->{timeout})
 		{
 			my (undef, $total) = run_and_waited($session->{backend});
-			$waited = $total - ($waited_before //= $total) if $total;
+			$waited = $total - ($at_timeout //= $total) if $total;
 		}
 		if (@answers)
 		{
@@ -149,10 +156,11 @@ sub run_calls
 				my $call = $calls->[$owners[$ended] // last];
 				if ($type eq 'Z')
 				{
-					my $ms = ($now - $last) * 1000;
+					my $ms = ($now - $last) * 1000 - $waited;
 					$call->{ms} = $ms if $ms > $call->{ms};
 					$ended++;
 					$last = $now;
+					($at_timeout, $waited) = (undef, 0);
 				}
 				elsif ($type eq 'E' || $type eq 'N')
 				{
@@ -176,7 +184,6 @@ sub run_calls
 		}
 		die "the server does not answer\n" if $now - $heard > 600;
 	}
-	$calls->[-1]{ms} -= $waited if $is_alone && $ended == @owners && $calls->[-1]{ms} > $self->{timeout};
 	return scalar @$calls if $ended == @owners;
 	$session->{is_over} = 1;
 	@$self{'crashed', 'crash'} = ($session->{checkpointer}, time());
@@ -188,17 +195,20 @@ sub run_calls
 	return $current + 1;
 }
 
-# Makes calls; returns those that are suspect.
+# Makes calls; returns those that are suspect. While the server is at work, $meanwhile is called once.
 sub run
 {
-	my ($self, @calls) = @_;
+	my ($self, $calls, $meanwhile) = @_;
+	my @calls = @$calls;
 	my @left = @calls;
 
+	$meanwhile->() if !@left;
 	while (@left)
 	{
 		my $session = $self->{session} //= $self->open_session;
 		my @before = run_and_waited($session->{backend});
-		my $done = $self->run_calls($session, \@left);
+		my $done = $self->run_calls($session, \@left, 0, $meanwhile);
+		$meanwhile = undef;
 		my @after = run_and_waited($session->{backend});
 		$self->{has_run} += $after[0] - $before[0] if $after[0];
 		$self->{has_waited} += $after[1] - $before[1] if $after[0];

@@ -49,6 +49,25 @@ sub add
 	$self->{output} .= 'Q' . pack('N', 5 + length $query) . "$query\0";
 }
 
+# Sends as much of what there is to send as the connection takes now.
+sub send
+{
+	my ($self) = @_;
+	local $SIG{PIPE} = 'IGNORE';
+
+	while ($self->{output} ne '')
+	{
+		my $sent = syswrite($self->{socket}, $self->{output});
+		if (!defined $sent)
+		{
+			# What the server said before it ended is still read.
+			$self->{output} = '' if !$!{EAGAIN};
+			return;
+		}
+		substr($self->{output}, 0, $sent) = '';
+	}
+}
+
 # Sends what there is to send, and returns the answers that come within some seconds, as pairs of type and body; of those
 # that come before a query is done, only errors, warnings and rows. When the server closes the session, is_open is false.
 sub answers
@@ -60,14 +79,7 @@ sub answers
 	vec($reads, fileno($self->{socket}), 1) = 1;
 	$writes = $reads if $self->{output} ne '';
 	return () if select($reads, $writes, undef, $seconds) <= 0;
-	local $SIG{PIPE} = 'IGNORE';
-	if ($self->{output} ne '' && vec($writes, fileno($self->{socket}), 1))
-	{
-		my $sent = syswrite($self->{socket}, $self->{output}, 65536);
-		substr($self->{output}, 0, $sent) = '' if $sent;
-		# What the server said before it ended is still read.
-		$self->{output} = '' if !defined $sent && !$!{EAGAIN};
-	}
+	$self->send;
 	return () if !vec($reads, fileno($self->{socket}), 1);
 	my $got = sysread($self->{socket}, $self->{input}, 65536, length $self->{input});
 	if (!$got)
