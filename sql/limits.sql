@@ -53,7 +53,8 @@ INSERT INTO edge (call, inside, outside) VALUES
 	('tbf_add(tbf_empty(), 1, %s)', '''4714-11-24 BC''', '''-infinity'''),
 	('tbf_add(tbf_empty(), 1, now() + interval %s)', '''23 hours''', '''25 hours'''),
 	('tbf_add(tbf_empty(half_life => NULL), 1, now(), %s)', '0', '-1'),
-	('tbf_add(tbf_empty(half_life => NULL), 1, now(), %s)', '1e9', '''Infinity'''),
+	('tbf_add(tbf_empty(half_life => NULL), 1, now(), %s)', '17179869183', '17179869184'),
+	('tbf_add(tbf_empty(), 1, now(), %s)', '8589934591.9', '17179869184'),
 	('tbf_empty() * %s', '0', '-1'),
 	('tbf_empty() * %s', '8589934591.9', '8589934592');
 

@@ -178,7 +178,7 @@ sub one_schema
 		$run->count("relations: $relation->{kind}");
 		$run->count("columns: $_->{type}{name}") foreach @{$relation->{columns}};
 		$run->act($session, 'ANALYZE', "ANALYZE $relation->{name}") if chance(0.7);
-		if (chance(0.3))
+		if (chance(0.6))
 		{
 			my ($what, @sql) = ('an index that is not valid', DifferChanges::unfinished($relation));
 			foreach (@sql)
@@ -233,7 +233,7 @@ sub one_schema
 		}
 		$ask->(20);
 	}
-	$run->compare($session, map { DifferQueries::filters_of_ranges($run, $_) } grep { !$_->{rls} } @{$schema->{relations}}) if !$run->full;
+	$run->compare($session, map { DifferQueries::filters_of_ranges($run, $_) } @{$schema->{relations}}) if !$run->full;
 	$run->act($session, 'bf_index_check', "SELECT differ.each('$_->{name}', 'SELECT bf_index_check(%L)')") foreach @{$schema->{relations}};
 	# Not in the history, and not with the session that may hold locks.
 	$run->wait_for_server if $session->{lost};

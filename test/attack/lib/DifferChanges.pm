@@ -160,7 +160,8 @@ sub unfinished
 	my $name = 'unfinished_' . int rand 1000000;
 	my ($index) = DifferSchema::create_index($relation, some_leaf($relation));
 	$index =~ s/CREATE INDEX  ON/CREATE INDEX $name ON/;
-	return ($index, "UPDATE pg_index SET indisvalid = false, indisready = false WHERE indexrelid = '$name'::regclass");
+	return ($index, "UPDATE pg_index SET indisvalid = false, indisready = false WHERE indexrelid = '$name'::regclass",
+		$relation->{kind} eq 'materialized' ? () : DifferSchema::insert($relation, 50, one => 1));
 }
 
 sub cluster
