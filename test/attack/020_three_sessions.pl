@@ -80,6 +80,21 @@ sub write_skew
 	$run->fail_with($one, "both transactions committed, having read$rows: @states") if !$refused && !grep { $_ ne '00000' } @states;
 }
 
+# A snapshot that is older than a deletion which the summaries leave out: of these ranges bf_of() has to refuse.
+sub old_snapshot
+{
+	my ($one, $two, $relation) = @_;
+	my $name = $relation->{name};
+
+	return if $relation->{kind} eq 'materialized';
+	$run->act($two, 'BEGIN', "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT count(*) FROM $name");
+	$run->act($one, 'DELETE', "DELETE FROM $name WHERE id % 5 = 0");
+	$run->act($one, 'forget and summarise', "SELECT differ.each('$name', 'SELECT bf_desummarize_range(%L, b) FROM generate_series(0, 50) b')");
+	$run->act($one, 'forget and summarise', "SELECT differ.each('$name', 'SELECT bf_summarize_new_values(%L)')");
+	$run->compare($two, DifferQueries::filters_of_ranges($run, $relation));
+	$run->act($two, 'COMMIT', 'COMMIT');
+}
+
 sub one_schema
 {
 	my ($number, $length) = @_;
@@ -96,6 +111,7 @@ sub one_schema
 		$run->act($one, 'ANALYZE', "ANALYZE $relation->{name}") if chance(0.5);
 		$run->count("relations: $relation->{kind}");
 		write_skew($one, $two, $relation, $_) foreach 1 .. 5;
+		old_snapshot($one, $two, $relation);
 	}
 	$run->act($two, 'end', 'RESET ALL');
 	return $run->wait_for_server if $run->full || $one->{lost} || $two->{lost};

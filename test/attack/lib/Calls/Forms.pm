@@ -48,7 +48,7 @@ sub plain
 	my ($callable, $arguments) = @_;
 	my $kind = $callable->{kind};
 
-	return called($callable, $arguments) if $kind eq 'procedure';
+	return 'CALL ' . Calls::Catalogue::expression($callable, @$arguments) if $kind eq 'procedure';
 	return rows_of($callable, $arguments) if $kind eq 'set';
 	return 'SELECT ' . Calls::Catalogue::expression($callable, @$arguments) . ($kind eq 'window' ? ' OVER ()' : '') . ' IS NULL';
 }
