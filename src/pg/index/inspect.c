@@ -37,7 +37,21 @@ typedef struct Check
 	Relation	index;
 	Relation	heap;
 	BfGeometry *geometry;
+	BfViewer	viewer;
 } Check;
+
+/*
+ * Need the page not have this row? What was deleted before its horizon need not be there; of that for standbys too, since such a
+ * row is seen there only, even if it may not be removed yet here. On a standby nobody keeps summarisers out: the row may have been
+ * deleted, and left out of a summary, since its page was read.
+ */
+static bool
+may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
+{
+	if (row->deleted_by != 0 && Max(content->horizon, content->standby_horizon) > row->deleted_by)
+		return true;
+	return check->viewer.snapshot->takenDuringRecovery && bf_is_before_horizon(&check->viewer, content);
+}
 
 static void
 check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 range)
@@ -53,9 +67,7 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
-	/* what was deleted before the horizon for standbys is seen there only, if at all, even if it is not to be removed yet here */
-	missing = content->states[range] == BF_SUMMARISED &&
-		!(row->deleted_by != 0 && Max(content->horizon, content->standby_horizon) > row->deleted_by) &&
+	missing = content->states[range] == BF_SUMMARISED && !may_be_missing(check, row, content) &&
 		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
 							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
@@ -130,6 +142,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 	refuse_invalid(check.index);
 	bf_become_owner(check.heap, &who_calls);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	check.viewer = (BfViewer) {.snapshot = snapshot};
 	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
 	heap_blocks = RelationGetNumberOfBlocks(check.heap);
 	check_pages(&check);
