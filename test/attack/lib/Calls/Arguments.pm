@@ -78,6 +78,7 @@ my @chunks = (['NULL::attack.log', "'word'", "'word 7'::text", "'attack.log_summ
 # Arguments with which a function must succeed, where the first values of the lists do not make sense together.
 my %ordinary = (
 	'bf_empty(bigint,double precision)' => ['100', '0.01'],
+	'bloom_optimal_hashes(double precision,double precision)' => ['1000', '100'],
 	'tbf_empty(bigint,double precision,interval,interval,text,boolean,boolean,integer)' => ['100', '0.01', "'7 days'", "'1 day'", "'extensible'", 'false', 'false', '3'],
 	'bf_add_text(bf,bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'"],
 	'operator || (bf, bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'::bf_text_item"],
