@@ -79,3 +79,15 @@ DROP VIEW unsummarised;
 DROP TABLE long;
 DROP FUNCTION long_of;
 DROP PROCEDURE more, twice;
+
+-- an expression that needs a snapshot itself: a SQL function that is not inlined
+CREATE FUNCTION joined(a text[]) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT array_to_string(a, ',') $$;
+CREATE TABLE joined_parts (id int, c text[]) PARTITION BY HASH (id);
+CREATE TABLE joined_parts_1 PARTITION OF joined_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0) WITH (autovacuum_enabled = off);
+CREATE TABLE joined_parts_2 PARTITION OF joined_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1) WITH (autovacuum_enabled = off);
+CREATE INDEX joined_bf ON joined_parts USING bf (joined(c)) WITH (pages_per_range = 1) WHERE joined(c) <> '';
+INSERT INTO joined_parts SELECT i, ARRAY[i::text] FROM generate_series(1, 1000) i;
+CALL bf_summarize('joined_parts');
+SELECT count(*) FROM joined_parts WHERE joined(c) = '7';
+DROP TABLE joined_parts;
+DROP FUNCTION joined;
