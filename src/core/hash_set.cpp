@@ -2,7 +2,8 @@
  * hash_set.cpp: a set of 64-bit hashes in an array of the caller's. Hashes are well mixed already, so a hash's own
  * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks
  * that the hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is
- * a walk through both. (Where a person has chosen the items so that they crowd together a secret chooses the slots instead.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
+ * a walk through both. (Where a person has chosen the items so that they crowd together a secret chooses the slots
+ * instead.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
  */
 #include "bits.hpp"
 #include "hash_set.hpp"
@@ -11,6 +12,7 @@
 #include "streambloom.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace streambloom;
 
@@ -165,11 +167,45 @@ uint64_t sb_hash_set_farthest(const sb_hash_set *set) noexcept
 	return farthest;
 }
 
-void sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) noexcept
+/* So many hashes are sorted in about a millisecond; more are parted by a bit at a time. */
+static constexpr ptrdiff_t sorted_at_once = 16384;
+
+/* REQUIRES: the hashes are different, and their bits above this one are the same. */
+static sb_status sort_from_bit(uint64_t *begin, uint64_t *end, int bit)
+{
+	for (; end - begin > sorted_at_once; bit--)
+	{
+		uint64_t *middle = begin; /* before it are hashes without the bit, from it on those that have it */
+		sb_status status = in_pieces(static_cast<size_t>(end - begin), bytes_at_once / sizeof *begin, [&](size_t first, size_t count) {
+			for (uint64_t *at = begin + first; at < begin + first + count; at++)
+			{
+				const uint64_t hash = std::exchange(*at, *middle);
+				*middle = hash;
+				middle += ~hash >> bit & 1;
+			}
+		});
+		if (status == SB_OK)
+			status = sort_from_bit(begin, middle, bit - 1);
+		if (status != SB_OK)
+			return status;
+		begin = middle;
+	}
+	if (stop_wanted())
+		return SB_INTERRUPTED;
+	std::sort(begin, end);
+	return SB_OK;
+}
+
+sb_status sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) noexcept
 {
 	uint64_t *end = out;
-	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) { end = std::copy_n(hashes, count, end); });
-	std::sort(out, end);
+	bool stopped = false;
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (!stopped)
+			end = std::copy_n(hashes, count, end);
+	});
+	return stopped ? SB_INTERRUPTED : sort_from_bit(out, end, 63);
 }
 
 /* -------------------------------------------------------------- walking, travel */

@@ -91,8 +91,8 @@ uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 /* How many times four slots the longest search for one of its hashes passes. For tests. */
 uint64_t	sb_hash_set_farthest(const sb_hash_set *set) SB_NOEXCEPT;
 
-/* Its hashes in their order: `count` of them. */
-void		sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) SB_NOEXCEPT;
+/* Its hashes in their order: `count` of them. SB_INTERRUPTED. */
+SB_NODISCARD sb_status sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) SB_NOEXCEPT;
 
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
 uint64_t	sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) SB_NOEXCEPT;

@@ -695,7 +695,7 @@ storable_set(const TbfSums *state)
 	{
 		uint64_t   *sorted = MemoryContextAllocHuge(CurrentMemoryContext, Max(set.count, 1) * sizeof(uint64_t));
 
-		sb_hash_set_sort(&state->set, sorted);
+		must_finish(sb_hash_set_sort(&state->set, sorted));
 		set.sorted = sorted;
 	}
 	return set;

@@ -286,7 +286,7 @@ TEST(HashSet, ChosenHashesDoNotCrowd)
 		EXPECT_EQ(sb_hash_set_missing(&set.set, hashes.data(), hashes.size()), 0u);
 
 		std::vector<uint64_t> sorted(set.set.count);
-		sb_hash_set_sort(&set.set, sorted.data());
+		EXPECT_EQ(sb_hash_set_sort(&set.set, sorted.data()), SB_OK);
 		EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
 		EXPECT_EQ(std::unordered_set<uint64_t>(sorted.begin(), sorted.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
 	}

@@ -127,7 +127,29 @@ TEST(Stop, Sets)
 		return sb_hash_set_move(&larger, &set);
 	});
 	expect_stops("write", count / 256, [&] { return sb_hash_set_write(&set, words.data()); });
+	std::vector<uint64_t> sorted(count);
+	expect_stops("sort", count / 256, [&] { return sb_hash_set_sort(&set, sorted.data()); });
 	expect_stops("add set", count / 256, [&] { return sb_bf_add_set(&bf, lines.data(), &set); });
+}
+
+/* Most of the time goes to the sorting, not to the walk through the slots; hashes that a person has chosen begin alike. */
+TEST(Stop, SortsManyHashes)
+{
+	constexpr uint64_t count = UINT64_C(1) << 20;
+	std::vector<uint64_t> slots(sb_hash_set_bytes(sb_hash_set_capacity_for(count), 0) / sizeof(uint64_t));
+	std::vector<uint64_t> hashes(count);
+	std::vector<uint64_t> sorted(count);
+	sb_hash_set set = set_over(slots, sb_hash_set_capacity_for(count), 0, 1);
+	Random random(3);
+	for (uint64_t i = 0; i < count; i++)
+	{
+		hashes[i] = i % 2 == 0 ? i : random();
+		sb_hash_set_insert(&set, hashes[i]);
+	}
+	ASSERT_EQ(set.count, count);
+	expect_stops("sort", set.capacity / 1024 + count / 16384, [&] { return sb_hash_set_sort(&set, sorted.data()); });
+	std::ranges::sort(hashes);
+	EXPECT_EQ(sorted, hashes);
 }
 
 TEST(Stop, TimeDecayingFilters)

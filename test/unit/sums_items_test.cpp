@@ -49,7 +49,7 @@ class Items
 	void sort()
 	{
 		sorted_.resize(set.count);
-		sb_hash_set_sort(&set, sorted_.data());
+		EXPECT_EQ(sb_hash_set_sort(&set, sorted_.data()), SB_OK);
 		set.sorted = set.secret[0] != 0 ? sorted_.data() : nullptr;
 	}
 
