@@ -1,6 +1,6 @@
 # A hot standby answers from random relations with bf indexes while the primary writes to them and changes them. Snapshots of
 # the standby stay open across the primary's work; in each of them a query has the same rows with the indexes as without.
-# The primary writes with wal_consistency_checking = all, so the standby compares each page that it replays with the
+# The primary writes with wal_consistency_checking, so the standby compares each page of an index that it replays with the
 # primary's. In the end the standby is promoted, its indexes are checked, and writes go on. Short here; for longer, by hand:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl     # in the environment of scripts/test
@@ -23,8 +23,11 @@ use Time::HiRes qw(time sleep);
 
 StreambloomTap::require_cluster();
 StreambloomTap::start_own_cluster();
+# All but heap and heap2. Where a row was inserted and then deleted by one transaction, which undid the deletion, SELECT ... FOR
+# UPDATE after VACUUM (FREEZE) is replayed without HEAP_COMBOCID, which PostgreSQL's check takes for an inconsistent page.
+my $checked = 'generic, btree, hash, gin, gist, spgist, brin, sequence';
 StreambloomTap::restart_own_cluster(max_prepared_transactions => 20, max_connections => 40, max_worker_processes => 8, jit => 'off', autovacuum => 'off', wal_keep_size => '512MB',
-	wal_consistency_checking => 'all', max_locks_per_transaction => 512, synchronous_commit => 'off');
+	wal_consistency_checking => $checked, max_locks_per_transaction => 512, synchronous_commit => 'off');
 
 my $seconds = $ENV{STREAMBLOOM_SECONDS} // 45;
 my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
@@ -128,15 +131,21 @@ sub one_schema
 	$checks++;
 	$run->fail_with($one, "$here indexes are whole on the primary, $there on the standby") if $here ne $there;
 	$db->sql("DROP SCHEMA $schema->{name} CASCADE") if $number % 3;
-	return $schema;
+	return;
 }
 
 # From the beginning of the test, so that the short mode ends within 60 s; the promotion is still to come then.
 my $deadline = $^T + $seconds;
 my $length = $seconds > 100 ? 15 : 8;
 my $number = 0;
-my $last;
-$last = one_schema(++$number, $length) while !$run->failures && (time() < $deadline - $length - 5 || $number < 2);
+my $longest = 0;
+# Another one if there is time for it, should it take as long as the longest up to now, and for the promotion.
+while (!$run->failures && ($number < 2 || time() + $longest + 5 < $deadline))
+{
+	my $began = time();
+	one_schema(++$number, $length);
+	$longest = time() - $began if $longest < time() - $began;
+}
 
 subtest 'it becomes the primary' => sub {
 	plan skip_all => 'there were failures' if $run->failures;
