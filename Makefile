@@ -8,7 +8,7 @@ EXTENSION := streambloom
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" streambloom.control)
 
 MODULE_big := streambloom
-OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*.cpp))) $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c src/pg/index/*.c src/pg/nodes/*/*.c)))
+OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp))) $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*/*.c)))
 DATA := $(wildcard sql/updates/streambloom--*.sql)
 DATA_built := streambloom--$(EXTVERSION).sql
 
@@ -51,5 +51,5 @@ streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloo
 
 # PGXS knows no dependencies on headers.
 BITCODE := $(OBJS:.o=.bc)
-$(filter src/pg/%,$(OBJS) $(BITCODE)): $(wildcard src/pg/*.h src/pg/*/*.h src/pg/*/*/*.h) $(wildcard src/core/*.h)
-$(filter src/core/%,$(OBJS) $(BITCODE)): $(wildcard src/core/*.hpp) $(wildcard src/core/*.h)
+$(filter src/pg/%,$(OBJS) $(BITCODE)): $(wildcard src/pg/*/*.h src/core/*.h src/core/*/*.h)
+$(filter src/core/%,$(OBJS) $(BITCODE)): $(wildcard src/core/*.h src/core/*/*.h src/core/*/*.hpp)

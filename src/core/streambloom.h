@@ -14,13 +14,13 @@
 #ifndef STREAMBLOOM_H
 #define STREAMBLOOM_H
 
-#include "sb_base.h"
-#include "sb_bf.h"
-#include "sb_formula.h"
-#include "sb_hash_set.h"
-#include "sb_stable.h"
-#include "sb_sums.h"
-#include "sb_tbf.h"
-#include "sb_top.h"
+#include "base/sb_base.h"
+#include "bf/sb_bf.h"
+#include "bf/sb_formula.h"
+#include "base/sb_hash_set.h"
+#include "stable/sb_stable.h"
+#include "tbf/sb_sums.h"
+#include "tbf/sb_tbf.h"
+#include "tbf/sb_top.h"
 
 #endif							/* STREAMBLOOM_H */

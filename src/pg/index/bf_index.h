@@ -13,7 +13,7 @@
 #ifndef STREAMBLOOM_PG_BF_INDEX_H
 #define STREAMBLOOM_PG_BF_INDEX_H
 
-#include "../compat.h"
+#include "base/compat.h"
 
 #include "access/genam.h"
 #include "access/itup.h"
@@ -25,7 +25,7 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
-#include "../item.h"
+#include "base/item.h"
 
 /* ------------------------------------------------------------------ on disk */
 

@@ -8,7 +8,7 @@
  * CREATE INDEX CONCURRENTLY: rows that are written meanwhile are not entered here; the core enters all rows again through
  * the insert function when it validates the index, because ambulkdelete tells it of none that are there.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/generic_xlog.h"
 #include "access/tableam.h"

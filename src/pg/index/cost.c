@@ -6,7 +6,7 @@
  * heap then costs the planner works out from the selectivity as if rows were strewn over the pages; since ours lie in
  * whole ranges, it is told the selectivity that leads it to the right number of pages.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include <math.h>
 

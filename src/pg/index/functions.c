@@ -1,7 +1,7 @@
 /*
  * functions.c: SQL functions that summarise an index's ranges, named and behaving as BRIN's.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/relation.h"
 #include "access/table.h"
@@ -22,7 +22,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "functions.h"
+#include "index/functions.h"
 
 static void
 refuse_recovery(void)

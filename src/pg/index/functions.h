@@ -4,7 +4,7 @@
 #ifndef STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 #define STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "storage/lockdefs.h"
 

@@ -4,7 +4,7 @@
  * What is cached of it is never changed once it is written (the parameters of the index, and the entries of published
  * groups); groups are only added. A cached geometry is therefore right about what it knows, and may know too little.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/generic_xlog.h"
 #include "access/transam.h"

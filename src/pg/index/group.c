@@ -4,7 +4,7 @@
  *
  * One page a WAL record: a page never depends on what another one says.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include <math.h>
 

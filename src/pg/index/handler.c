@@ -1,7 +1,7 @@
 /*
  * handler.c: tells PostgreSQL what the access method `bf` can do; its options; what its operator classes must be.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/amapi.h"
 #include "access/amvalidate.h"

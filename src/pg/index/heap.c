@@ -6,7 +6,7 @@
  * lose them. Versions that are dead to every snapshot here may still be seen by a snapshot on a standby: they are left out
  * (their out-of-line values may be gone), and the horizon says for whom.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/detoast.h"
 #include "access/heapam.h"
@@ -35,7 +35,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "../memory.h"
+#include "base/memory.h"
 
 struct BfHeapReader
 {

@@ -5,7 +5,7 @@
  * bits, every summariser that comes later reads the row in the heap; if not, the bits are set here and now. Nothing
  * about states may be remembered from one row to the next.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/htup_details.h"
 #include "miscadmin.h"

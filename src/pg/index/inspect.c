@@ -1,7 +1,7 @@
 /*
  * inspect.c: looks into an index: bf_index_check(), bf_index_stats(), bf_of().
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include <math.h>
 
@@ -17,8 +17,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "../bf.h"
-#include "functions.h"
+#include "bf/bf.h"
+#include "index/functions.h"
 
 static void
 refuse_invalid(Relation index)

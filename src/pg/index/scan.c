@@ -5,7 +5,7 @@
  * summarised there, its bits say no, and no row that this snapshot may see was left out of it (the horizon). All
  * other ranges are read, and so is what lies beyond the last group. The heap's length was taken after the snapshot.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/relation.h"
 #include "access/stratnum.h"

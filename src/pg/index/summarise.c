@@ -5,7 +5,7 @@
  * then the heap, then bits and the state, page by page. One summariser at a time: its callers hold a
  * ShareUpdateExclusiveLock on the heap, as VACUUM does.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/table.h"
 #include "access/transam.h"

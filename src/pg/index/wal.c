@@ -7,7 +7,7 @@
  * versions from 9.6 on and is read by the server's own replay; on a version that was not looked at, GenericXLog it is.
  * test/tap/021 and 022 have such records replayed, after a crash and on a standby.
  */
-#include "bf_index.h"
+#include "index/bf_index.h"
 
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"

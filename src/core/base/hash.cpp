@@ -1,0 +1,44 @@
+/*
+ * hash.cpp: items to 64 bits. XXH3 with seed 0 over canonical little-endian bytes, which is the same on every
+ * architecture and has been frozen since xxHash 0.8.0. What is stored depends on it: it can never change under
+ * format version 1.
+ */
+#include "base/bits.hpp"
+#include "streambloom.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cmath>
+
+using namespace streambloom;
+
+uint64_t sb_hash_bytes(const void *data, size_t size) noexcept
+{
+	return XXH3_64bits(data, size);
+}
+
+uint64_t sb_hash_int64(int64_t value) noexcept
+{
+	unsigned char bytes[8];
+	store_le(bytes, static_cast<uint64_t>(value));
+	return XXH3_64bits(bytes, sizeof bytes);
+}
+
+void sb_hash_int64s(uint64_t *values, size_t count) noexcept
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = sb_hash_int64(static_cast<int64_t>(values[i]));
+}
+
+uint64_t sb_hash_double(double value) noexcept
+{
+	uint64_t pattern;
+	if (std::isnan(value))
+		pattern = UINT64_C(0x7ff8000000000000); /* one NaN for all of them: float8 = calls them equal */
+	else if (value == 0)
+		pattern = 0; /* and -0 = +0 */
+	else
+		pattern = std::bit_cast<uint64_t>(value);
+	return sb_hash_int64(static_cast<int64_t>(pattern));
+}

@@ -1,0 +1,248 @@
+/*
+ * hash_set.cpp: a set of 64-bit hashes in an array of the caller's. Hashes are well mixed already, so a hash's own
+ * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks
+ * that the hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is
+ * a walk through both. (Where a person has chosen the items so that they crowd together a secret chooses the slots
+ * instead.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
+ */
+#include "base/bits.hpp"
+#include "base/hash_set.hpp"
+#include "base/simd.hpp"
+#include "base/stop.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace streambloom;
+
+size_t sb_hash_set_bytes(uint64_t capacity, uint32_t beside) noexcept
+{
+	/* of the extra four only the first is used */
+	return (static_cast<size_t>(capacity) * (beside + 1) + 4 * beside + 1) * sizeof(uint64_t);
+}
+
+bool sb_hash_set_has_room(const sb_hash_set *set) noexcept
+{
+	return set->count < largest_count(set->capacity);
+}
+
+uint64_t sb_hash_set_capacity_for(uint64_t count) noexcept
+{
+	uint64_t capacity = 12;
+	while (largest_count(capacity) < count && capacity < (UINT64_C(1) << 59))
+		capacity = sb_hash_set_next_capacity(capacity);
+	return capacity;
+}
+
+uint64_t sb_hash_set_next_capacity(uint64_t capacity) noexcept
+{
+	return 2 * capacity + 4;
+}
+
+uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
+{
+	uint64_t farthest = 0;
+	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
+	uint64_t *word = &set->slots[place_of_slot(slot, set->beside)];
+	set->crowded |= farthest > SB_HASH_SET_FAR;
+	set->count += *word == 0;
+	*word = hash != 0 ? hash : 1;
+	return slot;
+}
+
+uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
+{
+	uint64_t farthest = 0;
+	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
+	return set->slots[place_of_slot(slot, set->beside)] != 0 ? slot : UINT64_MAX;
+}
+
+/* ------------------------------------------------------------ many at once */
+
+/* As in bf_lines.cpp. */
+static constexpr size_t ahead = 32;
+
+template <sb_simd variant>
+SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *hashes, size_t count)
+{
+	const slot_order order(set);
+	const uint64_t room = largest_count(order.capacity) - set->count;
+	uint64_t *slots = set->slots;
+	uint64_t added = 0;
+	uint64_t farthest = 0;
+	size_t i = 0;
+	for (size_t j = 0; j < std::min(count, ahead); j++)
+		__builtin_prefetch(&slots[place_of_slot(own_slot(order, hashes[j]), beside)], 1);
+	while (i < count && added < room)
+	{
+		if (i + ahead < count)
+			__builtin_prefetch(&slots[place_of_slot(own_slot(order, hashes[i + ahead]), beside)], 1);
+		uint64_t hash = hashes[i++];
+		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
+		added += *word == 0;
+		*word = hash != 0 ? hash : 1;
+	}
+	set->count += added;
+	set->crowded |= farthest > SB_HASH_SET_FAR;
+	return i;
+}
+
+template <sb_simd variant>
+SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count)
+{
+	return set->beside == 0 ? insert_loop<variant>(set, 0, hashes, count) : insert_loop<variant>(set, set->beside, hashes, count);
+}
+static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
+SB_VARIANTS(size_t, insert_many, (sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
+
+size_t sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) noexcept
+{
+	return insert_many(set, hashes, count);
+}
+
+template <sb_simd variant>
+SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes, size_t count)
+{
+	const slot_order order(set);
+	uint64_t missing = 0;
+	uint64_t farthest = 0;
+	for (size_t i = 0; i < count; i++)
+		missing += set->slots[place_of_slot(slot_for<variant>(set->slots, order, set->beside, hashes[i], &farthest), set->beside)] == 0;
+	return missing;
+}
+static uint64_t missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
+SB_VARIANTS(uint64_t, missing, (const sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
+
+uint64_t sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) noexcept
+{
+	return missing(set, hashes, count);
+}
+
+/* The first empty slot for a hash that is not in the set; not 0. The first four often have just been written, one word at a time. */
+static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint64_t hash)
+{
+	uint64_t slot = own_slot(order, hash);
+	for (uint64_t passed = 0;; passed++)
+	{
+		uint64_t *four = &set->slots[place_of_slot(slot, set->beside)];
+		int taken = (four[0] != 0) + (four[1] != 0) + (four[2] != 0) + (four[3] != 0);
+		if (taken < 4)
+		{
+			set->crowded |= passed > SB_HASH_SET_FAR;
+			return four + taken;
+		}
+		slot = following(set->capacity, slot, 4);
+	}
+}
+
+sb_status sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
+{
+	const uint64_t words = std::min(to->beside, from->beside);
+	const slot_order order(to);
+	bool stopped = false; /* the rest of the walk does nothing then */
+	in_batches(from, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+		stopped = stopped || stop_wanted();
+		for (size_t i = 0; i < count && !stopped; i++)
+		{
+			const uint64_t *old = &from->slots[place_of_slot(slots[i], from->beside)];
+			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, order, hashes[i]) : &to->slots[place_of_slot(to->capacity, to->beside)];
+			*now = *old;
+			for (uint64_t word = 1; word <= words; word++)
+				now[4 * word] = old[4 * word];
+		}
+	});
+	to->count = from->count;
+	return stopped ? SB_INTERRUPTED : SB_OK;
+}
+
+uint64_t sb_hash_set_farthest(const sb_hash_set *set) noexcept
+{
+	const slot_order order(set);
+	uint64_t farthest = 0;
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		for (size_t i = 0; i < count; i++)
+			(void)slot_for<SB_SIMD_PORTABLE>(set->slots, order, set->beside, hashes[i], &farthest);
+	});
+	return farthest;
+}
+
+/* So many hashes are sorted in about a millisecond; more are parted by a bit at a time. */
+static constexpr ptrdiff_t sorted_at_once = 16384;
+
+/* REQUIRES: the hashes are different, and their bits above this one are the same. */
+static sb_status sort_from_bit(uint64_t *begin, uint64_t *end, int bit)
+{
+	for (; end - begin > sorted_at_once; bit--)
+	{
+		uint64_t *middle = begin; /* before it are hashes without the bit, from it on those that have it */
+		sb_status status = in_pieces(static_cast<size_t>(end - begin), bytes_at_once / sizeof *begin, [&](size_t first, size_t count) {
+			for (uint64_t *at = begin + first; at < begin + first + count; at++)
+			{
+				const uint64_t hash = std::exchange(*at, *middle);
+				*middle = hash;
+				middle += ~hash >> bit & 1;
+			}
+		});
+		if (status == SB_OK)
+			status = sort_from_bit(begin, middle, bit - 1);
+		if (status != SB_OK)
+			return status;
+		begin = middle;
+	}
+	if (stop_wanted())
+		return SB_INTERRUPTED;
+	std::sort(begin, end);
+	return SB_OK;
+}
+
+sb_status sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) noexcept
+{
+	uint64_t *end = out;
+	bool stopped = false;
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (!stopped)
+			end = std::copy_n(hashes, count, end);
+	});
+	return stopped ? SB_INTERRUPTED : sort_from_bit(out, end, 63);
+}
+
+/* -------------------------------------------------------------- walking, travel */
+
+uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) noexcept
+{
+	for (; slot <= set->capacity; slot++)
+		if (uint64_t word = set->slots[place_of_slot(slot, set->beside)]; word != 0)
+		{
+			*hash = slot < set->capacity ? word : 0;
+			return slot;
+		}
+	return UINT64_MAX;
+}
+
+sb_status sb_hash_set_write(const sb_hash_set *set, void *out) noexcept
+{
+	auto *to = static_cast<unsigned char *>(out);
+	bool stopped = false;
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (stopped)
+			return;
+		sb_hash_set_write_words(hashes, count, to);
+		to += count * sizeof(uint64_t);
+	});
+	return stopped ? SB_INTERRUPTED : SB_OK;
+}
+
+void sb_hash_set_write_words(const uint64_t *words, size_t count, void *out) noexcept
+{
+	for (size_t i = 0; i < count; i++)
+		store_le(static_cast<unsigned char *>(out) + i * sizeof(uint64_t), words[i]);
+}
+
+void sb_hash_set_read_words(const void *from, uint64_t *words, size_t count) noexcept
+{
+	for (size_t i = 0; i < count; i++)
+		words[i] = load_le<uint64_t>(static_cast<const unsigned char *>(from) + i * sizeof(uint64_t));
+}

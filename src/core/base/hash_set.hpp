@@ -1,0 +1,207 @@
+/*
+ * hash_set.hpp: the search for a slot, for the kernels that add many hashes; the walk over a range of hashes.
+ */
+#ifndef STREAMBLOOM_HASH_SET_HPP
+#define STREAMBLOOM_HASH_SET_HPP
+
+#include "base/bits.hpp"
+#include "base/simd.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+
+namespace streambloom {
+
+constexpr size_t hashes_at_once = 256; /* at most, in a walk */
+
+/* How many hashes a set of this capacity holds. */
+constexpr uint64_t largest_count(uint64_t capacity)
+{
+	return capacity / 4 * 5 / 2;
+}
+
+/* Where searches begin: what a kernel has to know of a set. */
+struct slot_order
+{
+	uint64_t capacity;
+	uint64_t secret[2];
+
+	explicit slot_order(const sb_hash_set *set) : capacity(set->capacity), secret{set->secret[0], set->secret[1]} {}
+
+	/* The number whose high bits say it: the hash itself, or what only who knows the secret can foretell. */
+	uint64_t key(uint64_t hash) const
+	{
+		if (secret[0] == 0)
+			return hash;
+		return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), UINT64_C(0x9e3779b97f4a7c15));
+	}
+
+  private:
+	/* Both halves of the product into one (as in wyhash, Wang Yi 2019). */
+	static uint64_t folded_product(uint64_t a, uint64_t b)
+	{
+		return multiply_high(a, b) ^ a * b;
+	}
+};
+
+/* Where the search for a hash begins: at one of the fours. */
+inline uint64_t own_slot(const slot_order &order, uint64_t hash)
+{
+	return multiply_high(order.key(hash), order.capacity / 4) * 4;
+}
+
+/* The slot so many places on (1 or 4), as the search goes: after the last one comes the first. */
+constexpr uint64_t following(uint64_t capacity, uint64_t slot, uint64_t places)
+{
+	slot += places;
+	return slot < capacity ? slot : 0;
+}
+
+/* Where in `slots` the hash of a slot is; `beside` is best known to the compiler. */
+inline size_t place_of_slot(uint64_t slot, uint64_t beside)
+{
+	return sb_hash_set_place(slot, static_cast<uint32_t>(beside));
+}
+
+#if SB_HAS_AVX2_CODE
+/* 0, or a number whose trailing zeros, but for the third binary digit, say which of four words is the hash, or else zero. */
+SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
+{
+	const __m256i four = load(words);
+	const __m256i same = _mm256_cmpeq_epi64(four, _mm256_set1_epi64x(static_cast<int64_t>(hash)));
+	const __m256i zero = _mm256_cmpeq_epi64(four, _mm256_setzero_si256());
+	return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same))) |
+		   static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(zero))) << 4;
+}
+#endif
+
+/*
+ * The slot where the hash is, or the empty one where it would go (for the hash 0 the extra one). *farthest becomes the number of
+ * fours that the search passed, if that is more.
+ *
+ * Nearly all hashes are in the four slots where the search begins, or one of those is empty. They are compared at once: then
+ * nothing has to be guessed by the branch predictor, as it has to where a loop ends after one slot or two.
+ */
+template <sb_simd variant>
+SB_KERNEL uint64_t slot_for(const uint64_t *slots, const slot_order &order, uint64_t beside, uint64_t hash, uint64_t *farthest)
+{
+	const uint64_t capacity = order.capacity;
+	uint64_t slot = own_slot(order, hash);
+	uint64_t passed = 0;
+	if (hash == 0)
+		return capacity;
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+	{
+		uint32_t found = find_in_four(slots + place_of_slot(slot, beside), hash);
+		if (found == 0) [[unlikely]]
+		{
+			do
+			{
+				slot = following(capacity, slot, 4);
+				found = find_in_four(slots + place_of_slot(slot, beside), hash);
+				passed++;
+			} while (found == 0);
+			if (passed > *farthest)
+				*farthest = passed;
+		}
+		return slot + (static_cast<uint32_t>(std::countr_zero(found)) & 3);
+	}
+#endif
+	for (; slots[place_of_slot(slot, beside)] != 0 && slots[place_of_slot(slot, beside)] != hash; passed++)
+		slot = following(capacity, slot, 1);
+	if (passed / 4 > *farthest)
+		*farthest = passed / 4;
+	return slot;
+}
+
+/*
+ * Gathers hashes and their slots, and calls take(hashes, slots, count) with hashes_at_once of them at most. flush() has to be
+ * called in the end.
+ */
+template <typename Take>
+class batch
+{
+  public:
+	explicit batch(Take take) : take_(take) {}
+
+	/* The next one counts only if `taken`. No branch to guess: a third of the slots and more is empty. */
+	void add(uint64_t hash, uint64_t slot, bool taken)
+	{
+		hashes_[count_] = hash;
+		slots_[count_] = slot;
+		count_ += static_cast<size_t>(taken);
+		if (count_ == hashes_at_once)
+			flush();
+	}
+	void flush()
+	{
+		take_(hashes_, slots_, count_);
+		count_ = 0;
+	}
+
+  private:
+	Take take_;
+	size_t count_ = 0;
+	uint64_t hashes_[hashes_at_once];
+	uint64_t slots_[hashes_at_once];
+};
+
+/* All hashes of a set, by slots. */
+template <typename Take>
+inline void in_batches(const sb_hash_set *set, Take take)
+{
+	batch found(take);
+	for (uint64_t slot = 0; slot < set->capacity; slot++)
+	{
+		const uint64_t hash = set->slots[place_of_slot(slot, set->beside)];
+		found.add(hash, slot, hash != 0);
+	}
+	found.add(0, set->capacity, set->slots[place_of_slot(set->capacity, set->beside)] != 0);
+	found.flush();
+}
+
+/*
+ * Those hashes of a set that lie in part `part` of `parts` equal ranges of hashes (as multiply_high() tells them). Where slots are
+ * in the order of hashes each lies in one of the slots of its range, or in those that follow them up to the first empty one.
+ */
+template <typename Take>
+inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)
+{
+	constexpr u128 all = u128{1} << 64;
+	const uint64_t capacity = set->capacity;
+	const auto least = static_cast<uint64_t>((all * part + parts - 1) / parts);
+	const auto most = static_cast<uint64_t>((all * (part + 1) + parts - 1) / parts - 1);
+	batch found(take);
+	if (set->sorted != nullptr)
+	{
+		const uint64_t *end = set->sorted + set->count;
+		for (const uint64_t *hash = std::lower_bound(set->sorted, end, least); hash < end && *hash <= most; hash++)
+			found.add(*hash, sb_hash_set_find(set, *hash), true);
+		found.flush();
+		return;
+	}
+	const slot_order order(set);
+	const uint64_t first = own_slot(order, least);
+	const uint64_t end = own_slot(order, most) + 4;
+	auto hash_at = [&](uint64_t slot) { return set->slots[place_of_slot(slot, set->beside)]; };
+	auto add = [&](uint64_t slot) {
+		const uint64_t hash = hash_at(slot);
+		found.add(hash, slot, static_cast<int>(hash != 0) & static_cast<int>(hash - least <= most - least));
+	};
+	for (uint64_t slot = first; slot < end; slot++)
+		add(slot);
+	uint64_t slot = end % capacity;
+	for (uint64_t left = capacity - (end - first); left > 0 && hash_at(slot) != 0; left--)
+	{
+		add(slot);
+		slot = following(capacity, slot, 1);
+	}
+	if (part == 0)
+		found.add(0, capacity, hash_at(capacity) != 0);
+	found.flush();
+}
+
+} // namespace streambloom
+
+#endif

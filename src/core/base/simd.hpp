@@ -1,0 +1,91 @@
+/*
+ * simd.hpp: which instructions the core uses. Portable code is always there; where the processor has AVX2 (and the
+ * bit counting that comes with it) the kernels have a second body, with the same results bit for bit: kernel_test.cpp
+ * compares them.
+ *
+ * Most kernels are one piece of source, an always_inline function that is compiled into a portable one and into one for
+ * AVX2. Only what a compiler cannot find by itself is written with intrinsics.
+ */
+#ifndef STREAMBLOOM_SIMD_HPP
+#define STREAMBLOOM_SIMD_HPP
+
+#include "base/bits.hpp"
+#include "streambloom.h"
+
+/* SB_NO_AVX2_CODE: as on other processors, to see here that it compiles */
+#if defined(__x86_64__) && !defined(SB_NO_AVX2_CODE)
+#include <immintrin.h>
+#define SB_HAS_AVX2_CODE 1
+#define SB_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#else
+#define SB_HAS_AVX2_CODE 0
+#define SB_AVX2
+#endif
+
+/* The body of a kernel, to be compiled into each of its variants. */
+#define SB_KERNEL [[gnu::always_inline]] inline
+
+namespace streambloom {
+
+/* sb_simd, or 0 as long as nobody has asked. The only thing that the core keeps between calls: it is the same for ever. */
+extern int chosen_simd;
+
+int choose_simd();
+
+inline bool use_avx2()
+{
+#if SB_HAS_AVX2_CODE
+	int chosen = __atomic_load_n(&chosen_simd, __ATOMIC_RELAXED);
+	return (chosen != 0 ? chosen : choose_simd()) == SB_SIMD_AVX2;
+#else
+	return false;
+#endif
+}
+
+#if SB_HAS_AVX2_CODE
+SB_AVX2 inline __m256i load(const void *from)
+{
+	return _mm256_loadu_si256(static_cast<const __m256i *>(from));
+}
+#endif
+
+/* How many bits are set in each byte. */
+SB_KERNEL uint64_t ones_in_bytes(uint64_t word)
+{
+	word -= word >> 1 & UINT64_C(0x5555555555555555);
+	word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+	return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+}
+
+/* Is std::popcount an instruction in this variant? Without one, which not every x86-64 has, it is a call. */
+template <sb_simd variant>
+constexpr bool counts_bits = variant == SB_SIMD_AVX2 || !SB_HAS_AVX2_CODE;
+
+template <sb_simd variant>
+SB_KERNEL uint32_t ones_of(uint64_t word)
+{
+	if constexpr (counts_bits<variant>)
+		return static_cast<uint32_t>(std::popcount(word));
+	else
+		return static_cast<uint32_t>(ones_in_bytes(word) * UINT64_C(0x0101010101010101) >> 56);
+}
+
+} // namespace streambloom
+
+/*
+ * Defines `result name(parameters)`, which calls name_kernel<variant>(arguments) as compiled for this processor:
+ *
+ *   template <sb_simd variant> SB_KERNEL void add_up_kernel(uint64_t *to, const uint64_t *from) { ... }
+ *   SB_VARIANTS(void, add_up, (uint64_t *to, const uint64_t *from), (to, from))
+ */
+#if SB_HAS_AVX2_CODE
+#define SB_VARIANTS(result, name, parameters, arguments) \
+	SB_AVX2 static result name##_avx2 parameters { return name##_kernel<SB_SIMD_AVX2> arguments; } \
+	static result name##_portable parameters { return name##_kernel<SB_SIMD_PORTABLE> arguments; } \
+	result name parameters { return use_avx2() ? name##_avx2 arguments : name##_portable arguments; }
+#else
+#define SB_VARIANTS(result, name, parameters, arguments) \
+	result name parameters { return name##_kernel<SB_SIMD_PORTABLE> arguments; }
+#endif
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * bf.cpp: the Bloom filter in lines of 512 bits. An item touches one line.
+ *
+ * The line is floor(hash * lines / 2^64), so that halving the number of lines unites neighbours: that is what folding
+ * and widening rest on. The cells come from the low 32 bits, multiplied by successive powers of the golden ratio
+ * (the probing of RocksDB's FastLocalBloom): nine top bits each, cheap in vector registers, and 2^32 patterns a
+ * line. Double hashing inside a line would have 2^18 patterns and a floor of 1.5e-4.
+ */
+#include "bf/bf_lines.hpp"
+#include "base/bits.hpp"
+#include "base/hash_set.hpp"
+#include "base/header.hpp"
+#include "base/stop.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace streambloom;
+
+static constexpr int line_bits = SB_BF_LINE * 8;
+
+/* ---------------------------------------------------------------- parameters */
+
+double sb_bf_best_load(double fpr, uint8_t *hashes) noexcept
+{
+	double best = 0;
+	*hashes = 1;
+	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		return 0;
+	for (int k = 1; k <= SB_BF_MAX_HASHES; k++)
+		if (double load = sb_blocked_load(line_bits, k, fpr); load > best)
+		{
+			best = load;
+			*hashes = static_cast<uint8_t>(k);
+		}
+	return best;
+}
+
+sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, bool power, sb_bf *out) noexcept
+{
+	if (items == 0 || !(load > 0))
+		return SB_OUT_OF_RANGE;
+
+	*out = {};
+	double needed = std::ceil(static_cast<double>(items) / load);
+	if (!(needed <= SB_BF_MAX_LINES))
+		return SB_TOO_LARGE;
+	auto lines = static_cast<uint64_t>(needed);
+	if (power)
+		lines = std::bit_ceil(lines);
+	else if (int extra = static_cast<int>(std::bit_width(lines)) - 9; extra > 0)
+		lines = shift_right_up(lines, static_cast<uint64_t>(extra)) << extra;
+	if (lines > SB_BF_MAX_LINES)
+		return SB_TOO_LARGE;
+	out->lines = static_cast<uint32_t>(lines);
+	out->hashes = hashes;
+	out->expected_items = power ? 0 : items;
+	out->fpr = fpr;
+	return SB_OK;
+}
+
+static sb_status plan(uint64_t items, double fpr, bool power, sb_bf *out)
+{
+	uint8_t hashes;
+	double load = sb_bf_best_load(fpr, &hashes);
+	return sb_bf_plan_for_load(items, fpr, hashes, load, power, out);
+}
+
+sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) noexcept
+{
+	return plan(items, fpr, false, out);
+}
+
+sb_status sb_bf_plan_power(uint64_t items, double fpr, sb_bf *out) noexcept
+{
+	return plan(items, fpr, true, out);
+}
+
+size_t sb_bf_size(const sb_bf *bf) noexcept
+{
+	return SB_BF_HEADER + static_cast<size_t>(bf->lines) * SB_BF_LINE;
+}
+
+/* -------------------------------------------------------------------- header */
+
+/*
+ *   offset size
+ *   40      4   lines
+ *   44      1   hashes
+ *   45      1   widened
+ *   46      2   zero
+ *   48      8   expected_items
+ *   56      8   fpr, IEEE 754
+ *   64          lines of 64 bytes; bit b of a line is bit b % 8 of byte b / 8
+ */
+void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(out);
+	encode_common(bytes, value_type::bf, 0, bf->kind);
+	store_le(bytes + 40, bf->lines);
+	bytes[44] = bf->hashes;
+	bytes[45] = bf->widened;
+	store_le(bytes + 46, uint16_t{0});
+	store_le(bytes + 48, bf->expected_items);
+	store_le(bytes + 56, std::bit_cast<uint64_t>(bf->fpr));
+}
+
+sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(data);
+	uint16_t flags;
+
+	*out = {};
+	if (sb_status status = decode_common(data, have, SB_BF_HEADER, value_type::bf, 0, &flags, &out->kind);
+		status != SB_OK)
+		return status;
+	out->lines = load_le<uint32_t>(bytes + 40);
+	out->hashes = bytes[44];
+	out->widened = bytes[45];
+	out->expected_items = load_le<uint64_t>(bytes + 48);
+	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 56));
+
+	if (out->lines == 0 || out->lines > SB_BF_MAX_LINES || out->hashes == 0 || out->hashes > SB_BF_MAX_HASHES ||
+		load_le<uint16_t>(bytes + 46) != 0 || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
+		out->widened > std::countr_zero(out->lines) || out->expected_items >> 63)
+		return SB_BAD_HEADER;
+	return total == sb_bf_size(out) ? SB_OK : SB_BAD_LENGTH;
+}
+
+/* --------------------------------------------------------------------- items */
+
+size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
+{
+	return SB_BF_HEADER + line_of(bf->lines, hash);
+}
+
+sb_status sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept
+{
+	bool stopped = false; /* the rest of the walk does nothing then */
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (!stopped)
+			sb_bf_add_many(bf, lines, hashes, count);
+	});
+	return stopped ? SB_INTERRUPTED : SB_OK;
+}
+
+/* ------------------------------------------------------ union, intersection, folding */
+
+/* So many lines are worked on between two questions whether to stop. */
+static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
+static_assert(std::has_single_bit(lines_at_once), "combine_filters() wants it");
+
+/* The same of lines that are each the union of 2^halvings. */
+static size_t folded_at_once(int halvings)
+{
+	return std::max(lines_at_once >> halvings, size_t{1});
+}
+
+sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) noexcept
+{
+	if (a->hashes != b->hashes)
+	{
+		*difference = {"hashes", static_cast<double>(a->hashes), static_cast<double>(b->hashes)};
+		return SB_DIFFERENT;
+	}
+	const sb_bf *small = a->lines <= b->lines ? a : b;
+	const sb_bf *large = a->lines <= b->lines ? b : a;
+	int halvings = doublings(small->lines, large->lines);
+	if (halvings < 0)
+	{
+		*difference = {"bytes", static_cast<double>(sb_bf_size(a)), static_cast<double>(sb_bf_size(b))};
+		return SB_DIFFERENT;
+	}
+	*out = *large;
+	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
+	out->expected_items = std::max(a->expected_items, b->expected_items);
+	out->fpr = std::fmax(a->fpr, b->fpr);
+	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));
+	return SB_OK;
+}
+
+/* combine(dst, src, lines, halvings) on some lines of dst after the other. */
+template <typename Combine>
+static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, Combine combine)
+{
+	const int halvings = exact_log2(dst->lines / src->lines);
+	auto *to = static_cast<unsigned char *>(dst_lines);
+	const auto *from = static_cast<const unsigned char *>(src_lines);
+
+	/* both are powers of two: a piece is whole groups of 2^halvings lines, or a part of one */
+	return in_pieces(dst->lines, lines_at_once, [&](size_t first, size_t count) {
+		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
+	});
+}
+
+sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+{
+	return combine_filters(dst, dst_lines, src, src_lines, or_lines);
+}
+
+sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+{
+	return combine_filters(dst, dst_lines, src, src_lines, and_lines);
+}
+
+sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
+{
+	if (halvings < 0 || halvings > std::countr_zero(bf->lines))
+		return SB_OUT_OF_RANGE;
+	bf->lines >>= halvings;
+	bf->widened = static_cast<uint8_t>(std::max(0, bf->widened - halvings));
+	auto *to = static_cast<unsigned char *>(out);
+	const auto *from = static_cast<const unsigned char *>(lines);
+	return in_pieces(bf->lines, folded_at_once(halvings), [&](size_t first, size_t count) {
+		fold_lines(to + first * SB_BF_LINE, from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
+	});
+}
+
+sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) noexcept
+{
+	return sb_bf_fold_into(bf, lines, halvings, lines);
+}
+
+/* ------------------------------------------------------------------ measures */
+
+int sb_bf_line_bits(const void *line) noexcept
+{
+	return static_cast<int>(count_folded(static_cast<const unsigned char *>(line), 1, 1));
+}
+
+/*
+ * The estimated number of items from the bits that are set in the lines united 2^halvings at a time: per united line
+ * ln(1 - fill) / (k ln(1 - 1/512)) items (Swamidass and Baldi 2007), from the mean fill of all. Negative if all bits are
+ * set.
+ */
+static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
+{
+	size_t folded = bf->lines >> halvings;
+
+	/*
+	 * The mean fill under a Poisson load: 1 - exp(-load * (1 - (1 - 1/512)^k)).
+	 */
+	double bits = static_cast<double>(folded) * line_bits;
+	double empty = 1 - static_cast<double>(set) / bits;
+	if (empty <= 0)
+		return -1;
+	double covered = -std::expm1(bf->hashes * std::log1p(-1.0 / line_bits));
+	return static_cast<double>(folded) * (std::fabs(std::log(empty)) / covered);
+}
+
+/*
+ * A widened part has each of its bits 2^j times: count at the size of the smallest part, where each item counts once;
+ * where that is full, at the next larger size that is not (then the estimate is too large).
+ */
+sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
+{
+	const auto *from = static_cast<const unsigned char *>(lines);
+	double items = -1;
+	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
+	{
+		uint64_t set = 0;
+		sb_status status = in_pieces(bf->lines >> halvings, folded_at_once(halvings), [&](size_t first, size_t count) {
+			set += count_folded(from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
+		});
+		if (status != SB_OK)
+			return status;
+		items = estimate_items(bf, set, halvings);
+	}
+	*out = items < 0 ? INFINITY : items;
+	return SB_OK;
+}
+
+sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept
+{
+	uint64_t of_bits[line_bits + 1] = {};
+	double sum = 0;
+
+	*out = {};
+	out->bits = static_cast<uint64_t>(bf->lines) * line_bits;
+	sb_status status = in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		count_by_bits(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count, of_bits);
+	});
+	if (status != SB_OK)
+		return status;
+	for (int bits = 1; bits <= line_bits; bits++)
+	{
+		out->bits_set += of_bits[bits] * static_cast<uint64_t>(bits);
+		sum += static_cast<double>(of_bits[bits]) * std::pow(static_cast<double>(bits) / line_bits, bf->hashes);
+	}
+	out->fpr = sum / bf->lines;
+	return sb_bf_items(bf, lines, &out->items);
+}

@@ -1,0 +1,203 @@
+/*
+ * bf_sparse.cpp: lines of which most bytes are zero, in fewer bytes, on their way from a parallel worker. Never stored.
+ *
+ * For each line a word of 64 bits, which of its bytes are not zero, and then these bytes.
+ */
+#include "base/bits.hpp"
+#include "base/simd.hpp"
+#include "base/stop.hpp"
+#include "streambloom.h"
+
+using namespace streambloom;
+
+static constexpr size_t words = SB_BF_LINE / 8;
+static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
+static constexpr uint64_t each_byte = UINT64_C(0x0101010101010101);
+
+/* 1 in each byte that is not zero. */
+SB_KERNEL uint64_t used_bytes(uint64_t word)
+{
+	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+	return (((word & low) + low) | word) >> 7 & each_byte;
+}
+
+/* The lowest bit of each byte, next to each other. */
+SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
+{
+	return ones * UINT64_C(0x0102040810204080) >> 56;
+}
+
+#if SB_HAS_AVX2_CODE
+/* For each set of eight bytes how to shuffle: these to the front, or those at the front to where these are; others are zero. */
+struct shuffles
+{
+	alignas(8) uint8_t squeeze[256][8];
+	alignas(8) uint8_t spread[256][8];
+	constexpr shuffles() : squeeze{}, spread{}
+	{
+		constexpr uint8_t zero = 0x80;
+		for (unsigned which = 0; which < 256; which++)
+		{
+			unsigned count = 0;
+			for (unsigned byte = 0; byte < 8; byte++)
+			{
+				const bool wanted = (which >> byte & 1) != 0;
+				squeeze[which][byte] = zero;
+				spread[which][byte] = wanted ? static_cast<uint8_t>(count) : zero;
+				if (wanted)
+					squeeze[which][count++] = static_cast<uint8_t>(byte);
+			}
+		}
+	}
+};
+constexpr shuffles shuffle;
+
+/* (Not pext and pdep: on some processors they take a hundred cycles and more.) */
+SB_AVX2 static inline uint64_t shuffled(uint64_t bytes, const uint8_t *how)
+{
+	const __m128i to = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(how));
+	return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_shuffle_epi8(_mm_cvtsi64_si128(static_cast<int64_t>(bytes)), to)));
+}
+#endif
+
+/* Its bytes that are not zero, the lowest first; `which` has a bit for each of them. */
+template <sb_simd variant>
+SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return shuffled(word, shuffle.squeeze[which]);
+#endif
+	uint64_t result = 0;
+	for (unsigned shift = 0; which != 0; which >>= 1, word >>= 8)
+	{
+		result |= (word & 255) << shift;
+		shift += static_cast<unsigned>(which & 1) * 8;
+	}
+	return result;
+}
+
+/* The other way. */
+template <sb_simd variant>
+SB_KERNEL uint64_t spread(uint64_t bytes, uint64_t which)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return shuffled(bytes, shuffle.spread[which]);
+#endif
+	uint64_t result = 0;
+	for (; which != 0; which &= which - 1, bytes >>= 8)
+		result |= (bytes & 255) << (8 * std::countr_zero(which));
+	return result;
+}
+
+template <sb_simd variant>
+SB_KERNEL size_t sparse_size_kernel(const unsigned char *lines, size_t count)
+{
+	size_t size = count * sizeof(uint64_t);
+	for (size_t i = 0; i < count * words; i++)
+		size += ones_of<variant>(used_bytes(load_le<uint64_t>(lines + 8 * i)));
+	return size;
+}
+static size_t sparse_size(const unsigned char *lines, size_t count);
+SB_VARIANTS(size_t, sparse_size, (const unsigned char *lines, size_t count), (lines, count))
+
+sb_status sb_bf_sparse_size(const sb_bf *bf, const void *lines, size_t *size) noexcept
+{
+	*size = 0;
+	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		*size += sparse_size(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count);
+	});
+}
+
+template <sb_simd variant>
+SB_KERNEL unsigned char *write_sparse_kernel(const unsigned char *lines, size_t count, unsigned char *out)
+{
+	for (size_t line = 0; line < count; line++, lines += SB_BF_LINE)
+	{
+		uint64_t which = 0;
+		unsigned char *to = out + sizeof which;
+		for (size_t i = 0; i < words; i++)
+		{
+			const uint64_t word = load_le<uint64_t>(lines + 8 * i);
+			const uint64_t here = bit_of_each_byte(used_bytes(word));
+			which |= here << (8 * i);
+			store_le(to, squeeze<variant>(word, here)); /* of these eight bytes the next ones overwrite those too many */
+			to += ones_of<variant>(here);
+		}
+		store_le(out, which);
+		out = to;
+	}
+	return out;
+}
+static unsigned char *write_sparse(const unsigned char *lines, size_t count, unsigned char *out);
+SB_VARIANTS(unsigned char *, write_sparse, (const unsigned char *lines, size_t count, unsigned char *out), (lines, count, out))
+
+sb_status sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) noexcept
+{
+	auto *to = static_cast<unsigned char *>(out);
+	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		to = write_sparse(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count, to);
+	});
+}
+
+/* Where the line after these begins; NULL if they do not end before `end`. */
+template <sb_simd variant>
+SB_KERNEL const unsigned char *skip_lines_kernel(const unsigned char *sparse, const unsigned char *end, size_t count)
+{
+	for (size_t line = 0; line < count; line++)
+	{
+		if (end - sparse < static_cast<ptrdiff_t>(sizeof(uint64_t)))
+			return nullptr;
+		const uint32_t bytes = ones_of<variant>(load_le<uint64_t>(sparse));
+		sparse += sizeof(uint64_t);
+		if (end - sparse < static_cast<ptrdiff_t>(bytes))
+			return nullptr;
+		sparse += bytes;
+	}
+	return sparse;
+}
+static const unsigned char *skip_lines(const unsigned char *sparse, const unsigned char *end, size_t count);
+SB_VARIANTS(const unsigned char *, skip_lines, (const unsigned char *sparse, const unsigned char *end, size_t count),
+			(sparse, end, count))
+
+sb_status sb_bf_sparse_check(const sb_bf *bf, const void *sparse, size_t size) noexcept
+{
+	const auto *at = static_cast<const unsigned char *>(sparse);
+	const unsigned char *end = at + size;
+	sb_status status = in_pieces(bf->lines, lines_at_once, [&](size_t, size_t count) {
+		if (at != nullptr)
+			at = skip_lines(at, end, count);
+	});
+	return status == SB_OK && at != end ? SB_BAD_LENGTH : status;
+}
+
+/* Returns where the next line begins. */
+template <sb_simd variant>
+SB_KERNEL const unsigned char *or_sparse_kernel(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end)
+{
+	for (size_t line = 0; line < count; line++, lines += SB_BF_LINE)
+	{
+		uint64_t which = load_le<uint64_t>(sparse);
+		sparse += sizeof which;
+		for (size_t i = 0; i < words; i++, which >>= 8)
+		{
+			unsigned char *to = lines + 8 * i;
+			store_le(to, load_le<uint64_t>(to) | spread<variant>(load_up_to(sparse, end), which & 255));
+			sparse += ones_of<variant>(which & 255);
+		}
+	}
+	return sparse;
+}
+static const unsigned char *or_sparse(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end);
+SB_VARIANTS(const unsigned char *, or_sparse,
+			(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end), (lines, count, sparse, end))
+
+sb_status sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) noexcept
+{
+	const auto *at = static_cast<const unsigned char *>(sparse);
+	const unsigned char *end = at + size;
+	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+		at = or_sparse(static_cast<unsigned char *>(lines) + first * SB_BF_LINE, count, at, end);
+	});
+}

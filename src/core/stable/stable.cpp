@@ -1,0 +1,402 @@
+/*
+ * stable.cpp: what sbf and ibf share: parameters, header, cells, decay, union; the step is in stable_step.cpp. See
+ * streambloom.h.
+ *
+ * The cells of an item are independent over the whole filter, not within a block of it: the analysis of both papers
+ * needs it, and small blocks were seen to raise the false-positive rate by up to 70 times.
+ */
+#include "stable/stable.hpp"
+#include "base/stop.hpp"
+
+#include <bit>
+#include <cmath>
+
+using namespace streambloom;
+
+/* So many groups of cells are worked on between two questions whether to stop. */
+static constexpr size_t groups_at_once = bytes_at_once / 8;
+
+/* ---------------------------------------------------------------- parameters */
+
+int sb_stable_max(const sb_stable *stable) noexcept
+{
+	return (1 << stable->bits) - 1;
+}
+
+size_t sb_stable_size(const sb_stable *stable) noexcept
+{
+	return SB_STABLE_HEADER + stable_payload(stable);
+}
+
+/* Where a search over the recursion of false negatives finds the longest memory for the bytes. */
+static int best_hashes(double fpr, int bits)
+{
+	double factor = bits == 1 ? 0.45 : bits == 2 ? 0.7 : 0.85;
+	double best = std::floor(factor * -std::log2(fpr) + 0.5);
+	return static_cast<int>(std::clamp(best, 1.0, static_cast<double>(SB_STABLE_MAX_HASHES)));
+}
+
+static bool range_is_valid(uint8_t scheme, double low, double high)
+{
+	switch (scheme)
+	{
+		case SB_STABLE:
+			return low == 0 && high == 0 && !std::signbit(low) && !std::signbit(high);
+		case SB_TWO_CLASS:
+			return std::isfinite(low) && low == high;
+		default:
+			return std::isfinite(low) && std::isfinite(high) && low < high && std::isfinite(high - low);
+	}
+}
+
+/* Two classes in one bit would be the values 1 and 0. */
+static int least_bits(uint8_t scheme)
+{
+	return scheme == SB_STABLE ? 1 : 2;
+}
+
+sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hashes, int bits,
+						 int64_t evictions, uint64_t seed, sb_stable *out) noexcept
+{
+	*out = {};
+	if (bytes > SB_STABLE_MAX_BYTES)
+		return SB_TOO_LARGE;
+	if (bytes < SB_STABLE_MIN_BYTES || !(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		return SB_OUT_OF_RANGE;
+	if (scheme > SB_VALUE_WEIGHTED)
+		return SB_OUT_OF_RANGE;
+	if (bits == SB_STABLE_CHOOSE)
+		bits = 3;
+	if (bits < least_bits(static_cast<uint8_t>(scheme)) || bits > SB_STABLE_MAX_BITS)
+		return SB_OUT_OF_RANGE;
+	if (hashes == SB_STABLE_CHOOSE)
+		hashes = best_hashes(fpr, bits);
+	if (hashes < 1 || hashes > SB_STABLE_MAX_HASHES)
+		return SB_OUT_OF_RANGE;
+
+	out->scheme = static_cast<uint8_t>(scheme);
+	out->bits = static_cast<uint8_t>(bits);
+	out->hashes = static_cast<uint8_t>(hashes);
+	out->cells = static_cast<uint32_t>(bytes * 8 / static_cast<uint64_t>(bits));
+	out->seed = seed;
+	out->random = seed;
+	out->fpr = fpr;
+	out->low = low + 0.0; /* not -0 */
+	out->high = high + 0.0;
+	if (!range_is_valid(out->scheme, out->low, out->high))
+		return SB_OUT_OF_RANGE;
+	if (evictions == SB_STABLE_CHOOSE)
+	{
+		/* just above a whole number it is one whose last digits another C library has calculated otherwise */
+		const sb_stable_chain important = {static_cast<double>(out->cells), static_cast<double>(hashes), 0,
+										   sb_stable_max(out), true, nullptr};
+		double wanted = scheme == SB_VALUE_WEIGHTED ? sb_stable_fitting_evictions(&important, fpr) :
+			std::ceil(sb_stable_evictions(fpr, hashes, sb_stable_max(out), out->cells) - 1e-9);
+		if (!(wanted <= SB_STABLE_MAX_EVICTIONS))
+			return SB_OUT_OF_RANGE;
+		evictions = static_cast<int64_t>(wanted);
+	}
+	if (evictions < 0 || evictions > out->cells || evictions > SB_STABLE_MAX_EVICTIONS)
+		return SB_OUT_OF_RANGE;
+	out->evictions = static_cast<uint32_t>(evictions);
+	return SB_OK;
+}
+
+/* -------------------------------------------------------------------- header */
+
+/*
+ *   offset size
+ *   40      4   cells (m)
+ *   44      1   bits of a cell (d)
+ *   45      1   hashes (K)
+ *   46      1   scheme: 0 for an sbf, 1 .. 3 for an ibf
+ *   47      1   zero
+ *   48      4   evictions (P)
+ *   52      4   zero
+ *   56      8   seed
+ *   64      8   state of the generator
+ *   72      8   items
+ *   80      8   steps
+ *   88      8   fpr, IEEE 754
+ *   96      8   low, IEEE 754; zero for an sbf
+ *  104      8   high
+ *  112     16   zero
+ *  128          cells, d bits each
+ */
+void sb_stable_encode_header(const sb_stable *stable, void *out) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(out);
+	encode_common(bytes, stable->scheme == SB_STABLE ? value_type::sbf : value_type::ibf, 0, stable->kind);
+	std::memset(bytes + common_header, 0, SB_STABLE_HEADER - common_header);
+	store_le(bytes + 40, stable->cells);
+	bytes[44] = stable->bits;
+	bytes[45] = stable->hashes;
+	bytes[46] = stable->scheme;
+	store_le(bytes + 48, stable->evictions);
+	store_le(bytes + 56, stable->seed);
+	store_le(bytes + 64, stable->random);
+	store_le(bytes + 72, stable->items);
+	store_le(bytes + 80, stable->steps);
+	store_le(bytes + 88, std::bit_cast<uint64_t>(stable->fpr));
+	store_le(bytes + 96, std::bit_cast<uint64_t>(stable->low));
+	store_le(bytes + 104, std::bit_cast<uint64_t>(stable->high));
+}
+
+static bool is_negative_zero(double value)
+{
+	return value == 0 && std::signbit(value);
+}
+
+static sb_status decode(const void *data, size_t have, size_t total, value_type type, sb_stable *out)
+{
+	const auto *bytes = static_cast<const unsigned char *>(data);
+	uint16_t flags;
+
+	*out = {};
+	if (sb_status status = decode_common(data, have, SB_STABLE_HEADER, type, 0, &flags, &out->kind); status != SB_OK)
+		return status;
+	out->cells = load_le<uint32_t>(bytes + 40);
+	out->bits = bytes[44];
+	out->hashes = bytes[45];
+	out->scheme = bytes[46];
+	out->evictions = load_le<uint32_t>(bytes + 48);
+	out->seed = load_le<uint64_t>(bytes + 56);
+	out->random = load_le<uint64_t>(bytes + 64);
+	out->items = load_le<uint64_t>(bytes + 72);
+	out->steps = load_le<uint64_t>(bytes + 80);
+	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 88));
+	out->low = std::bit_cast<double>(load_le<uint64_t>(bytes + 96));
+	out->high = std::bit_cast<double>(load_le<uint64_t>(bytes + 104));
+
+	if ((type == value_type::sbf) != (out->scheme == SB_STABLE) || out->scheme > SB_VALUE_WEIGHTED || bytes[47] != 0 ||
+		load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 112) != 0 || load_le<uint64_t>(bytes + 120) != 0)
+		return SB_BAD_HEADER;
+	if (out->bits < least_bits(out->scheme) || out->bits > SB_STABLE_MAX_BITS || out->hashes == 0 ||
+		out->hashes > SB_STABLE_MAX_HASHES || out->evictions > out->cells || out->evictions > SB_STABLE_MAX_EVICTIONS ||
+		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
+		!range_is_valid(out->scheme, out->low, out->high) || is_negative_zero(out->low) || is_negative_zero(out->high))
+		return SB_BAD_HEADER;
+
+	/* a budget of whole bytes, as many cells as it holds */
+	size_t payload = stable_payload(out);
+	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES || out->cells != payload * 8 / out->bits)
+		return SB_BAD_HEADER;
+
+	/* items are counted, and only they bring a kind */
+	if (out->items > out->steps || out->steps > SB_STABLE_MAX_STEPS ||
+		(out->items == 0) != (out->kind.code == SB_KIND_NONE))
+		return SB_BAD_HEADER;
+	return total == sb_stable_size(out) ? SB_OK : SB_BAD_LENGTH;
+}
+
+sb_status sb_sbf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) noexcept
+{
+	return decode(data, have, total, value_type::sbf, out);
+}
+
+sb_status sb_ibf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) noexcept
+{
+	return decode(data, have, total, value_type::ibf, out);
+}
+
+sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable *out) noexcept
+{
+	bool importance = have > 2 && static_cast<const unsigned char *>(data)[2] == static_cast<unsigned char>(value_type::ibf);
+	return decode(data, have, total, importance ? value_type::ibf : value_type::sbf, out);
+}
+
+/* --------------------------------------------------------------------- cells */
+
+uint32_t sb_stable_cell(const sb_stable *stable, uint64_t hash, int i) noexcept
+{
+	return static_cast<uint32_t>(
+		multiply_high(mix(hash + static_cast<uint64_t>(i + 1) * random_step), stable->cells));
+}
+
+uint8_t sb_stable_value(const sb_stable *stable, const void *cells, uint32_t cell) noexcept
+{
+	return get_cell(static_cast<const unsigned char *>(cells), stable->bits, cell);
+}
+
+void sb_stable_cell_range(const sb_stable *stable, uint32_t cell, size_t *offset, size_t *size) noexcept
+{
+	uint64_t bit = static_cast<uint64_t>(cell) * stable->bits;
+	*offset = SB_STABLE_HEADER + static_cast<size_t>(bit / 8);
+	*size = bit % 8 + stable->bits > 8 ? 2 : 1;
+}
+
+uint8_t sb_stable_value_in(const sb_stable *stable, const void *range, uint32_t cell) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(range);
+	unsigned shift = static_cast<uint64_t>(cell) * stable->bits % 8;
+	unsigned word = bytes[0];
+	if (shift + stable->bits > 8)
+		word |= static_cast<unsigned>(bytes[1]) << 8;
+	return static_cast<uint8_t>(word >> shift & low_mask(stable->bits));
+}
+
+bool sb_stable_contains(const sb_stable *stable, const void *cells, uint64_t hash) noexcept
+{
+	for (int i = 0; i < stable->hashes; i++)
+		if (sb_stable_value(stable, cells, sb_stable_cell(stable, hash, i)) == 0)
+			return false;
+	return true;
+}
+
+/* --------------------------------------------------------------------- decay */
+
+static void evict(sb_stable *stable, unsigned char *cells)
+{
+	if (stable->evictions == 0)
+		return;
+	if (stable->scheme == SB_VALUE_WEIGHTED)
+		evict_by_value(stable, cells);
+	else
+		evict_run(stable, cells);
+}
+
+static bool all_zero(const sb_stable *stable, const unsigned char *cells)
+{
+	size_t size = stable_payload(stable);
+	for (size_t at = 0; at < size; at += 8)
+		if (load_up_to(cells + at, size - at) != 0)
+			return false;
+	return true;
+}
+
+bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(cells);
+	stable->steps = counted(stable->steps, steps);
+	if (stable->evictions == 0)
+		return true;
+
+	/* now and then a look at all cells, which costs no more than the evictions that pass over all of them */
+	uint64_t sweep = stable->cells / stable->evictions + 1;
+	for (uint64_t i = 0; i < steps; i++)
+	{
+		if (i % sweep == 0 && all_zero(stable, bytes))
+		{
+			/* nothing is left to evict: the generator goes on as if each further step had been made */
+			uint64_t draws = stable->scheme == SB_VALUE_WEIGHTED ? uint64_t{stable->evictions} * SB_STABLE_TRIES : 1;
+			stable->random += (steps - i) * draws * random_step;
+			return true;
+		}
+		evict(stable, bytes);
+	}
+	return false;
+}
+
+/* --------------------------------------------------------------------- union */
+
+sb_status sb_stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out, sb_difference *difference) noexcept
+{
+	const struct
+	{
+		const char *name;
+		double left;
+		double right;
+	} parameters[] = {
+		{"cells", static_cast<double>(a->cells), static_cast<double>(b->cells)},
+		{"cell_bits", static_cast<double>(a->bits), static_cast<double>(b->bits)},
+		{"hashes", static_cast<double>(a->hashes), static_cast<double>(b->hashes)},
+		{"evictions", static_cast<double>(a->evictions), static_cast<double>(b->evictions)},
+		{"scheme", static_cast<double>(a->scheme), static_cast<double>(b->scheme)},
+		{"low", a->low, b->low},
+		{"high", a->high, b->high},
+	};
+	for (const auto &parameter : parameters)
+		if (parameter.left != parameter.right)
+		{
+			*difference = {parameter.name, parameter.left, parameter.right};
+			return SB_DIFFERENT;
+		}
+	*out = *a;
+	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
+	out->fpr = std::max(a->fpr, b->fpr);
+	out->seed = std::max(a->seed, b->seed);
+	out->random = std::max(a->random, b->random);
+	out->items = counted(a->items, b->items);
+	out->steps = counted(a->steps, b->steps);
+	return SB_OK;
+}
+
+/* The larger of each field, for every other field: the bit above each of them is free. */
+static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uint64_t lowest)
+{
+	uint64_t above = lowest << bits;
+	uint64_t mask = above - lowest; /* all bits of these fields */
+	uint64_t a_is = (((a & mask) | above) - (b & mask)) & above; /* where a >= b */
+	uint64_t take_a = a_is - (a_is >> bits);
+	return (a & take_a) | (b & mask & ~take_a);
+}
+
+sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) noexcept
+{
+	auto *to = static_cast<unsigned char *>(dst);
+	const auto *from = static_cast<const unsigned char *>(src);
+	const unsigned bits = stable->bits;
+	const unsigned group = cells_of_group(bits);
+	const size_t size = stable_payload(stable);
+	uint64_t even = 0;
+	uint64_t odd = 0;
+	for (unsigned i = 0; i < group; i++)
+		(i % 2 == 0 ? even : odd) |= uint64_t{1} << (i * bits);
+
+	return in_pieces(stable->cells, group * groups_at_once, [&](size_t first, size_t count) {
+		for (uint64_t cell = first; cell < first + count; cell += group)
+		{
+			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
+			uint64_t bit = cell * bits;
+			size_t at = static_cast<size_t>(bit / 8);
+			unsigned shift = bit % 8;
+			uint64_t mask = low_mask(taken * bits);
+			uint64_t word = load_up_to(to + at, size - at);
+			uint64_t a = word >> shift & mask;
+			uint64_t b = load_up_to(from + at, size - at) >> shift & mask;
+			uint64_t larger = larger_of_every_other(a, b, bits, even) | larger_of_every_other(a, b, bits, odd);
+			store_up_to(to + at, size - at, (word & ~(mask << shift)) | larger << shift);
+		}
+	});
+}
+
+/* ------------------------------------------------------------------ measures */
+
+sb_status sb_stable_count(const sb_stable *stable, const void *cells, uint64_t counts[SB_STABLE_MAX_VALUE + 1]) noexcept
+{
+	std::fill_n(counts, SB_STABLE_MAX_VALUE + 1, uint64_t{0});
+	return in_pieces(stable->cells, bytes_at_once, [&](size_t first, size_t count) {
+		for (size_t cell = first; cell < first + count; cell++)
+			counts[get_cell(static_cast<const unsigned char *>(cells), stable->bits, cell)]++;
+	});
+}
+
+sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	const unsigned bits = stable->bits;
+	const unsigned group = cells_of_group(bits);
+	const uint64_t lowest = lowest_bits.of[bits];
+	const size_t size = stable_payload(stable);
+
+	uint64_t after = static_cast<uint64_t>(stable->cells) * bits;
+	if (after % 8 != 0 && bytes[size - 1] >> after % 8 != 0)
+		return SB_BAD_CELLS;
+
+	uint64_t set = 0;
+	sb_status status = in_pieces(stable->cells, group * groups_at_once, [&](size_t first, size_t count) {
+		for (uint64_t cell = first; cell < first + count; cell += group)
+		{
+			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
+			uint64_t bit = cell * bits;
+			size_t at = static_cast<size_t>(bit / 8);
+			uint64_t fields = load_up_to(bytes + at, size - at) >> bit % 8 & low_mask(taken * bits);
+			set += static_cast<uint64_t>(std::popcount(nonzero_fields(fields, bits, lowest)));
+		}
+	});
+	if (status != SB_OK)
+		return status;
+
+	/* an item sets at most K cells; without items there is none */
+	return stable->items < set / stable->hashes + (set % stable->hashes != 0) ? SB_BAD_CELLS : SB_OK;
+}

@@ -1,0 +1,164 @@
+/*
+ * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters: stable.cpp and stable_step.cpp have what
+ * sbf and ibf share, sbf.cpp and ibf.cpp what each does alone, stable_run.hpp how a run of cells loses 1.
+ *
+ * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b is bit b % 8 of byte b / 8. What follows the last cell in
+ * its byte is zero. Whole groups of cells are worked on in a 64-bit word.
+ */
+#ifndef STREAMBLOOM_STABLE_HPP
+#define STREAMBLOOM_STABLE_HPP
+
+#include "base/bits.hpp"
+#include "base/header.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+
+namespace streambloom {
+
+/* What SplitMix64 adds to its state: 2^64 divided by the golden ratio, odd. */
+inline constexpr uint64_t random_step = UINT64_C(0x9e3779b97f4a7c15);
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014). */
+constexpr uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+inline size_t stable_payload(const sb_stable *stable)
+{
+	return static_cast<size_t>((static_cast<uint64_t>(stable->cells) * stable->bits + 7) / 8);
+}
+
+/* Cells that fit in a 64-bit word wherever the first one begins in its byte. */
+constexpr unsigned cells_of_group(unsigned bits)
+{
+	return (64 - 7) / bits;
+}
+
+/* A 1 at the lowest bit of each cell of a group, for each number of bits of a cell. */
+struct lowest_bits_table
+{
+	uint64_t of[SB_STABLE_MAX_BITS + 1];
+};
+constexpr lowest_bits_table lowest_bits = []
+{
+	lowest_bits_table table{};
+	for (unsigned bits = 1; bits <= SB_STABLE_MAX_BITS; bits++)
+		for (unsigned i = 0; i < cells_of_group(bits); i++)
+			table.of[bits] |= uint64_t{1} << (i * bits);
+	return table;
+}();
+
+inline uint64_t low_mask(unsigned bits)
+{
+	return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+}
+
+/* Up to eight bytes, as many as there are. */
+inline uint64_t load_up_to(const unsigned char *from, size_t have)
+{
+	if (have >= 8)
+		return load_le<uint64_t>(from);
+	uint64_t word = 0;
+	for (size_t i = 0; i < have; i++)
+		word |= static_cast<uint64_t>(from[i]) << (8 * i);
+	return word;
+}
+
+inline void store_up_to(unsigned char *to, size_t have, uint64_t word)
+{
+	if (have >= 8)
+		store_le(to, word);
+	else
+		for (size_t i = 0; i < have; i++)
+			to[i] = static_cast<unsigned char>(word >> (8 * i));
+}
+
+/* A 1 at the lowest bit of each field that is not zero. lowest: a 1 at that of each field. */
+inline uint64_t nonzero_fields(uint64_t fields, unsigned bits, uint64_t lowest)
+{
+	uint64_t any = fields;
+	for (unsigned i = 1; i < bits; i++)
+		any |= fields >> i;
+	return any & lowest;
+}
+
+/*
+ * Two bytes that hold a cell, wherever it begins: there are always two, and nobody has to guess whether the cell goes on in the
+ * second one.
+ */
+struct cell_window
+{
+	size_t at;
+	unsigned shift;
+};
+
+inline cell_window window_of(unsigned bits, uint64_t cell)
+{
+	uint64_t bit = cell * bits;
+	uint64_t last = (bit + bits - 1) / 8;
+	uint64_t at = last - (last != 0);
+	return {static_cast<size_t>(at), static_cast<unsigned>(bit - at * 8)};
+}
+
+inline uint8_t get_cell(const unsigned char *cells, unsigned bits, uint64_t cell)
+{
+	cell_window window = window_of(bits, cell);
+	return static_cast<uint8_t>(uint64_t{load_le<uint16_t>(cells + window.at)} >> window.shift & low_mask(bits));
+}
+
+inline void put_cell(unsigned char *cells, unsigned bits, uint64_t cell, uint8_t value)
+{
+	cell_window window = window_of(bits, cell);
+	auto mask = static_cast<unsigned>(low_mask(bits)) << window.shift;
+	unsigned word = load_le<uint16_t>(cells + window.at);
+	store_le(cells + window.at, static_cast<uint16_t>((word & ~mask) | static_cast<unsigned>(value) << window.shift));
+}
+
+/* Counts stop at 2^62, far beyond any stream. */
+inline uint64_t counted(uint64_t count, uint64_t more)
+{
+	return more >= SB_STABLE_MAX_STEPS - count ? SB_STABLE_MAX_STEPS : count + more;
+}
+
+/* Cells first .. first + count - 1 lose 1, those that are zero stay so. size: of the payload. REQUIRES: they are there. */
+inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, uint64_t first, uint64_t count)
+{
+	const unsigned group = cells_of_group(bits);
+	const uint64_t lowest = lowest_bits.of[bits];
+	uint64_t bit = first * bits;
+
+	while (count > 0)
+	{
+		auto taken = static_cast<unsigned>(std::min<uint64_t>(count, group));
+		size_t at = static_cast<size_t>(bit / 8);
+		unsigned shift = bit % 8;
+		uint64_t word = load_up_to(cells + at, size - at);
+		uint64_t fields = word >> shift & low_mask(taken * bits);
+
+		/* a field that loses 1 is at least 1, so nothing is borrowed from its neighbour */
+		store_up_to(cells + at, size - at, word - (nonzero_fields(fields, bits, lowest) << shift));
+		count -= taken;
+		bit += static_cast<uint64_t>(taken) * bits;
+	}
+}
+
+/* `count` cells from `first` on lose 1, at the end from the first one on. */
+inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells, uint64_t first, uint64_t count)
+{
+	uint64_t before_end = std::min<uint64_t>(count, all_cells - first);
+
+	decrement_cells(cells, size, bits, first, before_end);
+	decrement_cells(cells, size, bits, 0, count - before_end);
+}
+
+/* One eviction of each kind: sbf.cpp and ibf.cpp. */
+void evict_run(sb_stable *stable, unsigned char *cells);
+void evict_by_value(sb_stable *stable, unsigned char *cells);
+
+} // namespace streambloom
+
+#endif

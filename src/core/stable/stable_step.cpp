@@ -1,0 +1,307 @@
+/*
+ * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, sets the item's cells. See streambloom.h.
+ *
+ * Steps depend on each other only through the cells. What can be known before is calculated for four steps at once: where
+ * their items' cells are and, since the generator does not look at the cells, where they evict. In a filter that the
+ * level-1 cache does not hold those of eight steps ahead are asked for. Value-weighted eviction is another matter: what it
+ * draws depends on the cells.
+ *
+ * ns an item, sbf of 3 bits, K = 6, P = 65, in batches of 256; on a Xeon (Sapphire Rapids) shared with others, so only their
+ * relation means something:
+ *
+ *                                                              256 KB    64 MB
+ *   two bytes a cell, P in groups of 19 cells, 16 steps known     63       200
+ *   P as a long number of 64-bit words                            27       200
+ *   the same in vectors                                           21       149
+ *   cells of four steps in vectors, P in words                    25       161
+ *   both in vectors                                               18       150
+ *   the same, asked for 8 steps ahead                             17.4     100
+ *   the same, 16 steps ahead                                      17.6     100
+ *   with the flags of duplicates                                  21       120
+ */
+#include "stable/stable_run.hpp"
+
+using namespace streambloom;
+
+/* Two bytes that hold a cell, the cell's bits in them, and how far it is shifted there. */
+struct alignas(8) place
+{
+	uint32_t at;
+	uint16_t mask;
+	uint16_t shift;
+};
+
+static constexpr size_t lanes = 4;		   /* steps that are prepared together */
+static constexpr size_t groups_known = 4;  /* more than groups_ahead */
+static constexpr size_t groups_ahead = 2;  /* where it has to be asked for */
+static constexpr size_t ahead_from = 131072; /* bytes of cells: beyond a level-1 cache, for the scan of a table uses the next one, too */
+
+/* Of some groups of steps: the item's cells, and the first bit of the run that loses 1. */
+struct known_steps
+{
+	alignas(32) place places[groups_known][SB_STABLE_MAX_HASHES][lanes];
+	alignas(32) uint64_t runs[groups_known][lanes];
+};
+
+/* What does not change from step to step. */
+struct step_constants
+{
+	const uint64_t *hashes;
+	size_t count;
+	uint64_t random; /* the generator's state before the first step */
+	uint32_t cells;
+	int k;
+	size_t size; /* of the payload */
+};
+
+static uint64_t first_of_run(const step_constants &c, size_t step)
+{
+	return multiply_high(mix(c.random + (step + 1) * random_step), c.cells);
+}
+
+/* The steps of a group, one after the other. */
+template <unsigned bits>
+SB_KERNEL void prepare_each(const step_constants &c, size_t group, known_steps &known)
+{
+	const size_t first = group * lanes;
+	const size_t here = std::min(lanes, c.count - first);
+	for (size_t lane = 0; lane < here; lane++)
+	{
+		uint64_t hash = c.hashes[first + lane];
+		for (int i = 0; i < c.k; i++)
+		{
+			hash += random_step;
+			uint64_t bit = multiply_high(mix(hash), c.cells) * bits;
+			uint64_t at = std::min<uint64_t>(bit / 8, c.size - 2);
+			uint64_t shift = bit - at * 8;
+			known.places[group % groups_known][i][lane] = {static_cast<uint32_t>(at), static_cast<uint16_t>(low_mask(bits) << shift),
+														   static_cast<uint16_t>(shift)};
+		}
+		known.runs[group % groups_known][lane] = first_of_run(c, first + lane) * bits;
+	}
+}
+
+#if SB_HAS_AVX2_CODE
+
+/* The low halves of the products with a constant. */
+SB_AVX2 static inline __m256i multiply_low(__m256i a, uint64_t constant)
+{
+	__m256i low = _mm256_set1_epi64x(static_cast<long long>(constant & UINT32_MAX));
+	__m256i high = _mm256_set1_epi64x(static_cast<long long>(constant >> 32));
+	__m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), low), _mm256_mul_epu32(a, high));
+	return _mm256_add_epi64(_mm256_mul_epu32(a, low), _mm256_slli_epi64(crossed, 32));
+}
+
+/* multiply_high(mix(x), n) * bits; n is in all lanes. */
+template <unsigned bits>
+SB_AVX2 static inline __m256i bits_of_cells(__m256i x, __m256i n)
+{
+	x = multiply_low(_mm256_xor_si256(x, _mm256_srli_epi64(x, 30)), UINT64_C(0xbf58476d1ce4e5b9));
+	x = multiply_low(_mm256_xor_si256(x, _mm256_srli_epi64(x, 27)), UINT64_C(0x94d049bb133111eb));
+	x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 31));
+	__m256i high = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), n);
+	__m256i low = _mm256_srli_epi64(_mm256_mul_epu32(x, n), 32);
+	return _mm256_mul_epu32(_mm256_srli_epi64(_mm256_add_epi64(high, low), 32), _mm256_set1_epi64x(bits));
+}
+
+/* All four at once. REQUIRES: there are four. */
+template <unsigned bits>
+SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, known_steps &known)
+{
+	const __m256i n = _mm256_set1_epi64x(c.cells);
+	const __m256i last = _mm256_set1_epi64x(static_cast<long long>(c.size - 2));
+	const __m256i step = _mm256_set1_epi64x(static_cast<long long>(random_step));
+	__m256i hash = load(c.hashes + group * lanes);
+	for (int i = 0; i < c.k; i++)
+	{
+		hash = _mm256_add_epi64(hash, step);
+		__m256i bit = bits_of_cells<bits>(hash, n);
+		__m256i at = _mm256_min_epu32(_mm256_srli_epi64(bit, 3), last);
+		__m256i shift = _mm256_sub_epi64(bit, _mm256_slli_epi64(at, 3));
+		__m256i mask = _mm256_sllv_epi64(_mm256_set1_epi64x((1 << bits) - 1), shift);
+		__m256i place = _mm256_or_si256(_mm256_slli_epi64(mask, 32), _mm256_slli_epi64(shift, 48));
+		_mm256_store_si256(reinterpret_cast<__m256i *>(known.places[group % groups_known][i]), _mm256_or_si256(at, place));
+	}
+
+	uint64_t state = c.random + group * lanes * random_step;
+	__m256i states = _mm256_setr_epi64x(static_cast<long long>(state + random_step), static_cast<long long>(state + 2 * random_step),
+										static_cast<long long>(state + 3 * random_step),
+										static_cast<long long>(state + 4 * random_step));
+	_mm256_store_si256(reinterpret_cast<__m256i *>(known.runs[group % groups_known]), bits_of_cells<bits>(states, n));
+}
+
+#endif
+
+SB_KERNEL void ask_for(const step_constants &c, size_t group, const known_steps &known, const unsigned char *cells, size_t run_bytes)
+{
+	const size_t here = std::min(lanes, c.count - group * lanes);
+	for (int i = 0; i < c.k; i++)
+		for (size_t lane = 0; lane < here; lane++)
+			__builtin_prefetch(cells + known.places[group % groups_known][i][lane].at, 1);
+	for (size_t lane = 0; lane < here; lane++)
+	{
+		/* further lines of a long run come by themselves */
+		const unsigned char *run = cells + known.runs[group % groups_known][lane] / 8;
+		__builtin_prefetch(run, 1);
+		__builtin_prefetch(run + std::min<size_t>(run_bytes, 64), 1);
+	}
+}
+
+/* Are all of them more than zero? */
+SB_KERNEL bool all_set(const unsigned char *cells, const place (*places)[lanes], int k, size_t lane)
+{
+	bool set = true;
+	for (int i = 0; i < k; i++)
+		set &= (load_le<uint16_t>(cells + places[i][lane].at) & places[i][lane].mask) != 0;
+	return set;
+}
+
+/* They become Max, which has all of a cell's bits. */
+SB_KERNEL void set_to_max(unsigned char *cells, const place (*places)[lanes], int k, size_t lane)
+{
+	for (int i = 0; i < k; i++)
+	{
+		unsigned char *at = cells + places[i][lane].at;
+		store_le(at, static_cast<uint16_t>(load_le<uint16_t>(at) | places[i][lane].mask));
+	}
+}
+
+/* They become at least `value`. */
+SB_KERNEL void raise_to(unsigned char *cells, const place (*places)[lanes], int k, size_t lane, unsigned value)
+{
+	for (int i = 0; i < k; i++)
+	{
+		unsigned char *at = cells + places[i][lane].at;
+		unsigned word = load_le<uint16_t>(at);
+		unsigned old = word & places[i][lane].mask;
+		store_le(at, static_cast<uint16_t>(word ^ old ^ std::max(old, value << places[i][lane].shift)));
+	}
+}
+
+/* What differs between processors. Not SB_KERNELs: they have instructions that what they are called from gets only in its variant. */
+template <sb_simd>
+struct code
+{
+	template <unsigned bits>
+	static inline void prepare(const step_constants &c, size_t group, known_steps &known)
+	{
+		prepare_each<bits>(c, group, known);
+	}
+	template <unsigned bits>
+	static inline void decrement(unsigned char *cells, uint64_t bit, uint64_t count)
+	{
+		decrement_words<bits>(cells, bit, count);
+	}
+};
+
+#if SB_HAS_AVX2_CODE
+template <>
+struct code<SB_SIMD_AVX2>
+{
+	template <unsigned bits>
+	SB_AVX2 static inline void prepare(const step_constants &c, size_t group, known_steps &known)
+	{
+		if (c.count - group * lanes >= lanes)
+			prepare_four<bits>(c, group, known);
+		else
+			prepare_each<bits>(c, group, known);
+	}
+	template <unsigned bits>
+	SB_AVX2 static inline void decrement(unsigned char *cells, uint64_t bit, uint64_t count)
+	{
+		decrement_vectors<bits>(cells, bit, count);
+	}
+};
+#endif
+
+/* With a number of bits that the compiler knows. */
+template <sb_simd variant, unsigned bits>
+SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates)
+{
+	const size_t groups = (c.count + lanes - 1) / lanes;
+	const size_t ahead = c.size >= ahead_from && c.count > lanes ? groups_ahead : 0;
+	const uint32_t evictions = stable->evictions;
+	const size_t reach = reach_of_run(bits, evictions);
+	const bool by_value = stable->scheme == SB_VALUE_WEIGHTED;
+	const unsigned always = stable->scheme == SB_STABLE ? (1u << bits) - 1 : 0; /* in an ibf the branch would be guessed wrong */
+	known_steps known;
+
+	for (size_t next = 0; next < groups + ahead; next++)
+	{
+		if (next < groups)
+		{
+			code<variant>::template prepare<bits>(c, next, known);
+			if (ahead != 0)
+				ask_for(c, next, known, cells, reach);
+		}
+		if (next < ahead)
+			continue;
+
+		const size_t group = next - ahead;
+		const size_t here = std::min(lanes, c.count - group * lanes);
+		const place(*places)[lanes] = known.places[group % groups_known];
+		for (size_t lane = 0; lane < here; lane++)
+		{
+			const size_t step = group * lanes + lane;
+			const uint64_t run = known.runs[group % groups_known][lane];
+			if (duplicates != nullptr)
+				duplicates[step] = all_set(cells, places, c.k, lane);
+			if (by_value)
+				evict_by_value(stable, cells);
+			else if (evictions != 0 && run / 8 + reach <= c.size)
+				code<variant>::template decrement<bits>(cells, run, evictions);
+			else if (evictions != 0)
+				decrement_run(cells, c.size, bits, c.cells, run / bits, evictions);
+			if (values[step] == always)
+				set_to_max(cells, places, c.k, lane);
+			else
+				raise_to(cells, places, c.k, lane, values[step]);
+		}
+	}
+	if (!by_value && evictions != 0)
+		stable->random = c.random + c.count * random_step;
+	stable->items = counted(stable->items, c.count);
+	stable->steps = counted(stable->steps, c.count);
+}
+
+template <sb_simd variant>
+SB_KERNEL void steps_kernel(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates)
+{
+	switch (stable->bits)
+	{
+		case 1:
+			return steps_of<variant, 1>(stable, cells, c, values, duplicates);
+		case 2:
+			return steps_of<variant, 2>(stable, cells, c, values, duplicates);
+		case 3:
+			return steps_of<variant, 3>(stable, cells, c, values, duplicates);
+		case 4:
+			return steps_of<variant, 4>(stable, cells, c, values, duplicates);
+		case 5:
+			return steps_of<variant, 5>(stable, cells, c, values, duplicates);
+		case 6:
+			return steps_of<variant, 6>(stable, cells, c, values, duplicates);
+		case 7:
+			return steps_of<variant, 7>(stable, cells, c, values, duplicates);
+		default:
+			return steps_of<variant, 8>(stable, cells, c, values, duplicates);
+	}
+}
+
+static void steps(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates);
+SB_VARIANTS(void, steps, (sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates),
+			(stable, cells, c, values, duplicates))
+
+void sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
+					 bool *duplicates) noexcept
+{
+	const step_constants c = {hashes, count, stable->random, stable->cells, stable->hashes, stable_payload(stable)};
+	steps(stable, static_cast<unsigned char *>(cells), c, values, duplicates);
+}
+
+bool sb_stable_step(sb_stable *stable, void *cells, uint64_t hash, uint8_t value) noexcept
+{
+	bool duplicate;
+	sb_stable_steps(stable, cells, &hash, &value, 1, &duplicate);
+	return duplicate;
+}

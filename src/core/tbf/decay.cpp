@@ -1,0 +1,178 @@
+/*
+ * decay.cpp: weights by age, for merging undecayed filters by any decay function. Doubles, because a weight is one; an
+ * age stays an integer until it is divided, so that a whole number of half-lives, or the point of a polygon, gives
+ * the weight that one would write down.
+ *
+ * A weight must not be too small, or a count that promises never to undercount would. So what a division rounds away is
+ * kept and added to the result (Ratio), which leaves an ulp or so; where that is not enough, the weight is rounded up.
+ */
+#include "base/bits.hpp"
+#include "streambloom.h"
+
+#include <cmath>
+#include <limits>
+
+using streambloom::u128;
+
+static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+static constexpr double half_ulp = 0x1p-53; /* of 1: the largest relative error of one operation */
+static constexpr double ln2 = 0.693147180559945309417;
+
+namespace {
+
+/* a / b = value + rest, to some 100 bits. */
+struct Ratio
+{
+	double value;
+	double rest;
+
+	/* REQUIRES: a, b <= 2^63 + 2^60 (so that the nearest double is an integer of 64 bits), b > 0. */
+	Ratio(uint64_t a, uint64_t b)
+	{
+		auto high_a = static_cast<double>(a);
+		auto high_b = static_cast<double>(b);
+		auto low_a = static_cast<double>(static_cast<int64_t>(a - static_cast<uint64_t>(high_a)));
+		auto low_b = static_cast<double>(static_cast<int64_t>(b - static_cast<uint64_t>(high_b)));
+		value = high_a / high_b;
+		rest = (std::fma(-value, high_b, high_a) + (low_a - value * low_b)) / high_b;
+	}
+};
+
+} // namespace
+
+/* A row whose bucket is not over yet has hits of age 0. */
+static uint64_t grown(int64_t age)
+{
+	return age < 0 ? 0 : static_cast<uint64_t>(age);
+}
+
+static bool is_length(int64_t time)
+{
+	return time >= 1 && time <= SB_DECAY_MAX_LENGTH;
+}
+
+double sb_decay_exponential(int64_t age, int64_t half_life) noexcept
+{
+	if (!is_length(half_life))
+		return not_a_number;
+	if (age == SB_DECAY_FOREVER)
+		return 0;
+
+	auto life = static_cast<uint64_t>(half_life);
+	uint64_t halvings = grown(age) / life;
+	if (halvings > 1100) /* 2^-1075 rounds to 0 */
+		return 0;
+	Ratio part(grown(age) % life, life);
+	double weight = std::exp2(-part.value);
+	return std::ldexp(std::fma(weight, -ln2 * part.rest, weight), -static_cast<int>(halvings));
+}
+
+double sb_decay_window(int64_t age, int64_t width) noexcept
+{
+	if (!is_length(width))
+		return not_a_number;
+	return age < width ? 1 : 0;
+}
+
+double sb_decay_polynomial(int64_t age, double exponent, int64_t scale) noexcept
+{
+	if (!is_length(scale) || !(exponent > 0) || !std::isfinite(exponent))
+		return not_a_number;
+	if (age == SB_DECAY_FOREVER)
+		return 0;
+
+	/* (1 + age/scale)^-a is base^a; with base = value + rest that is value^a (1 + rest/value)^a. */
+	Ratio base(static_cast<uint64_t>(scale), static_cast<uint64_t>(scale) + grown(age));
+	double weight = std::pow(base.value, exponent);
+	if (!(weight > 0))
+		return 0;
+	double correction = exponent * std::log1p(base.rest / base.value);
+	if (std::fabs(correction) < 0.5)
+		return std::fma(weight, std::expm1(correction), weight);
+	return weight * std::exp(correction); /* an exponent beyond 2^50 */
+}
+
+double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int64_t bucket) noexcept
+{
+	if (!is_length(scale) || degree < 0 || bucket < 0 || (bucket > SB_DECAY_MAX_LENGTH && bucket != SB_DECAY_FOREVER))
+		return not_a_number;
+	if (age == SB_DECAY_FOREVER)
+		return 0;
+
+	/*
+	 * The function rises to its peak at age k * scale and falls from there, so the largest of its values between the
+	 * youngest and the oldest hit of the bucket is the one nearest to the peak.
+	 */
+	u128 peak = static_cast<u128>(degree) * static_cast<u128>(scale);
+	u128 youngest = grown(age);
+	u128 oldest = youngest + static_cast<u128>(bucket);
+	if (bucket == SB_DECAY_FOREVER ? youngest <= peak : youngest <= peak && peak <= oldest)
+		return 1;
+	u128 at = youngest > peak ? youngest : oldest;
+	if (at == 0)
+		return 0; /* degree > 0 */
+
+	/*
+	 * (x/k)^k e^(k - x) = e^(k ln(x/k) - (x - k)), whose two terms nearly cancel near the peak: they are taken from the
+	 * difference of the integers. Each is good to a few roundings of its own size.
+	 */
+	double units = static_cast<double>(scale);
+	double past = at > peak ? static_cast<double>(at - peak) / units : -(static_cast<double>(peak - at) / units);
+	double growth = 0;
+	if (degree > 0)
+	{
+		double relative = past / degree;
+		growth = degree * (relative > -0.5 ? std::log1p(relative)
+										   : std::log(static_cast<double>(at) / static_cast<double>(peak)));
+	}
+	double weight = std::exp(growth - past) * (1 + half_ulp * (4 + 12 * (std::fabs(growth) + std::fabs(past))));
+	return weight < 1 ? weight : 1;
+}
+
+double sb_decay_linear(int64_t age, int64_t width) noexcept
+{
+	if (!is_length(width))
+		return not_a_number;
+	uint64_t old = grown(age);
+	auto whole = static_cast<uint64_t>(width);
+	if (old >= whole)
+		return 0;
+	Ratio left(whole - old, whole);
+	return left.value + left.rest;
+}
+
+double sb_decay_polygonal(int64_t age, const int64_t *ages, const double *weights, size_t points) noexcept
+{
+	if (points == 0)
+		return not_a_number;
+
+	/* The number of points that are not older than the hit. Of points of one age, a step, the last one counts. */
+	int64_t old = age < 0 ? 0 : age;
+	size_t passed = 0;
+	for (size_t beyond = points; passed < beyond;)
+	{
+		size_t middle = passed + (beyond - passed) / 2;
+		if (ages[middle] <= old)
+			passed = middle + 1;
+		else
+			beyond = middle;
+	}
+	if (passed == 0)
+		return weights[0];
+	if (passed == points || ages[passed - 1] == old)
+		return weights[passed - 1];
+
+	/* low + (high - low) * the part of the side that is still to go, each rounding's rest carried along */
+	double high = weights[passed - 1];
+	double low = weights[passed];
+	Ratio left(static_cast<uint64_t>(ages[passed] - old), static_cast<uint64_t>(ages[passed] - ages[passed - 1]));
+	double height = high - low;
+	double height_rest = (high - height) - low;
+	double rise = height * left.value;
+	double rise_rest = std::fma(height, left.value, -rise) + (height_rest * left.value + height * left.rest);
+	double weight = low + rise;
+	double risen = weight - low;
+	double weight_rest = (low - (weight - risen)) + (rise - risen);
+	weight += weight_rest + rise_rest;
+	return weight > high ? high : weight < low ? low : weight;
+}

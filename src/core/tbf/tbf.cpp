@@ -1,0 +1,344 @@
+/*
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header, an item's place. (Its counters are
+ * in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
+ *
+ * Cells lie in blocks of 4,096, and an item has all its cells in one block, so that a look-up in a stored filter
+ * reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
+ * again. Positions may coincide: then the cell gets the hit twice, and so it does after folding. (Making them
+ * distinct would break folding: the filter would look where nothing was added.)
+ */
+#include "base/bits.hpp"
+#include "base/header.hpp"
+#include "streambloom.h"
+#include "tbf/tbf_place.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace streambloom;
+
+/* ---------------------------------------------------------------- parameters */
+
+/*
+ * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). It costs a tenth more cells at 1 %, but an
+ * item touches 4 of them instead of 7, and the fewer non-zero counters are what the bytes of the extensible layout
+ * go by.
+ */
+static uint8_t hashes_for(double fpr)
+{
+	double hashes = std::ceil(0.6 * -std::log2(fpr));
+	return static_cast<uint8_t>(std::clamp(hashes, 1.0, static_cast<double>(SB_TBF_MAX_HASHES)));
+}
+
+double sb_tbf_best_load(double fpr, uint8_t *hashes) noexcept
+{
+	*hashes = 1;
+	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		return 0;
+	*hashes = hashes_for(fpr);
+	return sb_blocked_load(SB_TBF_BLOCK, *hashes, fpr);
+}
+
+sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool power, sb_tbf *out) noexcept
+{
+	uint8_t hashes;
+	double load = sb_tbf_best_load(fpr, &hashes);
+	return sb_tbf_plan_for_load(items, fpr, hashes, load, half_life, epoch, power, out);
+}
+
+sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, int64_t half_life,
+							   int64_t epoch, bool power, sb_tbf *out) noexcept
+{
+	if (items == 0 || !(load > 0) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
+		(half_life == 0 ? epoch != 0 : (epoch < 1 || epoch > SB_TBF_MAX_TIME)))
+		return SB_OUT_OF_RANGE;
+
+	*out = {};
+	out->hashes = hashes;
+	out->half_life = half_life;
+	out->epoch = epoch;
+	out->fpr = fpr;
+	out->expected_items = power ? 0 : items;
+	out->unit_bits = half_life ? SB_TBF_UNIT_BITS : 0;
+	out->layout = SB_TBF_EXTENSIBLE;
+	out->cell_bits = 8;
+
+	double cells = std::ceil(static_cast<double>(items) / load * SB_TBF_BLOCK);
+	if (!(cells <= SB_TBF_MAX_CELLS))
+		return SB_TOO_LARGE;
+
+	auto count = std::max(static_cast<uint64_t>(cells), uint64_t{SB_TBF_MIN_BLOCK});
+	if (count <= SB_TBF_BLOCK || power)
+		count = std::bit_ceil(count);
+
+	/* In a small block an item's own cells coincide more often than the load for 4,096 allows for. */
+	while (count < SB_TBF_BLOCK && sb_blocked_fpr(static_cast<double>(count), hashes, static_cast<double>(items)) > fpr)
+		count *= 2;
+	uint64_t blocks = 1;
+	if (count > SB_TBF_BLOCK)
+	{
+		blocks = (count + SB_TBF_BLOCK - 1) / SB_TBF_BLOCK;
+		if (int extra = static_cast<int>(std::bit_width(blocks)) - 9; extra > 0 && !power)
+			blocks = shift_right_up(blocks, static_cast<uint64_t>(extra)) << extra;
+		count = SB_TBF_BLOCK;
+	}
+	if (blocks > SB_TBF_MAX_CELLS / SB_TBF_BLOCK)
+		return SB_TOO_LARGE;
+	out->blocks = static_cast<uint32_t>(blocks);
+	out->block_cells = static_cast<uint16_t>(count);
+	return SB_OK;
+}
+
+double sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) noexcept
+{
+	/* As for bf: the mean fill of blocks under a Poisson load is 1 - exp(-load * (1 - (1 - 1/cells)^k)). */
+	auto cells = static_cast<double>(sb_tbf_cells(tbf));
+	double empty = 1 - static_cast<double>(touched) / cells;
+	double covered = -std::expm1(tbf->hashes * std::log1p(-1.0 / tbf->block_cells));
+	return empty > 0 ? tbf->blocks * (std::fabs(std::log(empty)) / covered) : INFINITY;
+}
+
+double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
+{
+	if (tbf->half_life == 0)
+		return 1;
+	return std::exp2(-static_cast<double>(tbf->epoch) / static_cast<double>(tbf->half_life));
+}
+
+void sb_tbf_clear(sb_tbf *tbf) noexcept
+{
+	tbf->flags &= SB_TBF_OPTIONS;
+	tbf->extra = 0;
+	tbf->cell_bits = 8;
+	tbf->payload = 0;
+	tbf->base = 0;
+	tbf->newest = 0;
+	tbf->slack = 0;
+	tbf->total = 0;
+}
+
+uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
+{
+	return static_cast<uint64_t>(tbf->blocks) * tbf->block_cells;
+}
+
+size_t sb_tbf_counters_size(const sb_tbf *tbf) noexcept
+{
+	if (tbf->layout == SB_TBF_EXTENSIBLE)
+		return tbf->payload;
+	return static_cast<size_t>(sb_tbf_cells(tbf)) * (tbf->cell_bits / 8u);
+}
+
+size_t sb_tbf_size(const sb_tbf *tbf) noexcept
+{
+	return SB_TBF_HEADER + sb_tbf_counters_size(tbf) + tbf->extra;
+}
+
+uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
+{
+	uint64_t half_unit = UINT64_C(1) << (SB_TBF_HIT_BITS - 1 - tbf->unit_bits);
+	return tbf->slack + ((tbf->flags & SB_TBF_FORGOTTEN) ? half_unit : 0);
+}
+
+/* -------------------------------------------------------------------- header */
+
+/*
+ *   offset size
+ *   40      4   blocks
+ *   44      2   cells of a block
+ *   46      1   hashes
+ *   47      1   layout: 0 flat, 1 extensible
+ *   48      1   bits of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter
+ *   49      1   unit bits: 0 or 4
+ *   50      1   widened
+ *   51      1   zero
+ *   52      2   entries of the list of hot items
+ *   54      2   zero
+ *   56      8   half-life, microseconds
+ *   64      8   epoch, microseconds
+ *   72      8   base, half-lives since 2000-01-01 UTC
+ *   80      8   newest, microseconds since 2000-01-01 UTC
+ *   88      8   slack, 2^-12 hits at the base
+ *   96      8   total, 2^-12 hits at the base
+ *  104      8   expected_items
+ *  112      8   fpr, IEEE 754
+ *  120      4   extensible: bytes of directory and blocks; flat: zero
+ *  124      4   bytes after the counters
+ *  128          counters (tbf_cells.cpp)
+ */
+void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
+{
+	auto *bytes = static_cast<unsigned char *>(out);
+	encode_common(bytes, value_type::tbf, tbf->flags, tbf->kind);
+	store_le(bytes + 40, tbf->blocks);
+	store_le(bytes + 44, tbf->block_cells);
+	bytes[46] = tbf->hashes;
+	bytes[47] = tbf->layout;
+	bytes[48] = tbf->cell_bits;
+	bytes[49] = tbf->unit_bits;
+	bytes[50] = tbf->widened;
+	bytes[51] = 0;
+	store_le(bytes + 52, tbf->top);
+	store_le(bytes + 54, uint16_t{0});
+	store_le(bytes + 56, static_cast<uint64_t>(tbf->half_life));
+	store_le(bytes + 64, static_cast<uint64_t>(tbf->epoch));
+	store_le(bytes + 72, static_cast<uint64_t>(tbf->base));
+	store_le(bytes + 80, static_cast<uint64_t>(tbf->newest));
+	store_le(bytes + 88, tbf->slack);
+	store_le(bytes + 96, tbf->total);
+	store_le(bytes + 104, tbf->expected_items);
+	store_le(bytes + 112, std::bit_cast<uint64_t>(tbf->fpr));
+	store_le(bytes + 120, tbf->payload);
+	store_le(bytes + 124, tbf->extra);
+}
+
+/* Times and scale agree with each other: nobody can overflow 64 bits by believing them. */
+static bool clock_is_valid(const sb_tbf *tbf)
+{
+	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* an epoch may begin that long before its hit */
+
+	if (tbf->half_life < 0 || tbf->half_life > SB_TBF_MAX_TIME)
+		return false;
+	if (tbf->half_life == 0)
+		return tbf->epoch == 0 && tbf->base == 0 && tbf->newest == 0 && tbf->slack == 0 &&
+			   (tbf->flags & SB_TBF_FORGOTTEN) == 0;
+	if (tbf->epoch < 1 || tbf->epoch > SB_TBF_MAX_TIME || tbf->newest <= -furthest || tbf->newest >= furthest ||
+		tbf->base <= -furthest / tbf->half_life - 2 || tbf->base >= furthest / tbf->half_life + 2)
+		return false;
+	if ((tbf->flags & SB_TBF_HAS_HITS) == 0)
+		return tbf->base == 0 && tbf->newest == 0;
+	return tbf->newest % tbf->epoch == 0 &&
+		   floor_divide(tbf->newest, tbf->half_life) - tbf->base <= SB_TBF_MAX_SPREAD;
+}
+
+static bool shape_is_valid(const sb_tbf *tbf)
+{
+	if (tbf->blocks == 0 || tbf->blocks > SB_TBF_MAX_CELLS / SB_TBF_BLOCK || tbf->block_cells < SB_TBF_MIN_BLOCK ||
+		tbf->block_cells > SB_TBF_BLOCK || !std::has_single_bit(tbf->block_cells) ||
+		(tbf->blocks > 1 && tbf->block_cells != SB_TBF_BLOCK))
+		return false;
+	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
+}
+
+/* What excludes what, and nothing behind the counters that nothing speaks of. */
+static bool options_are_valid(const sb_tbf *tbf)
+{
+	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
+	if (recurring && (tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
+		return false;
+	if (recurring && tbf->extra % SB_TBF_ENTRY != 0)
+		return false;
+	return tbf->top <= SB_TBF_MAX_TOP && (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
+}
+
+/* A directory, and blocks that are not all empty. */
+static bool payload_is_valid(const sb_tbf *tbf)
+{
+	if (tbf->layout == SB_TBF_FLAT || tbf->payload == 0)
+		return tbf->payload == 0;
+	return (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > uint64_t{4} * tbf->blocks;
+}
+
+sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(data);
+	uint16_t flags;
+
+	*out = {};
+	if (sb_status status = decode_common(data, have, SB_TBF_HEADER, value_type::tbf,
+										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN | SB_TBF_OPTIONS, &flags, &out->kind);
+		status != SB_OK)
+		return status;
+	out->flags = flags;
+	out->blocks = load_le<uint32_t>(bytes + 40);
+	out->block_cells = load_le<uint16_t>(bytes + 44);
+	out->hashes = bytes[46];
+	out->layout = bytes[47];
+	out->cell_bits = bytes[48];
+	out->unit_bits = bytes[49];
+	out->widened = bytes[50];
+	out->half_life = static_cast<int64_t>(load_le<uint64_t>(bytes + 56));
+	out->epoch = static_cast<int64_t>(load_le<uint64_t>(bytes + 64));
+	out->base = static_cast<int64_t>(load_le<uint64_t>(bytes + 72));
+	out->newest = static_cast<int64_t>(load_le<uint64_t>(bytes + 80));
+	out->slack = load_le<uint64_t>(bytes + 88);
+	out->total = load_le<uint64_t>(bytes + 96);
+	out->expected_items = load_le<uint64_t>(bytes + 104);
+	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 112));
+	out->payload = load_le<uint32_t>(bytes + 120);
+	out->extra = load_le<uint32_t>(bytes + 124);
+	out->top = load_le<uint16_t>(bytes + 52);
+
+	bool hits = (flags & SB_TBF_HAS_HITS) != 0;
+	if (!shape_is_valid(out) || !clock_is_valid(out) || out->hashes == 0 || out->hashes > SB_TBF_MAX_HASHES ||
+		out->layout > SB_TBF_EXTENSIBLE || (out->unit_bits != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
+		(out->half_life != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
+		(out->cell_bits != 8 && out->cell_bits != 16 && out->cell_bits != 32 && out->cell_bits != 64) ||
+		bytes[51] != 0 || load_le<uint16_t>(bytes + 54) != 0 || !options_are_valid(out) || !payload_is_valid(out) ||
+		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->slack >= SB_TBF_MAX_CELL ||
+		out->total >> 63 || out->expected_items >> 63 || (!hits && (out->slack || out->total || (flags & SB_TBF_FORGOTTEN))) ||
+		(hits && out->kind.code == SB_KIND_NONE))
+		return SB_BAD_HEADER;
+	if (sb_tbf_size(out) > SB_MAX_BYTES)
+		return SB_TOO_LARGE;
+	return total == sb_tbf_size(out) ? SB_OK : SB_BAD_LENGTH;
+}
+
+/* ----------------------------------------------------------- an item's place */
+
+uint32_t sb_tbf_block(const sb_tbf *tbf, uint64_t hash) noexcept
+{
+	return block_of(tbf->blocks, hash);
+}
+
+void sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TBF_MAX_HASHES]) noexcept
+{
+	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
+}
+
+/* ------------------------------------------------------------------- joining */
+
+sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) noexcept
+{
+	struct
+	{
+		const char *name;
+		int64_t left, right;
+	} must_agree[] = {
+		{"hashes", a->hashes, b->hashes},
+		{"half_life", a->half_life, b->half_life},
+		{"epoch", a->epoch, b->epoch},
+	};
+	if (((a->flags | b->flags) & SB_TBF_RECURRING_MINIMUM) != 0)
+	{
+		*difference = {"recurring_minimum", (a->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? 1.0 : 0.0,
+					   (b->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? 1.0 : 0.0};
+		return SB_DIFFERENT;
+	}
+	for (const auto &field : must_agree)
+		if (field.left != field.right)
+		{
+			*difference = {field.name, static_cast<double>(field.left), static_cast<double>(field.right)};
+			return SB_DIFFERENT;
+		}
+
+	const sb_tbf *small = sb_tbf_cells(a) <= sb_tbf_cells(b) ? a : b;
+	const sb_tbf *large = small == a ? b : a;
+	int halvings = doublings(sb_tbf_cells(small), sb_tbf_cells(large));
+	if (halvings < 0)
+	{
+		*difference = {"cells", static_cast<double>(sb_tbf_cells(a)), static_cast<double>(sb_tbf_cells(b))};
+		return SB_DIFFERENT;
+	}
+	*out = *large;
+	sb_tbf_clear(out);
+	out->flags |= (a->flags | b->flags) & SB_TBF_MINIMUM_INCREASE;
+	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
+	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
+	out->layout = std::max(a->layout, b->layout);
+	out->top = std::min(a->top, b->top); /* 0 if one of them has no list: nobody listed its items */
+	out->expected_items = std::max(a->expected_items, b->expected_items);
+	out->fpr = std::fmax(a->fpr, b->fpr);
+	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));
+	return SB_OK;
+}

@@ -1,0 +1,407 @@
+/*
+ * tbf_cells.cpp: stored counters, in two layouts of the same integers.
+ *
+ * Flat (the counters of B-TBF, Cheng et al., Fig. 1): each counter 8, 16, 32 or 64 bits wide, the narrowest that
+ * holds the largest of the filter.
+ *
+ * Extensible (what their O-TBF, Fig. 3, wants: short counters for the many small ones, long for the few hot ones, any
+ * of them found without unpacking the others). Their overflow table and pool of free counters need pointers; this is
+ * today's form, directly addressable codes (Brisaboa, Ladra, Navarro, "DACs: Bringing direct access to variable-length
+ * codes", 2013) over a bitmap of the counters that are not zero:
+ *
+ *   payload   directory: for each block, where it ends (4 bytes, counted from the end of the directory); then the blocks
+ *   block     nothing at all if all its counters are zero, else
+ *
+ *     1                  number of levels L
+ *     2                  counters that are not zero: the codes of level 1
+ *     L                  for each level, bits of a code: 1 .. 32
+ *     2 (L - 1)          for each level from the second on, number of codes
+ *     2 (cells/512 - 1)  rank samples: counters not zero before counter 512, 1024, ...
+ *     cells / 8          the bitmap
+ *     each level         its codes, packed; then, but for the last level, a bit for each code: does it go on?
+ *
+ * A counter q > 0 stands as q - 1: its lowest bits in level 1, the next in level 2 and so on while there are any. The
+ * code of level i + 1 that belongs to one of level i is found by counting the go-on bits before it. Every bit string
+ * is filled up to a byte with zeros; bit 0 is the lowest of the first byte. The widths are those that make the block
+ * smallest (see choose_levels), so equal counters give equal bytes.
+ */
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_packed.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+
+uint8_t streambloom::narrowest_cell(uint64_t largest)
+{
+	return largest >> 32 ? 64 : largest >> 16 ? 32 : largest >> 8 ? 16 : 8;
+}
+
+static size_t flat_block_size(const sb_tbf *tbf)
+{
+	return static_cast<size_t>(tbf->block_cells) * (tbf->cell_bits / 8u);
+}
+
+static size_t directory_size(const sb_tbf *tbf)
+{
+	return tbf->payload == 0 ? 0 : size_t{4} * tbf->blocks;
+}
+
+void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
+{
+	uint64_t largest = 0;
+	for (uint32_t i = 0; i < shape.block_cells; i++)
+		largest = std::max(largest, counters[i]);
+	largest_ = std::max(largest_, largest);
+	if (shape.layout == SB_TBF_EXTENSIBLE && largest < SB_TBF_MAX_CELL)
+		packed_ += packed_size(shape.block_cells, levels_of(counters, shape.block_cells));
+}
+
+/* What both meter and packer say in the end. */
+static sb_status finish_counters(uint64_t largest, uint64_t packed, sb_tbf *out)
+{
+	out->cell_bits = narrowest_cell(largest);
+	uint64_t payload = packed == 0 ? 0 : packed + uint64_t{4} * out->blocks;
+	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
+	if (largest >= SB_TBF_MAX_CELL)
+		return SB_BAD_CELLS; /* damaged bytes, or sums of hits that are too large; choose_levels() and pack() do not meet it */
+	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
+}
+
+sb_status cell_meter::finish(sb_tbf *out) const
+{
+	return finish_counters(largest_, packed_, out);
+}
+
+void cell_packer::add(const uint64_t *counters)
+{
+	gathered nonzero;
+	add(&nonzero, gather(counters, shape_.block_cells, &nonzero));
+}
+
+void cell_packer::add(gathered *block, uint64_t largest)
+{
+	largest_ = std::max(largest_, largest);
+	if (largest != 0 && largest < SB_TBF_MAX_CELL)
+	{
+		levels l = levels_of(block);
+		uint64_t size = packed_size(shape_.block_cells, l);
+		if (directory_ + packed_ + size <= room_)
+			pack(block, shape_.block_cells, &l, cells_ + directory_ + packed_);
+		packed_ += size;
+	}
+	if (directory_ <= room_)
+		store_le(cells_ + size_t{4} * block_, static_cast<uint32_t>(packed_));
+	block_++;
+}
+
+sb_status cell_packer::finish(sb_tbf *out) const
+{
+	sb_status status = finish_counters(largest_, packed_, out);
+	return status == SB_OK && out->payload > room_ ? SB_TOO_LARGE : status;
+}
+
+template <typename Cell>
+static void write_flat(const uint64_t *counters, uint32_t cells, unsigned char *out)
+{
+	for (uint32_t i = 0; i < cells; i++)
+		store_le(out + i * sizeof(Cell), static_cast<Cell>(counters[i]));
+}
+
+void cell_writer::add(const uint64_t *counters)
+{
+	uint32_t cells = planned_.block_cells;
+	uint32_t block = block_++;
+	if (planned_.layout == SB_TBF_EXTENSIBLE)
+	{
+		if (planned_.payload == 0)
+			return;
+		size_t directory = directory_size(&planned_);
+		gathered nonzero;
+		(void) gather(counters, cells, &nonzero);
+		levels l = levels_of(&nonzero);
+		pack(&nonzero, cells, &l, cells_ + directory + packed_);
+		packed_ += packed_size(cells, l);
+		store_le(cells_ + size_t{4} * block, static_cast<uint32_t>(packed_));
+		return;
+	}
+	unsigned char *out = cells_ + flat_block_size(&planned_) * block;
+	switch (planned_.cell_bits)
+	{
+		case 8:
+			return write_flat<uint8_t>(counters, cells, out);
+		case 16:
+			return write_flat<uint16_t>(counters, cells, out);
+		case 32:
+			return write_flat<uint32_t>(counters, cells, out);
+		default:
+			return write_flat<uint64_t>(counters, cells, out);
+	}
+}
+
+/* ---------------------------------------------------------------- unpacking */
+
+template <typename Cell>
+static void read_flat(const unsigned char *from, uint32_t cells, uint64_t *counters)
+{
+	for (uint32_t i = 0; i < cells; i++)
+		counters[i] = load_le<Cell>(from + i * sizeof(Cell));
+}
+
+static void unpack_flat(const sb_tbf *tbf, const unsigned char *from, uint64_t *counters)
+{
+	switch (tbf->cell_bits)
+	{
+		case 8:
+			return read_flat<uint8_t>(from, tbf->block_cells, counters);
+		case 16:
+			return read_flat<uint16_t>(from, tbf->block_cells, counters);
+		case 32:
+			return read_flat<uint32_t>(from, tbf->block_cells, counters);
+		default:
+			return read_flat<uint64_t>(from, tbf->block_cells, counters);
+	}
+}
+
+sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters) noexcept
+{
+	size_t offset;
+	size_t size;
+	size_t at;
+
+	sb_tbf_directory_range(tbf, block, &at, &size);
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	if (sb_status status = sb_tbf_block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+		return status;
+	offset -= SB_TBF_HEADER;
+	if (tbf->layout == SB_TBF_FLAT)
+		unpack_flat(tbf, bytes + offset, counters);
+	else if (size == 0)
+		std::memset(counters, 0, tbf->block_cells * sizeof *counters);
+	else
+	{
+		gathered nonzero;
+		if (!take_apart(bytes + offset, size, tbf->block_cells, &nonzero))
+			return SB_BAD_CELLS;
+		scatter(&nonzero, tbf->block_cells, counters);
+	}
+	return SB_OK;
+}
+
+sb_status streambloom::gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out)
+{
+	size_t offset;
+	size_t size;
+	size_t at;
+
+	sb_tbf_directory_range(tbf, block, &at, &size);
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	if (sb_status status = sb_tbf_block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+		return status;
+	out->count = 0;
+	return size == 0 || take_apart(bytes + (offset - SB_TBF_HEADER), size, tbf->block_cells, out) ? SB_OK : SB_BAD_CELLS;
+}
+
+/* ------------------------------------------------------------------ look-ups */
+
+void sb_tbf_directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) noexcept
+{
+	*offset = SB_TBF_HEADER;
+	*size = 0;
+	if (tbf->layout == SB_TBF_FLAT || tbf->payload == 0)
+		return;
+	*size = block == 0 ? 4 : 8;
+	*offset += size_t{4} * (block == 0 ? 0 : block - 1);
+}
+
+sb_status sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
+							 size_t *size) noexcept
+{
+	if (tbf->layout == SB_TBF_FLAT)
+	{
+		*size = flat_block_size(tbf);
+		*offset = SB_TBF_HEADER + *size * block;
+		return SB_OK;
+	}
+	*offset = SB_TBF_HEADER;
+	*size = 0;
+	if (tbf->payload == 0)
+		return SB_OK;
+	const auto *ends = static_cast<const unsigned char *>(directory);
+	uint32_t begin = block == 0 ? 0 : load_le<uint32_t>(ends);
+	uint32_t end = load_le<uint32_t>(block == 0 ? ends : ends + 4);
+	if (begin > end || end > tbf->payload - directory_size(tbf))
+		return SB_BAD_CELLS;
+	*offset += directory_size(tbf) + begin;
+	*size = end - begin;
+	return SB_OK;
+}
+
+static uint64_t flat_cell(const unsigned char *cells, int bits, uint64_t index)
+{
+	switch (bits)
+	{
+		case 8:
+			return cells[index];
+		case 16:
+			return load_le<uint16_t>(cells + index * 2);
+		case 32:
+			return load_le<uint32_t>(cells + index * 4);
+		default:
+			return load_le<uint64_t>(cells + index * 8);
+	}
+}
+
+sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t least = UINT64_MAX;
+
+	sb_tbf_positions(tbf, hash, positions);
+	*out = 0;
+	if (tbf->layout == SB_TBF_FLAT)
+	{
+		for (int i = 0; i < tbf->hashes; i++)
+			least = std::min(least, flat_cell(static_cast<const unsigned char *>(block), tbf->cell_bits, positions[i]));
+		*out = least;
+		return SB_OK;
+	}
+
+	if (size == 0)
+		return SB_OK;
+	packed_block packed;
+	if (!open_block(block, size, tbf->block_cells, &packed))
+		return SB_BAD_CELLS;
+	for (int i = 0; i < tbf->hashes; i++)
+		if (!packed_bit(packed.bitmap, positions[i]))
+			return SB_OK;
+	for (int i = 0; i < tbf->hashes; i++)
+	{
+		uint64_t counter;
+		if (!packed_counter(packed, positions[i], &counter))
+			return SB_BAD_CELLS;
+		least = std::min(least, counter);
+	}
+	*out = least;
+	return SB_OK;
+}
+
+/* ------------------------------------------------ the table of recurring minimum */
+
+uint64_t sb_tbf_entries(const sb_tbf *tbf) noexcept
+{
+	return (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? tbf->extra / SB_TBF_ENTRY : 0;
+}
+
+void sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) noexcept
+{
+	unsigned char *to = static_cast<unsigned char *>(table) + index * SB_TBF_ENTRY;
+	store_le(to, entry->hash);
+	store_le(to + 8, entry->hits);
+}
+
+void sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) noexcept
+{
+	const unsigned char *from = static_cast<const unsigned char *>(table) + index * SB_TBF_ENTRY;
+	*out = {load_le<uint64_t>(from), load_le<uint64_t>(from + 8)};
+}
+
+uint64_t sb_tbf_entry_units(const sb_tbf *tbf, const sb_tbf_entry *entry) noexcept
+{
+	return shift_right_up(entry->hits, static_cast<uint64_t>(SB_TBF_HIT_BITS - tbf->unit_bits));
+}
+
+/* ------------------------------------------------------------------- checking */
+
+/* Would these counters be packed to these very bytes? */
+static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
+{
+	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, see below */
+	gathered nonzero;
+	gather(counters, cells, &nonzero);
+	levels l = levels_of(&nonzero);
+
+	/* one level of 32 bits and one of 30 would do for any counters: 62 bits, a go-on bit and a bitmap bit each, and a head */
+	uint64_t wanted = packed_size(cells, l);
+	if (wanted != size || wanted > sizeof again)
+		return false;
+	pack(&nonzero, cells, &l, again);
+	return std::memcmp(again, bytes, size) == 0;
+}
+
+/* Of recurring minimum: hashes ascend, so none is twice there; whole hits where the counters are. */
+static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
+{
+	sb_tbf_entry before = {};
+	for (uint64_t i = 0, n = sb_tbf_entries(tbf); i < n; i++)
+	{
+		if (i % 4096 == 0 && stop_wanted())
+			return SB_INTERRUPTED;
+		sb_tbf_entry entry;
+		sb_tbf_read_entry(table, i, &entry);
+		if ((i > 0 && entry.hash <= before.hash) || entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL ||
+			(tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
+			return SB_BAD_CELLS;
+		before = entry;
+	}
+	return SB_OK;
+}
+
+sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	block_counters counters;
+	uint64_t largest = 0;
+	size_t next = SB_TBF_HEADER + directory_size(tbf);
+	for (uint32_t block = 0; block < tbf->blocks; block++)
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters); status != SB_OK)
+			return status;
+		for (uint32_t i = 0; i < tbf->block_cells; i++)
+			largest = std::max(largest, counters[i]);
+		if (tbf->layout == SB_TBF_FLAT)
+			continue;
+
+		size_t offset;
+		size_t size;
+		sb_tbf_directory_range(tbf, block, &offset, &size);
+		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
+		if (sb_status status = sb_tbf_block_range(tbf, block, directory, &offset, &size); status != SB_OK)
+			return status;
+		if (offset != next ||
+			!is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
+			return SB_BAD_CELLS;
+		next = offset + size;
+		if (tbf->payload == 0)
+			break;
+	}
+
+	/* Widths and the absence of an empty payload are part of the format: equal filters have equal bytes. */
+	if (tbf->layout == SB_TBF_EXTENSIBLE && (next != SB_TBF_HEADER + sb_tbf_counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
+		return SB_BAD_CELLS;
+	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
+		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
+		return SB_BAD_CELLS;
+	return check_table(tbf, bytes + sb_tbf_counters_size(tbf));
+}
+
+/* ------------------------------------------------------------ another layout */
+
+sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, uint8_t layout, sb_tbf *out) noexcept
+{
+	*out = *tbf;
+	out->layout = layout;
+	return measure_cells(out, [&](uint32_t block, uint64_t *counters) {
+		return sb_tbf_unpack_block(tbf, cells, block, counters);
+	});
+}
+
+sb_status sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) noexcept
+{
+	return write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
+		return sb_tbf_unpack_block(tbf, cells, block, counters);
+	});
+}

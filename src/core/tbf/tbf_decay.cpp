@@ -1,0 +1,282 @@
+/*
+ * tbf_decay.cpp: decay of a stored tbf by whole half-lives, in one pass over its counters.
+ *
+ * A counter q <= 2^(j-1) becomes 0, any other ceil(q / 2^j): at most half a unit is forgotten, everything else is rounded up.
+ * That composes exactly: two decays give the same bytes as one over both times.
+ *
+ * Flat counters are halved many at a time and written as wide as they were; only if it turns out that narrower cells hold
+ * them all they are moved together, in place. Of extensible ones the codes are shifted (see tbf_packed.hpp).
+ */
+#include "base/bits.hpp"
+#include "base/simd.hpp"
+#include "base/stop.hpp"
+#include "streambloom.h"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_packed.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/* --------------------------------------------------------------------- flat */
+
+/* What is found out on the way. */
+struct passed
+{
+	uint64_t left;	  /* all counters that are left, or-ed: it has as many digits as the largest */
+	uint64_t dropped; /* the same of those that went to zero */
+};
+
+constexpr size_t at_once = 32;
+
+/* A using-declaration does not take the attribute for a type that depends on a parameter. */
+template <typename Cell, size_t bytes>
+struct vector_of
+{
+	typedef Cell type __attribute__((vector_size(bytes)));
+};
+static_assert(SB_TBF_MIN_BLOCK % at_once == 0, "there is never a rest");
+
+/* 1 <= half_lives <= bits of a cell; bytes: a multiple of at_once */
+template <typename Cell>
+SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
+{
+	using cells = typename vector_of<Cell, at_once>::type;
+	using pairs = vector_of<uint16_t, at_once>::type;
+	constexpr int bits = 8 * sizeof(Cell);
+	const cells zero = {};
+	/* in variables of their own: with sanitizers the compiler takes the expressions for ints */
+	const auto half_of_one = static_cast<Cell>(Cell{1} << (half_lives - 1));
+	const auto bits_left = static_cast<Cell>((static_cast<Cell>(~Cell{0}) >> 1) >> (half_lives - 1));
+	const cells half = zero + half_of_one;
+	const cells below = zero + bits_left;
+	cells left = zero;
+	cells dropped = zero;
+
+	for (size_t i = 0; i < bytes; i += at_once)
+	{
+		cells q;
+		std::memcpy(&q, from + i, at_once);
+		auto goes = reinterpret_cast<cells>(q <= half);
+		cells code = q - 1;
+		if constexpr (bits == 8) /* there are no shifts of bytes: shift pairs, and cut off what came from the neighbour */
+			code = reinterpret_cast<cells>(reinterpret_cast<pairs>(code) >> half_lives) & below;
+		else
+			code = code >> 1 >> (half_lives - 1);
+		cells after = (code + 1) & ~goes;
+		left |= after;
+		dropped |= q & goes;
+		std::memcpy(to + i, &after, at_once);
+	}
+
+	passed result = {};
+	for (size_t i = 0; i < at_once / sizeof(Cell); i++)
+	{
+		result.left |= left[i];
+		result.dropped |= dropped[i];
+	}
+	return result;
+}
+
+/* The same where the bytes of a number are in another order than the stored ones. */
+template <typename Cell>
+SB_KERNEL passed fade_cells_one_by_one(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
+{
+	passed result = {};
+	for (size_t i = 0; i < bytes; i += sizeof(Cell))
+	{
+		auto q = load_le<Cell>(from + i);
+		bool stays = q > static_cast<Cell>(Cell{1} << (half_lives - 1));
+		auto after = stays ? static_cast<Cell>((static_cast<Cell>(q - 1) >> 1 >> (half_lives - 1)) + 1) : Cell{0};
+		store_le(to + i, after);
+		result.left |= after;
+		result.dropped |= stays ? Cell{0} : q;
+	}
+	return result;
+}
+
+template <typename Cell>
+SB_KERNEL passed fade_flat_of(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
+{
+	if constexpr (std::endian::native == std::endian::little)
+		return fade_cells<Cell>(from, bytes, half_lives, to);
+	else
+		return fade_cells_one_by_one<Cell>(from, bytes, half_lives, to);
+}
+
+template <sb_simd variant>
+SB_KERNEL passed fade_flat_kernel(const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to)
+{
+	switch (cell_bits)
+	{
+		case 8:
+			return fade_flat_of<uint8_t>(from, bytes, half_lives, to);
+		case 16:
+			return fade_flat_of<uint16_t>(from, bytes, half_lives, to);
+		case 32:
+			return fade_flat_of<uint32_t>(from, bytes, half_lives, to);
+		default:
+			return fade_flat_of<uint64_t>(from, bytes, half_lives, to);
+	}
+}
+static passed fade_flat(const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to);
+SB_VARIANTS(passed, fade_flat, (const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to),
+			(from, bytes, cell_bits, half_lives, to))
+
+/* More half-lives than a cell has bits: nothing stays. */
+template <sb_simd variant>
+SB_KERNEL uint64_t any_bits_kernel(const unsigned char *from, size_t bytes)
+{
+	uint64_t any = 0;
+	for (size_t i = 0; i < bytes; i += 8)
+		any |= load_le<uint64_t>(from + i);
+	return any;
+}
+static uint64_t any_bits(const unsigned char *from, size_t bytes);
+SB_VARIANTS(uint64_t, any_bits, (const unsigned char *from, size_t bytes), (from, bytes))
+
+template <typename From, typename To>
+SB_KERNEL void narrow_cells(const unsigned char *from, size_t count, unsigned char *to)
+{
+	constexpr size_t many = at_once / sizeof(To);
+	if constexpr (std::endian::native == std::endian::little)
+		for (size_t i = 0; i < count; i += many)
+		{
+			typename vector_of<From, many * sizeof(From)>::type wide;
+			std::memcpy(&wide, from + i * sizeof(From), sizeof wide);
+			auto small = __builtin_convertvector(wide, typename vector_of<To, at_once>::type);
+			std::memcpy(to + i * sizeof(To), &small, sizeof small);
+		}
+	else
+		for (size_t i = 0; i < count; i++)
+			store_le(to + i * sizeof(To), static_cast<To>(load_le<From>(from + i * sizeof(From))));
+}
+
+template <typename From>
+SB_KERNEL void narrow_from(const unsigned char *from, size_t count, int to_bits, unsigned char *to)
+{
+	if constexpr (sizeof(From) > 4)
+		if (to_bits == 32)
+			return narrow_cells<From, uint32_t>(from, count, to);
+	if constexpr (sizeof(From) > 2)
+		if (to_bits == 16)
+			return narrow_cells<From, uint16_t>(from, count, to);
+	narrow_cells<From, uint8_t>(from, count, to);
+}
+
+/* `to` may be `from`, or lie before it. REQUIRES: to_bits < from_bits, and all cells fit. */
+template <sb_simd variant>
+SB_KERNEL void narrow_flat_kernel(const unsigned char *from, size_t count, int from_bits, int to_bits, unsigned char *to)
+{
+	if (from_bits == 16)
+		narrow_from<uint16_t>(from, count, to_bits, to);
+	else if (from_bits == 32)
+		narrow_from<uint32_t>(from, count, to_bits, to);
+	else
+		narrow_from<uint64_t>(from, count, to_bits, to);
+}
+static void narrow_flat(const unsigned char *from, size_t count, int from_bits, int to_bits, unsigned char *to);
+SB_VARIANTS(void, narrow_flat, (const unsigned char *from, size_t count, int from_bits, int to_bits, unsigned char *to),
+			(from, count, from_bits, to_bits, to))
+
+static_assert(bytes_at_once % (SB_TBF_MIN_BLOCK * 8) == 0, "a piece is whole vectors, of cells of any width");
+
+static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint64_t half_lives, sb_tbf *out, unsigned char *to)
+{
+	const size_t bytes = sb_tbf_counters_size(tbf);
+	const unsigned width = tbf->cell_bits / 8u;
+	passed found = {};
+	sb_status status = in_pieces(bytes, bytes_at_once, [&](size_t first, size_t count) {
+		passed part = {};
+		if (half_lives <= tbf->cell_bits)
+			part = fade_flat(cells + first, count, tbf->cell_bits, static_cast<int>(half_lives), to + first);
+		else
+		{
+			part.dropped = any_bits(cells + first, count);
+			std::memset(to + first / width, 0, count / width);
+		}
+		found.left |= part.left;
+		found.dropped |= part.dropped;
+	});
+	if (status != SB_OK)
+		return status;
+	if (found.dropped != 0)
+		out->flags |= SB_TBF_FORGOTTEN;
+	out->cell_bits = narrowest_cell(found.left);
+	if (found.left >= SB_TBF_MAX_CELL)
+		return SB_BAD_CELLS;
+	if (out->cell_bits >= tbf->cell_bits || found.left == 0)
+		return SB_OK;
+	return in_pieces(static_cast<size_t>(sb_tbf_cells(tbf)), bytes_at_once / 8, [&](size_t first, size_t count) {
+		narrow_flat(to + first * width, count, tbf->cell_bits, out->cell_bits, to + first * (out->cell_bits / 8u));
+	});
+}
+
+/* --------------------------------------------------------------- extensible */
+
+static sb_status decay_extensible(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out, void *to)
+{
+	gathered block;
+	cell_packer packer(*tbf, to, sb_tbf_decay_room(tbf));
+	const uint64_t far = std::min<uint64_t>(half_lives, 63);
+	for (uint32_t i = 0; i < tbf->blocks; i++)
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (sb_status status = gather_block(tbf, cells, i, &block); status != SB_OK)
+			return status;
+		uint64_t largest = 0;
+		if (block.count != 0 && fade(&block, tbf->block_cells, far, &largest))
+			out->flags |= SB_TBF_FORGOTTEN;
+		packer.add(&block, largest);
+	}
+	return packer.finish(out);
+}
+
+/* --------------------------------------------------------------------- both */
+
+/* The half-lives between the filter's base and this moment, 0 if there is nothing to do. */
+static uint64_t half_lives_until(const sb_tbf *tbf, int64_t at)
+{
+	if (tbf->half_life == 0 || (tbf->flags & SB_TBF_HAS_HITS) == 0)
+		return 0;
+	sb_moment moment;
+	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
+	return moment.half_lives <= tbf->base ? 0 : static_cast<uint64_t>(moment.half_lives - tbf->base);
+}
+
+bool sb_tbf_decays(const sb_tbf *tbf, int64_t at) noexcept
+{
+	return half_lives_until(tbf, at) != 0;
+}
+
+size_t sb_tbf_decay_room(const sb_tbf *tbf) noexcept
+{
+	size_t room = sb_tbf_counters_size(tbf);
+	if (tbf->layout == SB_TBF_EXTENSIBLE && tbf->payload != 0)
+		room += decayed_excess * tbf->blocks;
+	return std::min<size_t>(room, SB_MAX_BYTES - SB_TBF_HEADER);
+}
+
+sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out, void *to) noexcept
+{
+	*out = *tbf;
+	const uint64_t j = half_lives_until(tbf, at);
+	if (j == 0)
+	{
+		std::memcpy(to, cells, sb_tbf_counters_size(tbf));
+		return SB_OK;
+	}
+
+	/*
+	 * Counters that go to zero now lose at most half a unit, and what was forgotten of them before has decayed too; the
+	 * flag stands for half a unit at whatever base, which only gets more generous. So the pair (slack, flag) composes
+	 * exactly as the counters do.
+	 */
+	out->base += static_cast<int64_t>(j);
+	out->slack = shift_right_up(tbf->slack, j);
+	out->total = shift_right_up(tbf->total, j);
+	if (tbf->layout == SB_TBF_EXTENSIBLE)
+		return tbf->payload == 0 ? SB_OK : decay_extensible(tbf, cells, j, out, to);
+	return decay_flat(tbf, static_cast<const unsigned char *>(cells), j, out, static_cast<unsigned char *>(to));
+}

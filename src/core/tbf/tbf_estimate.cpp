@@ -1,0 +1,72 @@
+/*
+ * tbf_estimate.cpp: what can be said of a tbf beyond its upper bounds, for those who want an estimate: these numbers may
+ * be too small, so nothing may be skipped for them.
+ *
+ * In all of them other items are taken to lie evenly over the cells of a block, as their hashes do.
+ */
+#include "base/bits.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace streambloom;
+
+static double sum_of(const sb_tbf *tbf, const uint64_t *counters)
+{
+	double sum = 0;
+	for (uint32_t i = 0; i < tbf->block_cells; i++)
+		sum += static_cast<double>(counters[i]);
+	return sum;
+}
+
+double sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) noexcept
+{
+	if (!(over > 0) || !(total >= 0))
+		return NAN;
+	double expected = tbf->hashes * total / static_cast<double>(sb_tbf_cells(tbf));
+	return std::min(1.0, std::pow(expected / over, tbf->hashes));
+}
+
+/*
+ * What the others add to the smallest of k cells is on average the mean of the smallest of k cells drawn at random:
+ * sum over x of P(c > x)^k, with the block's own counters for the distribution. (The item's own cells are in it too: k of
+ * thousands, to the power of k.) The textbook's correction, each cell less the mean of all and the median of that
+ * (count-mean-min, Deng & Rafiei 2007), was tried: where few items are hot, as in logs, it is further from the
+ * truth than the smallest counter itself.
+ */
+double sb_tbf_block_estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t sorted[SB_TBF_BLOCK];
+	uint64_t least = UINT64_MAX;
+
+	sb_tbf_positions(tbf, hash, positions);
+	for (int i = 0; i < tbf->hashes; i++)
+		least = std::min(least, counters[positions[i]]);
+	std::copy(counters, counters + tbf->block_cells, sorted);
+	std::sort(sorted, sorted + tbf->block_cells);
+	double by_others = 0;
+	uint64_t before = 0;
+	for (uint32_t i = 0; i < tbf->block_cells; i++)
+	{
+		double larger = static_cast<double>(tbf->block_cells - i) / tbf->block_cells;
+		by_others += static_cast<double>(sorted[i] - before) * std::pow(larger, tbf->hashes);
+		before = sorted[i];
+	}
+	return std::max(static_cast<double>(least) - by_others, 0.0);
+}
+
+/*
+ * Each item adds k f g to the product of the two blocks of counters, and each pair of different items k^2 f g / m by
+ * chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
+ */
+double sb_tbf_block_product(const sb_tbf *tbf, const uint64_t *left, const uint64_t *right) noexcept
+{
+	double sum = 0;
+	double cells = tbf->block_cells;
+	for (uint32_t i = 0; i < tbf->block_cells; i++)
+		sum += static_cast<double>(left[i]) * static_cast<double>(right[i]);
+	double by_chance = sum_of(tbf, left) * sum_of(tbf, right) / cells;
+	return (sum - by_chance) / (tbf->hashes * (1 - tbf->hashes / cells));
+}

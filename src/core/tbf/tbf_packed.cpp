@@ -1,0 +1,641 @@
+/*
+ * tbf_packed.cpp: see tbf_packed.hpp.
+ */
+#include "tbf/tbf_packed.hpp"
+#include "base/simd.hpp"
+
+#include <algorithm>
+
+namespace streambloom {
+
+static uint64_t bytes_for(uint64_t bits)
+{
+	return (bits + 7) / 8;
+}
+
+/* ---------------------------------------------------------------- bit strings */
+
+/* width <= 32; bits: a bit string before `end`. */
+static uint64_t code_at(const unsigned char *bits, const unsigned char *end, uint64_t index, int width)
+{
+	uint64_t first = index * static_cast<uint64_t>(width);
+	uint64_t word = load_up_to(bits + first / 8, end) >> (first % 8);
+	return word & ((UINT64_C(1) << width) - 1);
+}
+
+/*
+ * How many of the bits from .. to - 1 are set; from is a multiple of 8. The sums of a byte are added up over 16 words
+ * before the bytes are: without an instruction for it, which not every x86-64 has, std::popcount is a call.
+ */
+static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t to)
+{
+	constexpr uint64_t even_bytes = UINT64_C(0x00ff00ff00ff00ff);
+	constexpr uint64_t most_words = 16; /* 8 * 17 fits a byte, 16 * 8 * 17 the sum of all */
+	uint64_t ones = 0;
+	while (to > from)
+	{
+		uint64_t sums = 0;
+		for (uint64_t words = std::min((to - from) / 64, most_words); words > 0; words--, from += 64)
+			sums += ones_in_bytes(load_le<uint64_t>(bits + from / 8));
+		if (to - from < 64)
+		{
+			uint64_t rest = load_up_to(bits + from / 8, bits + bytes_for(to));
+			sums += ones_in_bytes(rest & ((UINT64_C(1) << (to - from)) - 1));
+			from = to;
+		}
+		sums = (sums & even_bytes) + (sums >> 8 & even_bytes);
+		ones += sums * UINT64_C(0x0001000100010001) >> 48;
+	}
+	return ones;
+}
+
+/* Writes bit strings one after the other. */
+class bit_writer
+{
+  public:
+	explicit bit_writer(unsigned char *to) : to_(to) {}
+
+	/* width: 1 .. 64; value < 2^width */
+	[[gnu::always_inline]] void add(uint64_t value, int width)
+	{
+		held_ |= value << count_;
+		count_ += width;
+		if (count_ >= 64)
+		{
+			store_le(to_, held_);
+			to_ += 8;
+			count_ -= 64;
+			held_ = count_ == 0 ? 0 : value >> (width - count_);
+		}
+	}
+
+	/* Fills up the byte; the next bit string begins at the result. */
+	unsigned char *finish()
+	{
+		for (; count_ > 0; count_ -= 8, held_ >>= 8)
+			*to_++ = static_cast<unsigned char>(held_);
+		count_ = 0;
+		return to_;
+	}
+
+  private:
+	unsigned char *to_;
+	uint64_t held_ = 0;
+	int count_ = 0;
+};
+
+/* ------------------------------------------------------------------- levels */
+
+static uint64_t head_size(uint32_t cells, int levels)
+{
+	uint64_t samples = cells / sample_every > 1 ? cells / sample_every - 1 : 0;
+	return 3 + static_cast<uint64_t>(levels) + 2 * static_cast<uint64_t>(std::max(levels - 1, 0)) + 2 * samples;
+}
+
+static uint64_t level_size(const levels &l, int i)
+{
+	return bytes_for(uint64_t{l.codes[i]} * static_cast<uint64_t>(l.width[i])) +
+		   (i + 1 < l.count ? bytes_for(l.codes[i]) : 0);
+}
+
+uint64_t packed_size(uint32_t cells, const levels &l)
+{
+	if (l.nonzero == 0)
+		return 0;
+	uint64_t size = head_size(cells, l.count) + cells / 8;
+	for (int i = 0; i < l.count; i++)
+		size += level_size(l, i);
+	return size;
+}
+
+#if SB_HAS_AVX2_CODE
+/* For each set of four words that are wanted: the halves of those, the first ones first. */
+struct compressing_table
+{
+	alignas(32) int32_t halves[16][8] = {};
+	constexpr compressing_table()
+	{
+		for (int wanted = 0; wanted < 16; wanted++)
+			for (int word = 0, count = 0; word < 4; word++)
+				if ((wanted >> word & 1) != 0)
+				{
+					halves[wanted][2 * count] = 2 * word;
+					halves[wanted][2 * count++ + 1] = 2 * word + 1;
+				}
+	}
+};
+constexpr compressing_table compressing;
+
+/* A word of the bitmap; codes: room for 64 from here on, wherever fewer are left. */
+SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)
+{
+	uint64_t bits = 0;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < 64; i += 4)
+	{
+		__m256i four = load(counters + i);
+		auto zero = static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, _mm256_setzero_si256()))));
+		uint32_t wanted = zero ^ 15;
+		*any = _mm256_or_si256(*any, four);
+		four = _mm256_add_epi64(four, _mm256_set1_epi64x(-1));
+		four = _mm256_permutevar8x32_epi32(four, load(compressing.halves[wanted]));
+		_mm256_storeu_si256(reinterpret_cast<__m256i *>(codes + count), four);
+		count += ones_of<SB_SIMD_AVX2>(wanted);
+		bits |= uint64_t{wanted} << i;
+	}
+	return bits;
+}
+
+SB_AVX2 static uint64_t gather_avx2(const uint64_t *counters, uint32_t cells, gathered *out)
+{
+	__m256i any = _mm256_setzero_si256();
+	uint32_t count = 0;
+	for (uint32_t first = 0; first < cells; first += 64)
+	{
+		/* of each four as many are written as were read, so nothing is written beyond the codes of all cells */
+		uint64_t bits = gather_64(counters + first, out->codes + count, &any);
+		out->before[first / 64] = static_cast<uint16_t>(count);
+		out->bitmap[first / 64] = bits;
+		count += ones_of<SB_SIMD_AVX2>(bits);
+	}
+	out->count = count;
+	alignas(32) uint64_t words[4];
+	_mm256_store_si256(reinterpret_cast<__m256i *>(words), any);
+	return words[0] | words[1] | words[2] | words[3];
+}
+#endif
+
+/* No branches: which counters are zero is as good as random, and building must not cost much more than it does flat. */
+static uint64_t gather_portable(const uint64_t *counters, uint32_t cells, gathered *out)
+{
+	uint64_t any = 0;
+	uint32_t count = 0;
+	for (uint32_t first = 0; first < cells; first += 64)
+	{
+		out->before[first / 64] = static_cast<uint16_t>(count);
+		uint64_t word = 0;
+		for (uint32_t i = 0; i < 64; i++)
+		{
+			uint64_t counter = counters[first + i];
+			any |= counter;
+			word |= static_cast<uint64_t>(counter != 0) << i;
+			out->codes[count] = counter - 1;
+			count += counter != 0;
+		}
+		out->bitmap[first / 64] = word;
+	}
+	out->count = count;
+	return any;
+}
+
+uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
+{
+#if SB_HAS_AVX2_CODE
+	if (use_avx2())
+		return gather_avx2(counters, cells, out);
+#endif
+	return gather_portable(counters, cells, out);
+}
+
+/*
+ * How many codes have 0, 1, ... 62 bits. Given are numbers that are larger by `above` (counters: 1, codes: 0); zero
+ * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that equal
+ * neighbours do not wait for each other.
+ */
+SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
+{
+	uint32_t part[4][64] = {};
+	uint32_t i = 0;
+	for (; i + 4 <= count; i += 4)
+		for (uint32_t j = 0; j < 4; j++)
+			part[j][63 - std::countl_zero((numbers[i + j] - above) * 2 + 1)]++;
+	for (; i < count; i++)
+		part[0][63 - std::countl_zero((numbers[i] - above) * 2 + 1)]++;
+	for (int width = 0; width < 64; width++)
+		of_width[width] = part[0][width] + part[1][width] + part[2][width] + part[3][width];
+}
+
+/*
+ * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
+ * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.
+ * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is taken.
+ */
+SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
+{
+	levels chosen;
+	chosen.nonzero = nonzero;
+
+	int bits = most_levels;
+	while (bits > 0 && of_width[bits] == 0)
+		bits--;
+	uint32_t n[most_levels + 1];
+	n[bits] = 0;
+	for (int j = bits; j-- > 0;)
+		n[j] = n[j + 1] + of_width[j + 1];
+
+	uint64_t cost[most_levels + 1];
+	int width[most_levels + 1];
+	cost[bits] = 0;
+	for (int j = bits; j-- > 0;)
+	{
+		uint64_t codes = j == 0 ? chosen.nonzero : n[j];
+		cost[j] = UINT64_MAX;
+		width[j] = 0;
+		for (int b = 1; b <= std::min(widest_code, bits - j); b++)
+		{
+			uint64_t further = j + b < bits ? codes + 32 + cost[j + b] : 0;
+			uint64_t all = codes * static_cast<uint64_t>(b) + further;
+			if (all < cost[j])
+			{
+				cost[j] = all;
+				width[j] = b;
+			}
+		}
+	}
+	for (int j = 0; j < bits; j += width[j])
+	{
+		chosen.width[chosen.count] = width[j];
+		chosen.codes[chosen.count++] = j == 0 ? chosen.nonzero : n[j];
+	}
+	return chosen;
+}
+
+/* ------------------------------------------------------------------ packing */
+
+template <sb_simd variant>
+SB_KERNEL levels levels_of_gathered_kernel(const gathered *block)
+{
+	uint32_t of_width[64];
+	count_widths(block->codes, block->count, 0, of_width);
+	return choose_levels(of_width, block->count);
+}
+static levels levels_of_gathered(const gathered *block);
+SB_VARIANTS(levels, levels_of_gathered, (const gathered *block), (block))
+
+levels levels_of(const gathered *block)
+{
+	return levels_of_gathered(block);
+}
+
+/* The same of counters that are only measured. */
+template <sb_simd variant>
+SB_KERNEL levels levels_of_counters_kernel(const uint64_t *counters, uint32_t cells)
+{
+	uint32_t of_width[64];
+	count_widths(counters, cells, 1, of_width);
+	return choose_levels(of_width, cells - of_width[63]);
+}
+static levels levels_of_counters(const uint64_t *counters, uint32_t cells);
+SB_VARIANTS(levels, levels_of_counters, (const uint64_t *counters, uint32_t cells), (counters, cells))
+
+levels levels_of(const uint64_t *counters, uint32_t cells)
+{
+	return levels_of_counters(counters, cells);
+}
+
+/* The lowest bits of each code. Several are put together first: the writer cannot take the next before it has the last. */
+SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
+{
+	const uint64_t mask = (UINT64_C(1) << width) - 1;
+	bit_writer low(out);
+	uint32_t j = 0;
+	if (width <= 16)
+		for (; j + 4 <= count; j += 4)
+		{
+			uint64_t pair = (codes[j] & mask) | (codes[j + 1] & mask) << width;
+			uint64_t next = (codes[j + 2] & mask) | (codes[j + 3] & mask) << width;
+			low.add(pair | next << (2 * width), 4 * width);
+		}
+	for (; j < count; j++)
+		low.add(codes[j] & mask, width);
+	return low.finish();
+}
+
+#if SB_HAS_AVX2_CODE
+/* The bits of whole fours. */
+SB_AVX2 static inline uint64_t which_fours_reach(const uint64_t *codes, uint32_t count, uint64_t at_least)
+{
+	const __m256i below = _mm256_set1_epi64x(static_cast<int64_t>(at_least - 1));
+	uint64_t bits = 0;
+	for (uint32_t j = 0; j + 4 <= count; j += 4)
+	{
+		__m256i four = load(codes + j);
+		auto mask = static_cast<uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(four, below))));
+		bits |= mask << j;
+	}
+	return bits;
+}
+
+SB_AVX2 static inline uint64_t deposit_at_once(uint64_t bits, uint64_t mask)
+{
+	return _pdep_u64(bits, mask);
+}
+#endif
+
+/* For each of up to 64 codes a bit: is it at least so large? Codes and at_least <= 2^62. */
+template <sb_simd variant>
+SB_KERNEL uint64_t which_reach(const uint64_t *codes, uint32_t count, uint64_t at_least)
+{
+	uint64_t bits = 0;
+	uint32_t j = 0;
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+	{
+		bits = which_fours_reach(codes, count, at_least);
+		j = count & ~3u;
+	}
+#endif
+	for (; j < count; j++)
+		bits |= static_cast<uint64_t>(codes[j] >= at_least) << j;
+	return bits;
+}
+
+/* A bit for each code: does it go on? Those that do stay, without the bits that are written. */
+template <sb_simd variant>
+SB_KERNEL unsigned char *write_more(uint64_t *codes, uint32_t *count, int width, unsigned char *out)
+{
+	bit_writer more(out);
+	uint32_t going_on = 0;
+	for (uint32_t first = 0; first < *count; first += 64)
+	{
+		const uint32_t here = std::min(*count - first, uint32_t{64});
+		uint64_t bits = which_reach<variant>(codes + first, here, UINT64_C(1) << width);
+		more.add(bits, static_cast<int>(here));
+		for (; bits != 0; bits &= bits - 1)
+			codes[going_on++] = codes[first + static_cast<uint32_t>(std::countr_zero(bits))] >> width;
+	}
+	*count = going_on;
+	return more.finish();
+}
+
+template <sb_simd variant>
+SB_KERNEL void pack_kernel(gathered *block, uint32_t cells, const levels *l, unsigned char *out)
+{
+	if (l->nonzero == 0)
+		return;
+	*out++ = static_cast<unsigned char>(l->count);
+	store_le(out, static_cast<uint16_t>(l->nonzero));
+	out += 2;
+	for (int i = 0; i < l->count; i++)
+		*out++ = static_cast<unsigned char>(l->width[i]);
+	for (int i = 1; i < l->count; i++, out += 2)
+		store_le(out, static_cast<uint16_t>(l->codes[i]));
+	for (uint32_t first = sample_every; first < cells; first += sample_every, out += 2)
+		store_le(out, block->before[first / 64]);
+	for (uint32_t word = 0; word < cells / 64; word++, out += 8)
+		store_le(out, block->bitmap[word]);
+
+	uint32_t count = block->count;
+	for (int i = 0; i < l->count; i++)
+	{
+		out = write_codes(block->codes, count, l->width[i], out);
+		if (i + 1 < l->count)
+			out = write_more<variant>(block->codes, &count, l->width[i], out);
+	}
+}
+SB_VARIANTS(void, pack, (gathered *block, uint32_t cells, const levels *l, unsigned char *out), (block, cells, l, out))
+
+/* ---------------------------------------------------------------- unpacking */
+
+static const unsigned char *more_of(const packed_block &block, const unsigned char *codes, int i)
+{
+	return codes + bytes_for(uint64_t{block.l.codes[i]} * static_cast<uint64_t>(block.l.width[i]));
+}
+
+bool open_block(const void *data, size_t size, uint32_t cells, packed_block *out)
+{
+	const auto *bytes = static_cast<const unsigned char *>(data);
+	if (size < 3)
+		return false;
+	out->cells = cells;
+	out->l.count = bytes[0];
+	out->l.nonzero = load_le<uint16_t>(bytes + 1);
+	if (out->l.count > most_levels || out->l.nonzero == 0 || out->l.nonzero > cells ||
+		size < head_size(cells, out->l.count))
+		return false;
+
+	const unsigned char *counts = bytes + 3 + out->l.count;
+	int bits = 0;
+	for (int i = 0; i < out->l.count; i++)
+	{
+		out->l.width[i] = bytes[3 + i];
+		out->l.codes[i] = i == 0 ? out->l.nonzero : load_le<uint16_t>(counts + 2 * (i - 1));
+		bits += out->l.width[i];
+		if (out->l.width[i] == 0 || out->l.width[i] > widest_code || bits > most_levels || out->l.codes[i] == 0 ||
+			(i > 0 && out->l.codes[i] > out->l.codes[i - 1]))
+			return false;
+	}
+	out->samples = counts + 2 * std::max(out->l.count - 1, 0);
+	out->bitmap = bytes + head_size(cells, out->l.count);
+	out->level = out->bitmap + cells / 8;
+	out->end = bytes + size;
+	return packed_size(cells, out->l) == size;
+}
+
+/* add(j, code) for each code of a level. */
+template <typename Add>
+SB_KERNEL void read_codes(const unsigned char *bits, const unsigned char *end, uint32_t count, int width, Add add)
+{
+	const uint64_t mask = (UINT64_C(1) << width) - 1;
+	const auto step = static_cast<uint64_t>(width);
+
+	/* those whose eight bytes all lie before the end */
+	auto have = static_cast<uint64_t>(end - bits);
+	auto easy = static_cast<uint32_t>(have < 8 ? 0 : std::min<uint64_t>(count, (have - 8) * 8 / step + 1));
+	uint32_t j = 0;
+	uint64_t first = 0;
+	if (width <= 14) /* and four of them in the same eight bytes, wherever the first begins */
+		for (; j + 4 <= easy; j += 4, first += 4 * step)
+		{
+			uint64_t four = load_le<uint64_t>(bits + first / 8) >> (first % 8);
+			add(j, four & mask);
+			add(j + 1, four >> step & mask);
+			add(j + 2, four >> 2 * step & mask);
+			add(j + 3, four >> 3 * step & mask);
+		}
+	for (; j < easy; j++, first += step)
+		add(j, load_le<uint64_t>(bits + first / 8) >> (first % 8) & mask);
+	for (; j < count; j++)
+		add(j, code_at(bits, end, j, width));
+}
+
+template <sb_simd variant>
+SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < block->cells / 64; i++)
+	{
+		uint64_t word = load_le<uint64_t>(block->bitmap + size_t{8} * i);
+		out->bitmap[i] = word;
+		out->before[i] = static_cast<uint16_t>(count);
+		count += ones_of<variant>(word);
+	}
+	out->count = count;
+	if (count != block->l.nonzero)
+		return false;
+	if (block->l.count == 0)
+	{
+		std::memset(out->codes, 0, count * sizeof *out->codes);
+		return true;
+	}
+
+	uint16_t place[SB_TBF_BLOCK]; /* of each code of a level from the second on, its counter */
+	const unsigned char *codes = block->level;
+	int shift = block->l.width[0];
+	uint64_t *values = out->codes;
+	read_codes(codes, block->end, count, shift, [values](uint32_t j, uint64_t code) __attribute__((always_inline)) { values[j] = code; });
+	for (int i = 1; i < block->l.count; i++)
+	{
+		const unsigned char *more = more_of(*block, codes, i - 1);
+		codes = more + bytes_for(count);
+		uint32_t going_on = 0;
+		for (uint32_t first = 0; first < count; first += 64)
+		{
+			uint64_t word = load_up_to(more + first / 8, codes);
+			if (count - first < 64)
+				word &= (UINT64_C(1) << (count - first)) - 1;
+			for (; word != 0; word &= word - 1)
+			{
+				uint32_t j = first + static_cast<uint32_t>(std::countr_zero(word));
+				place[going_on++] = i == 1 ? static_cast<uint16_t>(j) : place[j];
+			}
+		}
+		if (going_on != block->l.codes[i])
+			return false;
+		count = going_on;
+		const uint16_t *to = place;
+		read_codes(codes, block->end, count, block->l.width[i], [values, to, shift](uint32_t j, uint64_t code) __attribute__((always_inline)) {
+			values[to[j]] += code << shift;
+		});
+		shift += block->l.width[i];
+	}
+	return true;
+}
+static bool take_block_apart(const packed_block *block, gathered *out);
+SB_VARIANTS(bool, take_block_apart, (const packed_block *block, gathered *out), (block, out))
+
+bool take_apart(const void *data, size_t size, uint32_t cells, gathered *out)
+{
+	packed_block block;
+	return open_block(data, size, cells, &block) && take_block_apart(&block, out);
+}
+
+template <sb_simd variant>
+SB_KERNEL void scatter_kernel(const gathered *block, uint32_t cells, uint64_t *counters)
+{
+	const uint64_t *code = block->codes;
+	std::memset(counters, 0, cells * sizeof *counters);
+	for (uint32_t i = 0; i < cells / 64; i++)
+		for (uint64_t word = block->bitmap[i]; word != 0; word &= word - 1)
+			counters[i * 64 + static_cast<uint32_t>(std::countr_zero(word))] = *code++ + 1;
+}
+SB_VARIANTS(void, scatter, (const gathered *block, uint32_t cells, uint64_t *counters), (block, cells, counters))
+
+bool packed_counter(const packed_block &block, uint32_t index, uint64_t *out)
+{
+	uint32_t sample = index / sample_every;
+	uint64_t rank = sample == 0 ? 0 : load_le<uint16_t>(block.samples + size_t{2} * (sample - 1));
+	rank += ones_between(block.bitmap, uint64_t{sample} * sample_every, index);
+
+	const unsigned char *codes = block.level;
+	uint64_t value = 1;
+	int shift = 0;
+	for (int i = 0; i < block.l.count; i++)
+	{
+		if (rank >= block.l.codes[i])
+			return false;
+		const unsigned char *more = more_of(block, codes, i);
+		value += code_at(codes, block.end, rank, block.l.width[i]) << shift;
+		if (i + 1 == block.l.count || !packed_bit(more, rank))
+			break;
+		shift += block.l.width[i];
+		rank = ones_between(more, 0, rank);
+		codes = more + bytes_for(block.l.codes[i]);
+	}
+	*out = value;
+	return true;
+}
+
+/* -------------------------------------------------------------------- decay */
+
+/* Spreads the lowest bits of `bits` over the set bits of the mask, the lowest first. */
+template <sb_simd variant>
+SB_KERNEL uint64_t deposit(uint64_t bits, uint64_t mask)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return deposit_at_once(bits, mask);
+#endif
+	uint64_t result = 0;
+	for (; mask != 0; mask &= mask - 1, bits >>= 1)
+		result |= (bits & 1) != 0 ? mask & -mask : 0;
+	return result;
+}
+
+/*
+ * A counter q <= 2^(j-1) goes to zero: that is a code below 2^(j-1). Any other becomes ceil(q / 2^j): the code q - 1 is
+ * shifted.
+ */
+template <sb_simd variant>
+SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest)
+{
+	using four = uint64_t __attribute__((vector_size(32)));
+	const uint64_t half = UINT64_C(1) << (half_lives - 1);
+	const uint32_t count = block->count;
+	uint64_t stays[SB_TBF_BLOCK / 64 + 1]; /* a bit for each code; one word more, so that any 64 bits can be read at once */
+	uint64_t *codes = block->codes;
+	uint32_t left = 0;
+	four most = {};
+
+	for (uint32_t first = 0; first < count; first += 64)
+	{
+		const uint32_t here = std::min(count - first, uint32_t{64});
+		uint64_t bits = which_reach<variant>(codes + first, here, half);
+		stays[first / 64] = bits;
+		if (bits == ~UINT64_C(0))
+		{
+			for (uint32_t j = 0; j < 64; j += 4, left += 4)
+			{
+				four code;
+				std::memcpy(&code, codes + first + j, sizeof code);
+				code >>= static_cast<int>(half_lives);
+				most |= code + 1;
+				std::memcpy(codes + left, &code, sizeof code);
+			}
+			continue;
+		}
+		for (uint32_t j = 0; j < here; j++)
+		{
+			uint64_t code = codes[first + j] >> half_lives;
+			most[0] |= code + 1;
+			codes[left] = code;
+			left += static_cast<uint32_t>(bits >> j & 1);
+		}
+	}
+	*largest = left == 0 ? 0 : most[0] | most[1] | most[2] | most[3];
+	block->count = left;
+	if (left == count)
+		return false;
+
+	stays[(count + 63) / 64] = 0;
+	uint32_t before = 0;
+	uint32_t rank = 0;
+	for (uint32_t i = 0; i < cells / 64; i++)
+	{
+		const uint64_t word = block->bitmap[i];
+		const uint64_t *from = stays + rank / 64;
+		uint64_t bits = from[0] >> rank % 64;
+		if (rank % 64 != 0)
+			bits |= from[1] << (64 - rank % 64);
+		rank += ones_of<variant>(word);
+		uint64_t kept = deposit<variant>(bits, word);
+		block->bitmap[i] = kept;
+		block->before[i] = static_cast<uint16_t>(before);
+		before += ones_of<variant>(kept);
+	}
+	return true;
+}
+SB_VARIANTS(bool, fade, (gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest),
+			(block, cells, half_lives, largest))
+
+} // namespace streambloom

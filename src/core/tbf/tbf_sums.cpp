@@ -1,0 +1,506 @@
+/*
+ * tbf_sums.cpp: exact sums of hits before they are rounded and stored.
+ *
+ * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as
+ * v * 2^(floor(x) mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order
+ * of its terms. The newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the
+ * newest hit, is dropped; how much it was goes into the slack. Only when the value is stored is anything rounded: once,
+ * and up.
+ */
+#include "base/bits.hpp"
+#include "base/hash_set.hpp"
+#include "base/simd.hpp"
+#include "base/stop.hpp"
+#include "streambloom.h"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_place.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace streambloom;
+
+/* The cell of `to` that stands for a cell of `from`, or the other way round: sizes differ by powers of two. */
+struct mapping
+{
+	int block_halvings, cell_halvings;
+	uint64_t large_cells, small_cells;
+
+	mapping(const sb_tbf *large, const sb_tbf *small)
+		: block_halvings(doublings(small->blocks, large->blocks)),
+		  cell_halvings(doublings(small->block_cells, large->block_cells)), large_cells(large->block_cells),
+		  small_cells(small->block_cells)
+	{
+	}
+
+	uint64_t operator()(uint64_t index) const
+	{
+		uint64_t block = index / large_cells;
+		return (block >> block_halvings) * small_cells + (index % large_cells >> cell_halvings);
+	}
+};
+
+/* So many words are worked on between two questions whether to stop. */
+constexpr size_t words_at_once = bytes_at_once / sizeof(uint64_t);
+
+static void accumulate(sb_u128 *sum, u128 amount)
+{
+	*sum = std::min(std::min(u128{*sum}, too_much) + std::min(amount, too_much), too_much);
+}
+
+/* ------------------------------------------------------------------- filling */
+
+static void clear(uint64_t *plane, uint64_t width, uint32_t beside)
+{
+	if (beside == 0)
+		std::memset(plane, 0, width * sizeof *plane);
+	else
+		for (uint64_t word = 0; word < width; word++)
+			plane[sb_hash_set_place(word, beside)] = 0;
+}
+
+/* Makes this plane the newest if it is newer: those that fall out at the far end are cleared and serve again. */
+static void make_room(sb_sums *sums, int64_t wanted)
+{
+	constexpr int last = SB_TBF_PLANES - 1;
+
+	for (int64_t turns = std::min<int64_t>(wanted - sums->newest_plane, SB_TBF_PLANES); turns > 0; turns--)
+	{
+		uint64_t *freed = sums->plane[last];
+		if (freed != nullptr)
+			clear(freed, sums->width, sums->beside);
+		accumulate(&sums->dropped_total, sums->total[last]);
+		accumulate(&sums->dropped_loss, sums->loss[last]);
+		accumulate(&sums->dropped_loss, sums->slack[last]);
+		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
+		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
+		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
+		std::memmove(sums->loss + 1, sums->loss, last * sizeof *sums->loss);
+		sums->plane[0] = freed;
+		sums->total[0] = 0;
+		sums->slack[0] = 0;
+		sums->loss[0] = 0;
+	}
+	sums->newest_plane = std::max(sums->newest_plane, wanted);
+}
+
+int sb_sums_turn(sb_sums *sums, int64_t half_lives) noexcept
+{
+	int64_t wanted = plane_of(half_lives);
+	if (!sums->any)
+	{
+		sums->any = true;
+		sums->newest_plane = wanted;
+		sums->newest_half_life = half_lives;
+		sums->newest = INT64_MIN;
+		return 0;
+	}
+	sums->newest_half_life = std::max(sums->newest_half_life, half_lives);
+	make_room(sums, wanted);
+	int64_t behind = sums->newest_plane - wanted;
+	return behind < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
+}
+
+/* The half-life of the newest hit, or the base if the filter has decayed beyond it. */
+static int64_t newest_half_life(const sb_tbf *filter)
+{
+	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));
+}
+
+/* Where the counters of a filter go, times a weight. */
+struct placing
+{
+	int64_t plane;	  /* the oldest of them */
+	int planes;		  /* over which they are split */
+	int64_t counters; /* a counter times the weight's factor times 2^this is in 2^-12 hits of that plane; may be negative */
+	int64_t total;	  /* the same for total and slack */
+};
+
+/*
+ * A weight of f * 2^e makes of a counter c at the base B the integer c * f at the base B + e, so small weights cost no
+ * digits. But there is an end to it, 44 binary digits or more below a hit: what is smaller is rounded up to that,
+ * and does not fall out of the planes. Large weights go to the planes of the base and of newer ones, as large counters
+ * do: so the newest plane is never more than one after that of the newest hit, which sb_sums_plan() relies on.
+ */
+static placing place_of(const sb_tbf *filter, const sb_weight *weight)
+{
+	int64_t newest = plane_of(newest_half_life(filter));
+	int64_t total = filter->base + weight->exponent;
+	int64_t counters = total + SB_TBF_HIT_BITS - filter->unit_bits;
+	/* without decay nothing may fall out, also beside a filter that needs the plane after the newest */
+	int64_t oldest = (filter->half_life == 0 ? newest + 1 : plane_of(filter->base)) - (SB_TBF_PLANES - 1);
+	int64_t plane = std::max(plane_of(std::min(counters, filter->base)), oldest);
+	int64_t start = plane * SB_TBF_PLANE;
+
+	/*
+	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane after
+	 * the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that is 64
+	 * half-lives below the newest: less than 2^-20 of a hit.)
+	 */
+	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
+	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
+	constexpr int64_t easy = 62 - SB_TBF_PLANE;
+	int64_t wanted = 1;
+	if (digits > (filter->half_life == 0 ? easy : 55))
+		wanted += (digits - easy + SB_TBF_PLANE - 1) / SB_TBF_PLANE;
+	int64_t planes = std::min({wanted, newest + 2 - plane, int64_t{SB_TBF_PLANES}});
+	return {plane, static_cast<int>(planes), counters - start, total - start};
+}
+
+/* value * 2^by, rounded up */
+static u128 moved(u128 value, int64_t by)
+{
+	return by >= 0 ? value << by : shift_right_up(value, static_cast<uint64_t>(-by));
+}
+
+sb_status sb_tbf_weight(double weight, sb_weight *out) noexcept
+{
+	constexpr int digits = 14;
+
+	*out = {};
+	if (!(weight >= 0 && weight < SB_TBF_MAX_WEIGHT))
+		return SB_OUT_OF_RANGE;
+	if (weight == 0)
+		return SB_OK;
+
+	int exponent;
+	auto factor = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
+	exponent -= 53;
+	auto strip = [&] {
+		int zeros = std::countr_zero(factor);
+		factor >>= zeros;
+		exponent += zeros;
+	};
+	strip();
+	if (int cut = static_cast<int>(std::bit_width(factor)) - digits; cut > 0 && exponent < 0)
+	{
+		factor = shift_right_up(factor, static_cast<uint64_t>(cut));
+		exponent += cut;
+		strip();
+	}
+	*out = {factor, exponent};
+	return SB_OK;
+}
+
+static bool leaves_no_trace(const sb_tbf *filter, const sb_weight *weight)
+{
+	return (filter->flags & SB_TBF_HAS_HITS) == 0 || weight->factor == 0;
+}
+
+int sb_sums_turn_for_weighted(sb_sums *sums, const sb_tbf *filter, const sb_weight *weight, int *planes) noexcept
+{
+	*planes = 0;
+	if (leaves_no_trace(filter, weight))
+		return -1;
+	placing place = place_of(filter, weight);
+	*planes = place.planes;
+	sb_sums_turn(sums, newest_half_life(filter));
+	make_room(sums, place.plane + place.planes - 1);
+	int64_t behind = sums->newest_plane - place.plane;
+	return behind - (place.planes - 1) < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
+}
+
+sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value) noexcept
+{
+	uint64_t amount;
+	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
+		return status;
+	return add_to_word(&sums->plane[index][sb_hash_set_place(word, sums->beside)], amount);
+}
+
+/* How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a cache. */
+constexpr size_t ahead = 32;
+constexpr uint64_t prefetch_from_slots = 32000;
+
+/* Not a lambda: one that does nothing but this is taken for one that does nothing, where it is not inlined. */
+SB_KERNEL void ask_for_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane, uint64_t hash)
+{
+	const uint64_t *own = &slots[place_of_slot(own_slot(order, hash), beside)];
+	__builtin_prefetch(own, 1);
+	if (beside > 1)
+		__builtin_prefetch(own + plane, 1);
+}
+
+/* beside: known to the compiler where all is in one plane. */
+template <sb_simd variant>
+SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, int place, const uint64_t *hashes,
+							   const uint64_t *values, size_t count, sb_status *status)
+{
+	const slot_order order(set);
+	const uint64_t room = largest_count(order.capacity) - set->count;
+	const size_t ask = order.capacity >= prefetch_from_slots ? ahead : count;
+	uint64_t *slots = set->slots;
+	uint64_t added = 0;
+	uint64_t farthest = 0;
+	size_t i = 0;
+	*status = SB_OK;
+	for (size_t j = 0; ask < count && j < ask; j++)
+		ask_for_item(slots, order, beside, plane, hashes[j]);
+	while (i < count && added < room && *status == SB_OK)
+	{
+		uint64_t hash = hashes[i];
+		if (i + ask < count)
+			ask_for_item(slots, order, beside, plane, hashes[i + ask]);
+		uint64_t amount;
+		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
+		added += *word == 0;
+		*word = hash != 0 ? hash : 1;
+		*status = shifted(values[i], place, &amount);
+		if (*status == SB_OK)
+			*status = add_to_word(word + plane, amount);
+		i++;
+	}
+	set->count += added;
+	set->crowded |= farthest > SB_HASH_SET_FAR;
+	return i;
+}
+
+template <sb_simd variant>
+SB_KERNEL size_t add_hits_kernel(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values,
+								 size_t count, sb_status *status)
+{
+	return set->beside == 1 ? add_hits_loop<variant>(set, 1, 4, place, hashes, values, count, status)
+							: add_hits_loop<variant>(set, set->beside, plane, place, hashes, values, count, status);
+}
+static size_t add_hits(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values, size_t count,
+					   sb_status *status);
+SB_VARIANTS(size_t, add_hits, (sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values,
+							   size_t count, sb_status *status), (set, plane, place, hashes, values, count, status))
+
+size_t sb_sums_add_hits(sb_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
+						const uint64_t *values, size_t count, sb_status *status) noexcept
+{
+	return add_hits(set, static_cast<size_t>(sums->plane[index] - set->slots), place_in_plane(half_lives), hashes, values, count,
+					status);
+}
+
+sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+						   uint64_t value) noexcept
+{
+	if (index < 0)
+		return SB_OK;
+	uint64_t amount;
+	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
+		return status;
+	uint64_t *block = sums->plane[index] + static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
+	return add_to_cells(block, tbf->block_cells, tbf->hashes, hash, amount);
+}
+
+template <sb_simd variant>
+SB_KERNEL sb_status add_items_kernel(uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
+									 size_t count)
+{
+	uint64_t *cells[ahead][SB_TBF_MAX_HASHES];
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	const int k = tbf->hashes;
+	for (size_t i = 0; i < count + ahead; i++)
+	{
+		uint64_t **slot = cells[i % ahead];
+		if (i >= ahead)
+		{
+			uint64_t amount;
+			if (sb_status status = shifted(values[i - ahead], place, &amount); status != SB_OK)
+				return status;
+			for (int j = 0; j < k; j++)
+				if (sb_status status = add_to_word(slot[j], amount); status != SB_OK)
+					return status;
+		}
+		if (i < count)
+		{
+			uint64_t *block = words + static_cast<uint64_t>(block_of(tbf->blocks, hashes[i])) * tbf->block_cells;
+			positions_of(tbf->block_cells, k, hashes[i], positions);
+			for (int j = 0; j < k; j++)
+			{
+				slot[j] = block + positions[j];
+				__builtin_prefetch(slot[j], 1);
+			}
+		}
+	}
+	return SB_OK;
+}
+
+static sb_status add_items(uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values, size_t count);
+SB_VARIANTS(sb_status, add_items, (uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
+								   size_t count), (words, tbf, place, hashes, values, count))
+
+sb_status sb_sums_add_items(sb_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
+							const uint64_t *values, size_t count) noexcept
+{
+	return add_items(sums->plane[index], tbf, place_in_plane(half_lives), hashes, values, count);
+}
+
+void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) noexcept
+{
+	sums->newest = std::max(sums->newest, moment->epoch_start);
+	u128 amount = static_cast<u128>(value) << place_in_plane(moment->half_lives);
+	(index >= 0 ? sums->total[index] : sums->dropped_total) += amount;
+	(index >= 0 ? sums->loss[index] : sums->dropped_loss) += amount;
+	if ((value & ((UINT64_C(1) << SB_TBF_HIT_BITS) - 1)) != 0)
+		sums->fractions = true;
+}
+
+/*
+ * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that was
+ * added. REQUIRES: count is a multiple of 4.
+ */
+template <sb_simd variant>
+SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest)
+{
+	constexpr int digits = std::countr_zero(SB_TBF_MAX_CELL);
+	four_words over = {};
+	four_words most = {};
+	for (uint32_t i = 0; i < count; i += 4)
+	{
+		four_words counter;
+		four_words word;
+		std::memcpy(&counter, counters + i, sizeof counter);
+		std::memcpy(&word, words + i, sizeof word);
+		four_words part = counter << shift;
+		word += part;
+		over |= counter >> (digits - shift) | word >> digits;
+		most = part > most ? part : most;
+		std::memcpy(words + i, &word, sizeof word);
+	}
+	for (int i = 0; i < 4; i++)
+		*largest = std::max(*largest, static_cast<uint64_t>(most[i]));
+	return (over[0] | over[1] | over[2] | over[3]) == 0;
+}
+static bool add_shifted(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest);
+SB_VARIANTS(bool, add_shifted, (uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest),
+			(words, counters, count, shift, largest))
+
+sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const void *cells,
+							   const sb_weight *weight) noexcept
+{
+	if (leaves_no_trace(filter, weight))
+		return SB_OK;
+
+	placing place = place_of(filter, weight);
+	sums->newest = std::max(sums->newest, filter->newest);
+	sums->oldest_base = sums->merged ? std::min(sums->oldest_base, filter->base) : filter->base;
+	sums->merged = true;
+	if (filter->unit_bits != 0 || weight->exponent < 0)
+		sums->fractions = true;
+	/* less than 2^33 as a factor, and 2^15 for the place: nothing leaves 128 bits, nor do the counters */
+	u128 total = moved(u128{filter->total} * weight->factor, place.total);
+	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
+	bool low_is_kept = index >= 0 && index < SB_TBF_PLANES;
+	accumulate(low_is_kept ? &sums->total[index] : &sums->dropped_total, total);
+	accumulate(low_is_kept ? &sums->slack[index] : &sums->dropped_loss, slack);
+
+	mapping small(tbf, filter);
+	int last = place.planes - 1;
+	uint64_t largest[SB_TBF_PLANES] = {};
+
+	/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
+	bool plain = last == 0 && low_is_kept && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
+	block_counters counters;
+	block_counters widened;
+	uint32_t unpacked = UINT32_MAX;
+	for (uint32_t block = 0; block < tbf->blocks; block++)
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (uint32_t from = block >> small.block_halvings; from != unpacked)
+		{
+			if (sb_status status = sb_tbf_unpack_block(filter, cells, from, counters); status != SB_OK)
+				return status;
+			unpacked = from;
+		}
+		uint64_t first = static_cast<uint64_t>(block) * tbf->block_cells;
+		if (plain)
+		{
+			for (uint32_t i = 0; small.cell_halvings != 0 && i < tbf->block_cells; i++)
+				widened[i] = counters[i >> small.cell_halvings];
+			if (!add_shifted(sums->plane[index] + first, small.cell_halvings != 0 ? widened : counters, tbf->block_cells,
+							 static_cast<int>(place.counters), &largest[0]))
+				return SB_OVERFLOW;
+			continue;
+		}
+		for (uint32_t i = 0; i < tbf->block_cells; i++)
+		{
+			uint64_t counter = counters[i >> small.cell_halvings];
+			if (counter == 0)
+				continue;
+			u128 amount = moved(u128{counter} * weight->factor, place.counters);
+			for (int j = 0; amount != 0; j++)
+			{
+				constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
+				u128 part = j < last ? amount & digits : amount;
+				if (part >= SB_TBF_MAX_CELL)
+					return SB_OVERFLOW;
+				largest[j] = std::max(largest[j], static_cast<uint64_t>(part));
+				if (index >= 0 && index - j < SB_TBF_PLANES)
+					if (sb_status status = add_to_word(&sums->plane[index - j][first + i], static_cast<uint64_t>(part)); status != SB_OK)
+						return status;
+				amount = j < last ? amount >> SB_TBF_PLANE : 0;
+			}
+		}
+	}
+
+	/* an item loses no more than the largest counter does, however much the filter holds */
+	for (int j = 0; j <= last; j++)
+		accumulate(index >= 0 && index - j < SB_TBF_PLANES ? &sums->loss[index - j] : &sums->dropped_loss, largest[j]);
+	return SB_OK;
+}
+
+/* ----------------------------------------------------------------- combining */
+
+void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
+{
+	if (!other->any)
+		return;
+	sb_sums_turn(sums, other->newest_half_life);
+	make_room(sums, other->newest_plane);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		int64_t index = sums->newest_plane - (other->newest_plane - i);
+		if (index < SB_TBF_PLANES)
+		{
+			accumulate(&sums->total[index], other->total[i]);
+			accumulate(&sums->slack[index], other->slack[i]);
+			accumulate(&sums->loss[index], other->loss[i]);
+		}
+		else
+		{
+			accumulate(&sums->dropped_total, other->total[i]);
+			accumulate(&sums->dropped_loss, other->loss[i]);
+			accumulate(&sums->dropped_loss, other->slack[i]);
+		}
+	}
+	sums->newest = std::max(sums->newest, other->newest);
+	if (other->merged)
+		sums->oldest_base = sums->merged ? std::min(sums->oldest_base, other->oldest_base) : other->oldest_base;
+	sums->merged |= other->merged;
+	accumulate(&sums->dropped_total, other->dropped_total);
+	accumulate(&sums->dropped_loss, other->dropped_loss);
+	sums->fractions |= other->fractions;
+}
+
+int sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) noexcept
+{
+	int64_t index = sums->newest_plane - (other->newest_plane - i);
+	return index >= 0 && index < SB_TBF_PLANES && other->plane[i] != nullptr ? static_cast<int>(index) : -1;
+}
+
+sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) noexcept
+{
+	sb_status result = SB_OK;
+	sb_status status = in_pieces(sums->width, words_at_once, [&](size_t first, size_t count) {
+		for (size_t i = first; i < first + count && result == SB_OK; i++)
+			result = add_to_word(&sums->plane[index][i], words[i]);
+	});
+	return status != SB_OK ? status : result;
+}
+
+/* ------------------------------------------------------------- other sizes */
+
+sb_status sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) noexcept
+{
+	mapping small(to, from);
+	return in_pieces(sb_tbf_cells(to), words_at_once, [&](size_t first, size_t count) {
+		for (size_t i = first; i < first + count; i++)
+			out[i] = cells[small(i)];
+	});
+}

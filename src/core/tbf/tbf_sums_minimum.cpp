@@ -1,0 +1,122 @@
+/*
+ * tbf_sums_minimum.cpp: two ways to count that look at an item's smallest cell: minimum increase and recurring minimum.
+ */
+#include "base/bits.hpp"
+#include "streambloom.h"
+#include "tbf/tbf_place.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/* ---------------------------------------------------------- minimum increase */
+
+/*
+ * Minimum increase (Cohen, Matias 2003, section 3.2; conservative update, Estan, Varghese 2002): a hit makes the item's
+ * smallest cell so much larger, and of its other cells only those that would stay below that. A cell's value is its
+ * words over all planes, read as one number.
+ *
+ * Why it never undercounts. For every item, each of its cells + what was dropped (slack, dropped_loss) >= its hits. A hit
+ * keeps that for its own item, whose cells all end at the smallest + the hit or above, and for the others, as no cell
+ * ever becomes smaller. When a plane falls out each cell loses its word of it, and dropped_loss grows by the plane's `loss`;
+ * no word of a plane is ever larger than that: a cell that is raised gets a copy of another cell's words, none of which is,
+ * and the hit, which sb_sums_note_hit() adds to the loss as well. (To add the difference in the hit's plane would do too,
+ * but it may have digits that only older planes have.) Storing, decay, merging and widening are monotone in each counter, or
+ * add up counters, and so keep for each item what they keep of sums.
+ */
+struct cell_words
+{
+	uint64_t plane[SB_TBF_PLANES];
+};
+
+static cell_words words_of(const sb_sums *sums, uint64_t cell)
+{
+	cell_words words;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		words.plane[i] = sums->plane[i] != nullptr ? sums->plane[i][cell] : 0;
+	return words;
+}
+
+static u128 aligned(const cell_words &words)
+{
+	return aligned([&](int i) { return words.plane[i]; });
+}
+
+/* By value; of equal values the one that loses less when planes fall out is larger, so that there are no ties. */
+static bool is_below(const cell_words &a, const cell_words &b)
+{
+	u128 left = aligned(a);
+	u128 right = aligned(b);
+	if (left != right)
+		return left < right;
+	return std::lexicographical_compare(a.plane, a.plane + SB_TBF_PLANES, b.plane, b.plane + SB_TBF_PLANES);
+}
+
+sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+							 uint64_t value) noexcept
+{
+	if (index < 0)
+		return sb_sums_add_item(sums, tbf, index, hash, half_lives, value);
+
+	uint64_t amount;
+	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
+		return status;
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	sb_tbf_positions(tbf, hash, positions);
+	cell_words least = words_of(sums, first + positions[0]);
+	for (int i = 1; i < tbf->hashes; i++)
+		if (cell_words words = words_of(sums, first + positions[i]); is_below(words, least))
+			least = words;
+	if (sb_status status = add_to_word(&least.plane[index], amount); status != SB_OK)
+		return status;
+	sb_sums_raise_item_to(sums, tbf, hash, least.plane);
+	return SB_OK;
+}
+
+void sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	cell_words wanted;
+
+	std::memcpy(wanted.plane, words, sizeof wanted.plane);
+	sb_tbf_positions(tbf, hash, positions);
+	for (int i = 0; i < tbf->hashes; i++)
+		if (is_below(words_of(sums, first + positions[i]), wanted))
+			for (int j = 0; j < SB_TBF_PLANES; j++)
+				if (sums->plane[j] != nullptr)
+					sums->plane[j][first + positions[i]] = wanted.plane[j];
+}
+
+/* --------------------------------------------------------- recurring minimum */
+
+sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
+									uint64_t *minimum) noexcept
+{
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	uint16_t where = 0;
+	u128 least = ~u128{0};
+
+	sb_tbf_positions(tbf, hash, positions);
+	*recurs = false;
+	for (int i = 0; i < tbf->hashes; i++)
+	{
+		u128 value = aligned(sums->plane, first + positions[i]);
+		if (value < least)
+		{
+			least = value;
+			where = positions[i];
+			*recurs = false;
+		}
+		else if (value == least && positions[i] != where)
+			*recurs = true;
+	}
+
+	/* without decay nothing is older than the plane of half-life 0 */
+	least >>= half_lives_above_oldest(sums, 0);
+	*minimum = static_cast<uint64_t>(std::min(least, u128{SB_TBF_MAX_CELL}));
+	return *recurs || least < SB_TBF_MAX_CELL ? SB_OK : SB_OVERFLOW;
+}

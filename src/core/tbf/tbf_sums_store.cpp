@@ -1,0 +1,338 @@
+/*
+ * tbf_sums_store.cpp: sums rounded once, up, to the counters of a stored filter.
+ *
+ * The sums are read a block at a time. Those of cells lie there; those of items are added up for one block after the other, from
+ * the slots where its items are: so a filter of megabytes is made of a set of items without ever having words for all its
+ * cells, which take some thirty times the bytes that the packed counters take.
+ */
+#include "base/bits.hpp"
+#include "base/hash_set.hpp"
+#include "base/simd.hpp"
+#include "base/stop.hpp"
+#include "streambloom.h"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/* ------------------------------------------------------- the words of a block */
+
+/* Adds each value to the cells of its hash. */
+template <sb_simd variant>
+SB_KERNEL sb_status add_to_block_kernel(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values,
+										size_t count)
+{
+	const uint32_t cells = tbf->block_cells;
+	const int k = tbf->hashes;
+	for (size_t i = 0; i < count; i++)
+		if (sb_status status = add_to_cells(words, cells, k, hashes[i], values[i]); status != SB_OK)
+			return status;
+	return SB_OK;
+}
+static sb_status add_to_block(uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values, size_t count);
+SB_VARIANTS(sb_status, add_to_block, (uint64_t *words, const sb_tbf *tbf, const uint64_t *hashes, const uint64_t *values,
+									  size_t count), (words, tbf, hashes, values, count))
+
+namespace {
+
+class block_words
+{
+  public:
+	block_words(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
+
+	/* Makes plane() the words of this block, or SB_OVERFLOW. */
+	sb_status open(uint32_t block);
+
+	/* One for each of the sums' planes, NULL where they have none. */
+	const uint64_t *const *planes() const { return plane_; }
+
+  private:
+	sb_status add_up(uint32_t block);
+	void raise(uint32_t block);
+
+	const sb_sums *sums_;
+	const sb_hash_set *set_;
+	const sb_tbf *tbf_;
+	const uint64_t *plane_[SB_TBF_PLANES] = {};
+	block_counters added_[SB_TBF_PLANES]; /* not touched where the sums are of cells */
+};
+
+sb_status block_words::open(uint32_t block)
+{
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		if (sums_->plane[i] == nullptr)
+			continue;
+		if (set_ == nullptr)
+			plane_[i] = sums_->plane[i] + static_cast<uint64_t>(block) * tbf_->block_cells;
+		else
+		{
+			std::memset(added_[i], 0, tbf_->block_cells * sizeof(uint64_t));
+			plane_[i] = added_[i];
+		}
+	}
+	if (set_ == nullptr)
+		return SB_OK;
+	if ((tbf_->flags & SB_TBF_MINIMUM_INCREASE) == 0)
+		return add_up(block);
+	raise(block);
+	return SB_OK;
+}
+
+sb_status block_words::add_up(uint32_t block)
+{
+	sb_status status = SB_OK;
+	in_part(set_, tbf_->blocks, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+		uint64_t values[hashes_at_once];
+		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+			if (const uint64_t *words = sums_->plane[i]; words != nullptr)
+			{
+				for (size_t j = 0; j < count; j++)
+					values[j] = words[place_of_slot(slots[j], set_->beside)];
+				status = add_to_block(added_[i], tbf_, hashes, values, count);
+			}
+	});
+	return status;
+}
+
+/* Each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever the order of slots. */
+void block_words::raise(uint32_t block)
+{
+	sb_sums sums{};
+	sb_tbf one = *tbf_;
+	one.blocks = 1;
+	sums.width = one.block_cells;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		sums.plane[i] = sums_->plane[i] != nullptr ? added_[i] : nullptr;
+	in_part(set_, tbf_->blocks, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+		for (size_t j = 0; j < count; j++)
+		{
+			uint64_t words[SB_TBF_PLANES];
+			for (int i = 0; i < SB_TBF_PLANES; i++)
+				words[i] = sums_->plane[i] != nullptr ? sums_->plane[i][place_of_slot(slots[j], set_->beside)] : 0;
+			sb_sums_raise_item_to(&sums, &one, hashes[j], words);
+		}
+	});
+}
+
+} // namespace
+
+/* The only plane that holds anything, or -1 if there are several: most often hits lie within 16 half-lives. */
+static int only_plane(const sb_sums *sums)
+{
+	int found = -1;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (sums->plane[i] != nullptr)
+		{
+			if (found >= 0)
+				return -1;
+			found = i;
+		}
+	return found;
+}
+
+/* REQUIRES: count is a multiple of 4; words less than 2^63. */
+template <sb_simd variant>
+SB_KERNEL uint64_t largest_of_kernel(const uint64_t *words, uint32_t count)
+{
+	four_words most = {};
+	for (uint32_t i = 0; i < count; i += 4)
+	{
+		four_words word;
+		std::memcpy(&word, words + i, sizeof word);
+		most = word > most ? word : most;
+	}
+	return static_cast<uint64_t>(std::max(std::max(most[0], most[1]), std::max(most[2], most[3])));
+}
+static uint64_t largest_of(const uint64_t *words, uint32_t count);
+SB_VARIANTS(uint64_t, largest_of, (const uint64_t *words, uint32_t count), (words, count))
+
+static sb_status largest_word(const sb_sums *sums, block_words *source, const sb_tbf *tbf, u128 *largest)
+{
+	const int only = only_plane(sums);
+	*largest = 0;
+	for (uint32_t block = 0; block < tbf->blocks; block++)
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (sb_status status = source->open(block); status != SB_OK)
+			return status;
+		if (only >= 0)
+			*largest = std::max(*largest, u128{largest_of(source->planes()[only], tbf->block_cells)}
+											  << (SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only)));
+		else
+			for (uint32_t i = 0; i < tbf->block_cells; i++)
+				*largest = std::max(*largest, aligned(source->planes(), i));
+	}
+	return SB_OK;
+}
+
+/* --------------------------------------------------------------- the counters */
+
+/* ceil(words / 2^shift), 0 <= shift < 63. REQUIRES: count is a multiple of 4; words less than 2^62. */
+template <sb_simd variant>
+SB_KERNEL void shift_words_up_kernel(const uint64_t *words, uint32_t count, int shift, uint64_t *out)
+{
+	const int64_t below = (INT64_C(1) << shift) - 1;
+	for (uint32_t i = 0; i < count; i += 4)
+	{
+		four_words word;
+		std::memcpy(&word, words + i, sizeof word);
+		four_words up = (word >> shift) - reinterpret_cast<four_words>((word & below) != 0);
+		std::memcpy(out + i, &up, sizeof up);
+	}
+}
+static void shift_words_up(const uint64_t *words, uint32_t count, int shift, uint64_t *out);
+SB_VARIANTS(void, shift_words_up, (const uint64_t *words, uint32_t count, int shift, uint64_t *out), (words, count, shift, out))
+
+/* Fills a block with the sums, rounded up to units at the base. */
+static auto stored_counters(const sb_sums *sums, block_words *source, const sb_tbf *planned)
+{
+	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
+									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits)
+							   : 0;
+	int only = only_plane(sums);
+	int64_t only_shift = static_cast<int64_t>(shift) - SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only);
+	bool one_word = only >= 0 && only_shift >= 0 && only_shift < 63;
+	return [=](uint32_t block, uint64_t *counters) {
+		if (sb_status status = source->open(block); status != SB_OK)
+			return status;
+		if (one_word)
+			shift_words_up(source->planes()[only], planned->block_cells, static_cast<int>(only_shift), counters);
+		else
+			for (uint32_t i = 0; i < planned->block_cells; i++)
+				counters[i] = static_cast<uint64_t>(shift_right_up(aligned(source->planes(), i), shift));
+		return SB_OK;
+	};
+}
+
+/* ------------------------------------------------------------------ the header */
+
+/* Over how many planes the counters of a filter of this base and newest half-life are split, if they need it. */
+static int planes_between(int64_t base, int64_t newest)
+{
+	return static_cast<int>(std::min<int64_t>(plane_of(newest) + 2 - plane_of(base), SB_TBF_PLANES));
+}
+
+/* Totals of all planes as one number, as words; false if it would not fit the header at any base. */
+static bool aligned(const sb_u128 *totals, u128 *out)
+{
+	*out = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		int shift = SB_TBF_PLANE * (SB_TBF_PLANES - 1 - i);
+		if (totals[i] >> (126 - shift) != 0)
+			return false;
+		*out += totals[i] << shift;
+	}
+	return true;
+}
+
+/*
+ * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible ones it need
+ * not know the largest beforehand, where the base follows from the hits alone: packing them tells.
+ */
+static sb_status choose_scale(const sb_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
+{
+	*out = *tbf;
+	sb_tbf_clear(out);
+	out->unit_bits = (tbf->half_life != 0 || sums->fractions) ? SB_TBF_UNIT_BITS : 0;
+	if (!sums->any)
+		return SB_OK;
+
+	u128 largest = 0;
+	if (sums->merged || tbf->layout == SB_TBF_FLAT)
+		if (sb_status status = largest_word(sums, source, tbf, &largest); status != SB_OK)
+			return status;
+	u128 total;
+	u128 slack;
+	if (!aligned(sums->total, &total) || !aligned(sums->slack, &slack) || sums->dropped_total >= too_much ||
+		sums->dropped_loss >= too_much)
+		return SB_OVERFLOW;
+
+	/*
+	 * Hits alone are stored at the newest hit's half-life. Merged filters keep the oldest base, where nothing has to be
+	 * rounded, unless that is too far behind or a counter would become uncomfortably large: then the lowest base that
+	 * will do.
+	 */
+	int64_t newest = sums->newest_half_life;
+	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
+	auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
+	int64_t newest_hit = tbf->half_life == 0 ? 0 : floor_divide(sums->newest, tbf->half_life);
+	uint64_t shift;
+	u128 lost;
+	u128 gone;
+	for (;; base++)
+	{
+		/* split over its planes, what is left of a counter for the last of them stays below 2^46 */
+		int planes = planes_between(base, std::max(base, newest_hit));
+		u128 easy = std::min(u128{1} << (7 + SB_TBF_PLANE * planes), u128{SB_TBF_MAX_CELL});
+		shift = half_lives_above_oldest(sums, base);
+		lost = shift_right_up(u128{sums->dropped_loss}, shift + SB_TBF_PLANE);
+		gone = shift_right_up(u128{sums->dropped_total}, shift + SB_TBF_PLANE);
+		u128 cell = shift_right_up(largest, shift + coarser);
+		bool fits = cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL}) && lost < SB_TBF_MAX_CELL &&
+					gone < (u128{1} << 63) && shift_right_up(total, shift) + gone < (u128{1} << 63) &&
+					shift_right_up(slack, shift) + lost < SB_TBF_MAX_CELL;
+		if (fits)
+			break;
+		if (base >= newest)
+			return SB_OVERFLOW;
+	}
+
+	out->flags |= SB_TBF_HAS_HITS;
+	out->base = base;
+	out->newest = sums->newest;
+	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift) + lost);
+	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + gone);
+	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, shift + coarser)));
+	return SB_OK;
+}
+
+/* A counter that is too large for a cell is a sum that is. */
+static sb_status overflow_if_bad(sb_status status)
+{
+	return status == SB_BAD_CELLS ? SB_OVERFLOW : status;
+}
+
+sb_status sb_sums_plan(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out) noexcept
+{
+	block_words source(sums, set, tbf);
+	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
+		return status;
+	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
+		return overflow_if_bad(measure_cells(out, stored_counters(sums, &source, out)));
+	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
+}
+
+sb_status sb_sums_store(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
+						size_t room) noexcept
+{
+	block_words source(sums, set, tbf);
+	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
+		return status;
+	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
+		return overflow_if_bad(pack_cells(out, cells, room, stored_counters(sums, &source, out)));
+	if (sb_tbf_counters_size(out) > room || sb_tbf_size(out) > SB_MAX_BYTES)
+		return SB_TOO_LARGE;
+	return write_cells(*out, cells, stored_counters(sums, &source, out));
+}
+
+sb_status sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) noexcept
+{
+	block_words source(sums, set, planned);
+	return write_cells(*planned, cells, stored_counters(sums, &source, planned));
+}
+
+sb_status sb_sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room) noexcept
+{
+	*out = *tbf;
+	sb_tbf_clear(out);
+	out->layout = SB_TBF_EXTENSIBLE;
+	return pack_cells(out, cells, room, [=](uint32_t block, uint64_t *counters) {
+		std::memcpy(counters, words + static_cast<uint64_t>(block) * tbf->block_cells, tbf->block_cells * sizeof *counters);
+		return SB_OK;
+	});
+}

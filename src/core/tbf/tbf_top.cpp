@@ -1,0 +1,440 @@
+/*
+ * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What it
+ * guarantees, and why, stands in streambloom.h: L <= f <= L + error for every item, error <= W / (c + 1).
+ *
+ * Everything is an integer at the scale of a base of whole half-lives, as the filter's counters are, but rounded the
+ * other way: L is a lower bound. It counts in 2^-40 hits, because a hit that is rounded down has to be made good by
+ * the error that all items share: at the counters' 2^-12 a million hits would cost 244 of them.
+ */
+#include "base/bits.hpp"
+#include "streambloom.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace streambloom;
+
+static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in the format of sb_moment.scale */
+
+/* No legitimate number comes near; those of forged lists stop here. */
+static constexpr u128 largest_amount = u128{1} << 120;
+
+/* What a stored number stays below, so that two of them and a carry fit 64 bits. */
+static constexpr int stored_bits = 62;
+
+static int bit_width(u128 value)
+{
+	auto high = static_cast<uint64_t>(value >> 64);
+	return high ? 64 + static_cast<int>(std::bit_width(high)) : static_cast<int>(std::bit_width(static_cast<uint64_t>(value)));
+}
+
+/* By value: sb_u128 members are aligned to 8 bytes only, so std::min() must not take references to them. */
+static u128 lesser(u128 a, u128 b)
+{
+	return a < b ? a : b;
+}
+
+static u128 sum_up_to_largest(u128 a, u128 b)
+{
+	return lesser(lesser(a, largest_amount) + lesser(b, largest_amount), largest_amount);
+}
+
+static u128 shift_right_down(u128 value, uint64_t shift)
+{
+	return shift >= 128 ? 0 : value >> shift;
+}
+
+/* How far apart two half-lives are, cut: beyond 1,000 nothing is left anyway. */
+static int64_t distance(int64_t from, int64_t to)
+{
+	return std::clamp<int64_t>(to - from, -1000, 1000);
+}
+
+/* ---------------------------------------------------------------- the table */
+
+uint32_t sb_top_slots(uint32_t room) noexcept
+{
+	return std::bit_ceil(std::max<uint32_t>(2 * room, 8));
+}
+
+/* The slot where this hash is, or would be. */
+static uint32_t slot_of(const sb_top_list *list, uint64_t hash)
+{
+	uint32_t mask = sb_top_slots(list->room) - 1;
+	auto slot = static_cast<uint32_t>(hash) & mask;
+	while (list->slots[slot] != 0 && list->entries[list->slots[slot] - 1].hash != hash)
+		slot = (slot + 1) & mask;
+	return slot;
+}
+
+void sb_top_index(sb_top_list *list) noexcept
+{
+	if (list->room == 0)
+		return; /* nothing was ever listed */
+	std::memset(list->slots, 0, sb_top_slots(list->room) * sizeof *list->slots);
+	for (uint32_t i = 0; i < list->count; i++)
+		list->slots[slot_of(list, list->entries[i].hash)] = i + 1;
+}
+
+/* Drops the entries whose L is 0, and their bytes. Offsets keep the order of the entries. */
+static void drop_nothings(sb_top_list *list)
+{
+	uint32_t kept = 0;
+	uint32_t used = 0;
+	for (uint32_t i = 0; i < list->count; i++)
+	{
+		sb_top_entry entry = list->entries[i];
+		if (entry.least == 0)
+			continue;
+		std::memmove(list->bytes + used, list->bytes + entry.offset, entry.length);
+		entry.offset = used;
+		used += entry.length;
+		list->entries[kept++] = entry;
+	}
+	list->count = kept;
+	list->bytes_used = used;
+	sb_top_index(list);
+}
+
+void sb_top_purge(sb_top_list *list) noexcept
+{
+	if (list->count <= list->limit)
+		return;
+
+	/* the (c + 1)-th largest goes from all; one entry at least is gone then, and all that are not above it */
+	for (uint32_t i = 0; i < list->count; i++)
+		list->scratch[i].value = list->entries[i].least;
+	std::nth_element(list->scratch, list->scratch + list->limit, list->scratch + list->count,
+					 [](const sb_top_key &a, const sb_top_key &b) { return a.value > b.value; });
+	u128 cut = list->scratch[list->limit].value;
+	for (uint32_t i = 0; i < list->count; i++)
+		list->entries[i].least -= lesser(list->entries[i].least, cut);
+	list->error = sum_up_to_largest(list->error, cut);
+	drop_nothings(list);
+}
+
+void sb_top_turn(sb_top_list *list, int64_t half_lives) noexcept
+{
+	if (!list->any)
+	{
+		list->any = true;
+		list->base = half_lives;
+		return;
+	}
+	if (half_lives <= list->base)
+		return;
+
+	auto shift = static_cast<uint64_t>(distance(list->base, half_lives));
+	bool lost = false;
+	bool nothings = false;
+	for (uint32_t i = 0; i < list->count; i++)
+	{
+		u128 before = list->entries[i].least;
+		u128 after = shift_right_down(before, shift);
+		lost |= shift_right_up(before, shift) != after;
+		nothings |= after == 0;
+		list->entries[i].least = after;
+	}
+	list->error = shift_right_up(u128{list->error}, shift) + lost;
+	list->base = half_lives;
+	if (nothings)
+		drop_nothings(list);
+}
+
+/* --------------------------------------------------------------------- hits */
+
+void sb_top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost) noexcept
+{
+	*least = 0;
+	*lost = 0;
+	if (weight == 0)
+		return;
+
+	/* as in sb_tbf_hit(); the scale is rounded up by less than 1e-9 of itself unless it is 1 */
+	int exponent;
+	auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
+	exponent -= 53;
+	auto shift = static_cast<uint64_t>(62 - SB_TOP_FRACTION_BITS - exponent);
+	uint64_t scale = moment->scale == one ? one : std::max(one, moment->scale - (moment->scale >> 29));
+	*least = shift_right_down(static_cast<u128>(mantissa) * scale, shift);
+	*lost = shift_right_up(static_cast<u128>(mantissa) * moment->scale, shift) - *least;
+}
+
+bool sb_top_add(sb_top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost) noexcept
+{
+	sb_top_turn(list, half_lives);
+	auto shift = static_cast<uint64_t>(distance(half_lives, list->base));
+	u128 most = shift_right_up(sum_up_to_largest(*least, lost), shift);
+	*least = shift_right_down(lesser(*least, largest_amount), shift);
+	list->error = sum_up_to_largest(list->error, most - *least);
+	if (*least == 0)
+		return true;
+	uint32_t place = list->count == 0 ? 0 : list->slots[slot_of(list, hash)];
+	if (place == 0)
+		return false;
+	sb_top_entry *entry = &list->entries[place - 1];
+	entry->least = sum_up_to_largest(entry->least, *least);
+	return true;
+}
+
+void sb_top_insert(sb_top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length) noexcept
+{
+	list->entries[list->count] = {hash, least, list->bytes_used, length};
+	if (length != 0)
+		std::memcpy(list->bytes + list->bytes_used, item, length);
+	list->bytes_used += length;
+	list->slots[slot_of(list, hash)] = ++list->count;
+}
+
+void sb_top_add_error(sb_top_list *list, int64_t half_lives, sb_u128 error) noexcept
+{
+	sb_top_turn(list, half_lives);
+	auto shift = static_cast<uint64_t>(distance(half_lives, list->base));
+	list->error = sum_up_to_largest(list->error, shift_right_up(lesser(error, largest_amount), shift));
+}
+
+/* value * mantissa * 2^exponent rounded down, and whether that lost anything. value <= largest_amount, mantissa < 2^53. */
+static bool scaled(u128 value, uint64_t mantissa, int exponent, u128 *out, bool *lost)
+{
+	/* 174 bits at most: high * 2^64 + low, low < 2^64 */
+	u128 low = static_cast<u128>(static_cast<uint64_t>(value)) * mantissa;
+	u128 high = (value >> 64) * mantissa + (low >> 64);
+	low = static_cast<uint64_t>(low);
+
+	*out = 0;
+	*lost = false;
+	if (high == 0 && low == 0)
+		return true;
+	if (exponent >= 0)
+	{
+		if (exponent > 120 || high >> 64 != 0 || bit_width(high << 64 | low) + exponent > 120)
+			return false;
+		*out = (high << 64 | low) << exponent;
+		return true;
+	}
+	if (exponent <= -64)
+	{
+		auto rest = static_cast<uint64_t>(-(static_cast<int64_t>(exponent) + 64));
+		*out = shift_right_down(high, rest);
+		*lost = low != 0 || shift_right_up(high, rest) != *out;
+		return *out <= largest_amount;
+	}
+	if (bit_width(high) + 64 + exponent > 120)
+		return false;
+	*out = (high << (64 + exponent)) | (low >> -exponent);
+	*lost = (low & ((u128{1} << -exponent) - 1)) != 0;
+	return true;
+}
+
+sb_status sb_top_scale(sb_top_list *list, uint64_t mantissa, int exponent) noexcept
+{
+	if (mantissa >> 53 != 0)
+		return SB_OUT_OF_RANGE;
+	bool any_lost = false;
+	bool lost;
+	u128 amount;
+	for (uint32_t i = 0; i < list->count; i++)
+	{
+		if (!scaled(list->entries[i].least, mantissa, exponent, &amount, &lost))
+			return SB_OVERFLOW;
+		list->entries[i].least = amount;
+		any_lost |= lost;
+	}
+	if (!scaled(list->error, mantissa, exponent, &amount, &lost))
+		return SB_OVERFLOW;
+	list->error = amount + lost + any_lost;
+	drop_nothings(list);
+	return SB_OK;
+}
+
+/* ------------------------------------------------------------------- storing */
+
+/*
+ *   offset size
+ *    0      2   entries n, 0 .. top
+ *    2      1   fraction bits f, 0 .. 40: L and error count in 2^-f hits at the base
+ *    3      5   zero
+ *    8      8   error, below 2^63
+ *   16          n entries by ascending hash, each
+ *    0      8     hash
+ *    8      8     L, 1 .. 2^63 - 1
+ *   16      2     length of the item's bytes, 0 .. 256
+ *   16+18n      the items, in the same order, without anything between them
+ */
+namespace {
+
+/* How a list's numbers become those of a section. */
+struct conversion
+{
+	int fraction_bits;
+	int64_t shift; /* to the left; negative: to the right */
+
+	u128 down(u128 amount) const
+	{
+		if (shift < 0)
+			return cut(shift_right_down(amount, static_cast<uint64_t>(-shift)));
+		if (amount == 0)
+			return 0;
+		return bit_width(amount) + shift > stored_bits ? largest : amount << shift;
+	}
+	u128 up(u128 amount) const
+	{
+		return shift < 0 ? cut(shift_right_up(amount, static_cast<uint64_t>(-shift))) : down(amount);
+	}
+
+	/* never reached but by forged lists */
+	static constexpr u128 largest = (u128{1} << stored_bits) - 1;
+	static u128 cut(u128 amount) { return lesser(amount, largest); }
+};
+
+} // namespace
+
+/* As many fraction bits as the largest number leaves room for. */
+static conversion conversion_to(const sb_top_list *list, int64_t base)
+{
+	u128 most = list->error;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->entries[i].least > most)
+			most = list->entries[i].least;
+	int64_t up = list->any ? distance(base, list->base) : 0;
+	int64_t width = most == 0 ? 0 : bit_width(most) + up;
+	int64_t spare = std::clamp<int64_t>(stored_bits - 1 - width, -SB_TOP_FRACTION_BITS, 0);
+	return {static_cast<int>(SB_TOP_FRACTION_BITS + spare), up + spare};
+}
+
+uint32_t sb_top_size(const sb_top_list *list, int64_t base) noexcept
+{
+	conversion to = conversion_to(list, base);
+	uint32_t size = SB_TOP_SECTION;
+	for (uint32_t i = 0; i < list->count; i++)
+		if (to.down(list->entries[i].least) != 0)
+			size += SB_TOP_ENTRY + list->entries[i].length;
+	return size;
+}
+
+void sb_top_write(const sb_top_list *list, int64_t base, void *out) noexcept
+{
+	conversion to = conversion_to(list, base);
+	auto *bytes = static_cast<unsigned char *>(out);
+	uint32_t count = 0;
+	bool lost = false;
+
+	/* by their hashes: the key's high half is the hash, its low half the entry's number */
+	for (uint32_t i = 0; i < list->count; i++)
+	{
+		u128 least = list->entries[i].least;
+		lost |= to.up(least) != to.down(least);
+		if (to.down(least) != 0)
+			list->scratch[count++].value = static_cast<u128>(list->entries[i].hash) << 64 | i;
+	}
+	std::sort(list->scratch, list->scratch + count,
+			  [](const sb_top_key &a, const sb_top_key &b) { return a.value < b.value; });
+
+	std::memset(bytes, 0, SB_TOP_SECTION);
+	store_le(bytes, static_cast<uint16_t>(count));
+	bytes[2] = static_cast<unsigned char>(to.fraction_bits);
+	store_le(bytes + 8, static_cast<uint64_t>(to.up(list->error) + lost));
+	unsigned char *item = bytes + SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * count;
+	bytes += SB_TOP_SECTION;
+	for (uint32_t i = 0; i < count; i++, bytes += SB_TOP_ENTRY)
+	{
+		const sb_top_entry *entry = &list->entries[static_cast<uint32_t>(list->scratch[i].value)];
+		store_le(bytes, entry->hash);
+		store_le(bytes + 8, static_cast<uint64_t>(to.down(entry->least)));
+		store_le(bytes + 16, static_cast<uint16_t>(entry->length));
+		if (entry->length != 0)
+			std::memcpy(item, list->bytes + entry->offset, entry->length);
+		item += entry->length;
+	}
+}
+
+/* ------------------------------------------------------------------- reading */
+
+sb_status sb_top_open(const void *data, size_t size, uint32_t limit, uint64_t total, sb_top_section *out) noexcept
+{
+	const auto *bytes = static_cast<const unsigned char *>(data);
+
+	*out = {};
+	if (size < SB_TOP_SECTION)
+		return SB_BAD_LENGTH;
+	uint32_t count = load_le<uint16_t>(bytes);
+	if (size - SB_TOP_SECTION < size_t{SB_TOP_ENTRY} * count)
+		return SB_BAD_LENGTH;
+	*out = {count, bytes[2], load_le<uint64_t>(bytes + 8), bytes + SB_TOP_SECTION,
+			bytes + SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * count, count};
+	if (count > limit || out->fraction_bits > SB_TOP_FRACTION_BITS || bytes[3] != 0 || load_le<uint32_t>(bytes + 4) != 0 ||
+		out->error >> 63 != 0)
+		return SB_BAD_LIST;
+
+	size_t items = 0;
+	uint64_t before = 0;
+	u128 sum = 0;
+	const unsigned char *entry = out->entry;
+	for (uint32_t i = 0; i < count; i++, entry += SB_TOP_ENTRY)
+	{
+		auto hash = load_le<uint64_t>(entry);
+		auto least = load_le<uint64_t>(entry + 8);
+		auto length = load_le<uint16_t>(entry + 16);
+		if ((i > 0 && hash <= before) || least == 0 || least >> 63 != 0 || length > SB_TOP_MAX_ITEM)
+			return SB_BAD_LIST;
+		before = hash;
+		sum += least;
+		items += length;
+	}
+	if (size != SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * count + items)
+		return SB_BAD_LENGTH;
+
+	/* different items' lower bounds cannot be more than all hits together */
+	if (total != UINT64_MAX && sum << (SB_TOP_FRACTION_BITS - out->fraction_bits) >
+								   static_cast<u128>(total) << (SB_TOP_FRACTION_BITS - SB_TBF_HIT_BITS))
+		return SB_BAD_LIST;
+	return SB_OK;
+}
+
+bool sb_top_next(sb_top_section *section, sb_top_item *out) noexcept
+{
+	if (section->left == 0)
+		return false;
+	*out = {load_le<uint64_t>(section->entry), load_le<uint64_t>(section->entry + 8), section->item,
+			load_le<uint16_t>(section->entry + 16)};
+	section->entry += SB_TOP_ENTRY;
+	section->item += out->length;
+	section->left--;
+	return true;
+}
+
+sb_u128 sb_top_amount(const sb_top_section *section, uint64_t stored) noexcept
+{
+	return static_cast<u128>(stored) << (SB_TOP_FRACTION_BITS - section->fraction_bits);
+}
+
+/* significand * 2^exponent as a double, rounded down or up. */
+static double as_double(u128 significand, int64_t exponent, bool up)
+{
+	if (significand == 0)
+		return 0;
+	if (exponent > 2000)
+		return std::numeric_limits<double>::infinity();
+	int cut = std::max(bit_width(significand) - 53, 0);
+	u128 kept = up ? shift_right_up(significand, static_cast<uint64_t>(cut)) : significand >> cut;
+	exponent = std::max<int64_t>(exponent, -2000);
+	double value = std::ldexp(static_cast<double>(static_cast<uint64_t>(kept)), static_cast<int>(exponent) + cut);
+
+	/* where the double is denormal ldexp has rounded to nearest: one step is enough */
+	if (value < std::numeric_limits<double>::min())
+		value = std::nextafter(value, up ? 1.0 : 0.0);
+	return value;
+}
+
+void sb_top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least, int64_t at, double *from,
+				   double *to) noexcept
+{
+	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives), the inverse rounded up by less than 1e-9 unless x is whole */
+	sb_moment moment;
+	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
+	uint64_t inverse = moment.scale == one ? moment.inverse : moment.inverse - (moment.inverse >> 29);
+	int64_t exponent = (tbf->half_life == 0 ? 0 : tbf->base - moment.half_lives) - 63 - section->fraction_bits;
+	*from = as_double(static_cast<u128>(least) * inverse, exponent, false);
+	*to = as_double(static_cast<u128>(least + section->error) * moment.inverse, exponent, true);
+}

@@ -1,0 +1,36 @@
+/*
+ * elements.c: see elements.h.
+ */
+#include "base/elements.h"
+
+#include "utils/expandeddatum.h"
+
+void
+elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align)
+{
+	AnyArrayType *any;
+
+	/* detoast() leaves short headers alone, behind which elements are not aligned: DatumGetAnyArrayP() does not */
+	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(array)))
+		array = PointerGetDatum(detoast(array));
+	any = DatumGetAnyArrayP(array);
+	*elements = (Elements) {
+		.count = ArrayGetNItems(AARR_NDIM(any), AARR_DIMS(any)),
+		.length = length,
+		.by_value = by_value,
+		.align = align,
+	};
+	array_iter_setup(&elements->iterator, any);
+}
+
+void
+elements_open(Elements *elements, Datum array, const ItemHasher *hasher)
+{
+	Oid			type;
+	int16		length;
+	bool		by_value;
+	char		align;
+
+	item_element_storage(hasher, &type, &length, &by_value, &align);
+	elements_open_as(elements, array, length, by_value, align);
+}

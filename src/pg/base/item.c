@@ -1,0 +1,780 @@
+/*
+ * item.c: see item.h.
+ *
+ * Types whose equality is equality of bytes go the fast way: XXH3 over canonical little-endian bytes. All others go
+ * through the extended hash function of their default hash operator class, which by the contract of hash operator
+ * classes agrees with their =, and its result is mixed once more.
+ */
+#include "base/item.h"
+
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rangetypes.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+#include "utils/uuid.h"
+
+typedef enum HashWay
+{
+	HASH_INT2,
+	HASH_INT4,
+	HASH_INT8,
+	HASH_FLOAT4,
+	HASH_FLOAT8,
+	HASH_BOOL,
+	HASH_UUID,
+	HASH_VARLENA,				/* text, varchar, bytea */
+	HASH_BPCHAR,
+	HASH_NAME,
+	HASH_CSTRING,				/* an untyped literal */
+	HASH_OPCLASS				/* anything else, by its hash operator class */
+} HashWay;
+
+struct ItemHasher
+{
+	HashWay		way;
+	sb_kind		kind;
+	Oid			type;
+	Oid			collation;
+	int16		length;			/* of elements, for arrays */
+	bool		by_value;
+	char		align;
+	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
+	FmgrInfo	output;			/* once item_text() was called */
+	struct SliceCache *slices;
+
+	Oid			row_type;		/* that items are or contain, if any; RECORDOID: only the value knows its columns */
+	uint64		columns;		/* those that the kind was made from: see assign_record_type_identifier() */
+};
+
+/* ------------------------------------------------------------------- kinds */
+
+static const char *const kind_names[] = {
+	[SB_KIND_NONE] = "none",
+	[SB_KIND_INTEGER] = "integer",
+	[SB_KIND_FLOAT] = "float",
+	[SB_KIND_TEXT] = "text",
+	[SB_KIND_CHARACTER] = "character",
+	[SB_KIND_BYTEA] = "bytea",
+	[SB_KIND_UUID] = "uuid",
+	[SB_KIND_BOOLEAN] = "boolean",
+	[SB_KIND_DATE] = "date",
+	[SB_KIND_TIME] = "time",
+	[SB_KIND_TIMESTAMP] = "timestamp",
+	[SB_KIND_TIMESTAMPTZ] = "timestamptz",
+};
+
+char *
+item_kind_text(const sb_kind *kind)
+{
+	if (kind->code == SB_KIND_NAMED)
+	{
+		/* a name cut in the middle of a character must not reach the client */
+		int			length = pg_mbcliplen(kind->name, strlen(kind->name), SB_KIND_NAME_SIZE - 1);
+
+		if (!pg_verifymbstr(kind->name, length, true))
+			return pstrdup("(a type whose name is not valid in this encoding)");
+		return pnstrdup(kind->name, length);
+	}
+	if (kind->code == SB_KIND_TEXT || kind->code == SB_KIND_CHARACTER)
+	{
+		const char *encoding = PG_VALID_BE_ENCODING(kind->detail) ? pg_encoding_to_char(kind->detail) : "unknown encoding";
+
+		return psprintf("%s (%s)", kind_names[kind->code], encoding);
+	}
+	return pstrdup(kind_names[kind->code]);
+}
+
+/* The name, and a hash of the whole of it for those longer than the header has room for. */
+static void
+set_named_kind(sb_kind *kind, const char *name)
+{
+	memset(kind, 0, sizeof *kind);
+	kind->code = SB_KIND_NAMED;
+	kind->detail = (uint32_t) sb_hash_bytes(name, strlen(name));
+	memcpy(kind->name, name, pg_mbcliplen(name, strlen(name), SB_KIND_NAME_SIZE - 1));
+}
+
+static void
+set_kind(sb_kind *kind, sb_kind_code code)
+{
+	memset(kind, 0, sizeof *kind);
+	kind->code = code;
+	if (code == SB_KIND_TEXT || code == SB_KIND_CHARACTER)
+		kind->detail = GetDatabaseEncoding();
+}
+
+void
+item_kinds_must_agree(const sb_kind *left, const sb_kind *right, const char *action)
+{
+	if (left->code == SB_KIND_NONE || right->code == SB_KIND_NONE || sb_kind_equal(left, right))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("cannot %s filters of different item kinds", action),
+			 errdetail("The left filter holds items of kind %s, the right one of kind %s.",
+					   item_kind_text(left), item_kind_text(right))));
+}
+
+/* --------------------------------------------------- which types can be items */
+
+static void refuse_unstable(Oid type, Oid within);
+
+/* Is this one of the types that are a name for an object number, or hold such numbers? */
+static bool
+is_object_reference(Oid type)
+{
+	switch (type)
+	{
+		case REGPROCOID:
+		case REGPROCEDUREOID:
+		case REGOPEROID:
+		case REGOPERATOROID:
+		case REGCLASSOID:
+		case REGTYPEOID:
+		case REGCONFIGOID:
+		case REGDICTIONARYOID:
+		case REGROLEOID:
+		case REGNAMESPACEOID:
+		case REGCOLLATIONOID:
+		case ACLITEMOID:
+#ifdef REGDATABASEOID
+		case REGDATABASEOID:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+refuse_nondeterministic(Oid collation, Oid type)
+{
+	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("items of type %s under the nondeterministic collation \"%s\" cannot be hashed",
+					format_type_be(type), get_collation_name(collation)),
+			 errdetail("Strings that are equal under this collation have different bytes, so a filter could miss them."),
+			 errhint("Give the item a deterministic collation, for example with COLLATE \"C\".")));
+}
+
+/* All columns of a composite type. */
+static void
+refuse_unstable_columns(TupleDesc columns, Oid within)
+{
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		if (column->attisdropped)
+			continue;
+		refuse_nondeterministic(column->attcollation, column->atttypid);
+		refuse_unstable(column->atttypid, within);
+	}
+}
+
+/*
+ * Raises an error if a value of this type (or a part of it) hashes by object numbers, which a dump and restore changes,
+ * or by a nondeterministic collation. `within` is the type that the user gave.
+ */
+static void
+refuse_unstable(Oid type, Oid within)
+{
+	Oid			base = getBaseType(type);
+	char		typtype = get_typtype(base);
+	Oid			element = get_element_type(base);
+
+	check_stack_depth();
+	if (typtype == TYPTYPE_ENUM || is_object_reference(base))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 base == getBaseType(within) ?
+				 errmsg("items of type %s cannot be hashed", format_type_be(within)) :
+				 errmsg("items of type %s cannot be hashed, because they contain values of type %s",
+						format_type_be(within), format_type_be(base)),
+				 errdetail("Such values hash by object numbers, which change when a database is dumped and restored."),
+				 errhint("Cast the item to text.")));
+	if (OidIsValid(element))
+		refuse_unstable(element, within);
+	else if (typtype == TYPTYPE_RANGE)
+	{
+		refuse_nondeterministic(get_range_collation(base), base);
+		refuse_unstable(get_range_subtype(base), within);
+	}
+	else if (typtype == TYPTYPE_MULTIRANGE)
+		refuse_unstable(get_multirange_range(base), within);
+	else if (typtype == TYPTYPE_COMPOSITE)
+	{
+		TupleDesc	columns = lookup_rowtype_tupdesc(base, -1);
+
+		refuse_unstable_columns(columns, within);
+		ReleaseTupleDesc(columns);
+	}
+}
+
+/*
+ * The row type that values of this type are or contain at any depth, or InvalidOid. (A type that contains none when it is made
+ * cannot contain one later, because what a domain, a range or an array consists of never changes.)
+ */
+static Oid
+row_type_within(Oid type)
+{
+	Oid			base = getBaseType(type);
+	Oid			element = get_element_type(base);
+
+	check_stack_depth();
+	if (OidIsValid(element))
+		return row_type_within(element);
+	switch (get_typtype(base))
+	{
+		case TYPTYPE_RANGE:
+			return row_type_within(get_range_subtype(base));
+		case TYPTYPE_MULTIRANGE:
+			return row_type_within(get_multirange_range(base));
+		case TYPTYPE_COMPOSITE:
+			return base;
+		default:
+			return base == RECORDOID ? base : InvalidOid;
+	}
+}
+
+static void
+refuse_rows_in_index(Oid type)
+{
+	Oid			row = row_type_within(type);
+
+	if (!OidIsValid(row))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 row == getBaseType(type) ?
+			 errmsg("access method \"bf\" does not support the row type %s", format_type_be(type)) :
+			 errmsg("access method \"bf\" does not support type %s, because it contains the row type %s",
+					format_type_be(type), format_type_be(row)),
+			 errdetail("ALTER TYPE and ALTER TABLE can change the columns of a row type, and thereby the hashes of its stored values, without rebuilding the index."),
+			 errhint("Index expressions that return the columns that you search for.")));
+}
+
+/* ----------------------------------------------------------- naming other types */
+
+static bool holds_text(Oid type);
+
+static bool
+columns_hold_text(TupleDesc columns)
+{
+	for (int i = 0; i < columns->natts; i++)
+		if (!TupleDescAttr(columns, i)->attisdropped && holds_text(TupleDescAttr(columns, i)->atttypid))
+			return true;
+	return false;
+}
+
+/* May the hash of such a value depend on the encoding of the database? True for all types that we do not know. */
+static bool
+holds_text(Oid type)
+{
+	Oid			base = getBaseType(type);
+	Oid			element = get_element_type(base);
+	char		typtype = get_typtype(base);
+
+	check_stack_depth();
+	if (OidIsValid(element))
+		return holds_text(element);
+	if (typtype == TYPTYPE_RANGE)
+		return holds_text(get_range_subtype(base));
+	if (typtype == TYPTYPE_MULTIRANGE)
+		return holds_text(get_multirange_range(base));
+	if (typtype == TYPTYPE_COMPOSITE)
+	{
+		TupleDesc	columns = lookup_rowtype_tupdesc(base, -1);
+		bool		result = columns_hold_text(columns);
+
+		ReleaseTupleDesc(columns);
+		return result;
+	}
+	switch (base)
+	{
+		case BOOLOID:
+		case BYTEAOID:
+		case CASHOID:
+		case CHAROID:
+		case CIDOID:
+		case CIDROID:
+		case DATEOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case INETOID:
+		case INT2OID:
+		case INT2VECTOROID:
+		case INT4OID:
+		case INT8OID:
+		case INTERVALOID:
+		case MACADDROID:
+		case MACADDR8OID:
+		case NUMERICOID:
+		case OIDOID:
+		case OIDVECTOROID:
+		case PG_LSNOID:
+		case TIDOID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case TIMETZOID:
+		case UUIDOID:
+		case XIDOID:
+		case XID8OID:
+			return false;
+		default:
+			return true;
+	}
+}
+
+/* What a kind's name ends with if its items hold text. */
+static void
+append_encoding(StringInfo name, bool text)
+{
+	if (text)
+		appendStringInfo(name, " (%s)", GetDatabaseEncodingName());
+}
+
+static void append_type_name(StringInfo name, Oid type);
+
+static void
+append_column_names(StringInfo name, TupleDesc columns)
+{
+	bool		first = true;
+
+	appendStringInfoString(name, "record(");
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		if (column->attisdropped)
+			continue;
+		if (!first)
+			appendStringInfoChar(name, ',');
+		first = false;
+		append_type_name(name, column->atttypid);
+	}
+	appendStringInfoChar(name, ')');
+}
+
+/*
+ * The type whose = compares values of this type: another one if the type borrows that type's hash operator class, as cidr
+ * does that of inet and varchar that of text. Their values can be equal, and hash alike then, so they are of one kind.
+ */
+static Oid
+owner_of_equality(Oid type)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY);
+
+	return OidIsValid(entry->hash_opf) && !IsPolymorphicType(entry->hash_opintype) && entry->hash_opintype != RECORDOID ?
+		entry->hash_opintype : type;
+}
+
+/*
+ * The name that stands for a type in the kind: without its schema, because an extension may be moved, and without
+ * object numbers. Composite types are named by their columns, since = compares them so; ranges that contain rows name these
+ * columns too. So when ALTER TYPE has changed the columns, and with them the hashes, an older filter refuses to be asked.
+ */
+static void
+append_type_name(StringInfo name, Oid type)
+{
+	Oid			base = getBaseType(type);
+	Oid			element = get_element_type(base);
+	HeapTuple	tuple;
+
+	check_stack_depth();
+	if (OidIsValid(element))
+	{
+		append_type_name(name, element);
+		appendStringInfoString(name, "[]");
+		return;
+	}
+	if (get_typtype(base) == TYPTYPE_COMPOSITE)
+	{
+		TupleDesc	columns = lookup_rowtype_tupdesc(base, -1);
+
+		append_column_names(name, columns);
+		ReleaseTupleDesc(columns);
+		return;
+	}
+	base = owner_of_equality(base);
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(base));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", base);
+	appendStringInfoString(name, NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	ReleaseSysCache(tuple);
+	if (base != RECORDOID && OidIsValid(row_type_within(base)))
+	{
+		Oid			range = get_typtype(base) == TYPTYPE_MULTIRANGE ? get_multirange_range(base) : base;
+
+		appendStringInfoChar(name, '(');
+		append_type_name(name, get_range_subtype(range));
+		appendStringInfoChar(name, ')');
+	}
+}
+
+/* ------------------------------------------------------------------ preparing */
+
+/* The kind of items of this type, after a look whether it can be items at all. */
+static void
+name_kind(ItemHasher *hasher, Oid type)
+{
+	StringInfoData name;
+
+	refuse_unstable(type, type);
+	initStringInfo(&name);
+	append_type_name(&name, type);
+	append_encoding(&name, holds_text(type));
+	set_named_kind(&hasher->kind, name.data);
+	pfree(name.data);
+}
+
+static void
+prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
+{
+	TypeCacheEntry *entry;
+
+	hasher->way = HASH_OPCLASS;
+	hasher->row_type = row_type_within(type);
+	if (type == RECORDOID)
+	{
+		/* The type cache does not say that records can be hashed, since it cannot know. The function will say. */
+		fmgr_info_cxt(F_HASH_RECORD_EXTENDED, &hasher->opclass_hash, context);
+		return;					/* its columns are looked at when a value is there */
+	}
+	entry = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	if (!OidIsValid(entry->hash_extended_proc))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("items of type %s cannot be hashed", format_type_be(type)),
+				 errdetail("The type has no default hash operator class with an extended hash function."),
+				 errhint("Cast the item to a type that has one, for example to text.")));
+	fmgr_info_copy(&hasher->opclass_hash, &entry->hash_extended_proc_finfo, context);
+	if (OidIsValid(hasher->row_type))
+		hasher->columns = assign_record_type_identifier(hasher->row_type, -1);
+	name_kind(hasher, type);
+}
+
+static ItemHasher *
+make_hasher(Oid type, Oid collation, MemoryContext context)
+{
+	ItemHasher *hasher = MemoryContextAllocZero(context, sizeof(ItemHasher));
+	Oid			base = getBaseType(type);
+
+	hasher->type = type;
+	hasher->collation = collation;
+	switch (base)
+	{
+#define FAST(oid, hash_way, kind_code) \
+		case oid: \
+			hasher->way = hash_way; \
+			set_kind(&hasher->kind, kind_code); \
+			break
+			FAST(INT2OID, HASH_INT2, SB_KIND_INTEGER);
+			FAST(INT4OID, HASH_INT4, SB_KIND_INTEGER);
+			FAST(INT8OID, HASH_INT8, SB_KIND_INTEGER);
+			FAST(FLOAT4OID, HASH_FLOAT4, SB_KIND_FLOAT);
+			FAST(FLOAT8OID, HASH_FLOAT8, SB_KIND_FLOAT);
+			FAST(BOOLOID, HASH_BOOL, SB_KIND_BOOLEAN);
+			FAST(UUIDOID, HASH_UUID, SB_KIND_UUID);
+			FAST(DATEOID, HASH_INT4, SB_KIND_DATE);
+			FAST(TIMEOID, HASH_INT8, SB_KIND_TIME);
+			FAST(TIMESTAMPOID, HASH_INT8, SB_KIND_TIMESTAMP);
+			FAST(TIMESTAMPTZOID, HASH_INT8, SB_KIND_TIMESTAMPTZ);
+			FAST(BYTEAOID, HASH_VARLENA, SB_KIND_BYTEA);
+			FAST(TEXTOID, HASH_VARLENA, SB_KIND_TEXT);
+			FAST(VARCHAROID, HASH_VARLENA, SB_KIND_TEXT);
+			FAST(NAMEOID, HASH_NAME, SB_KIND_TEXT);
+			FAST(UNKNOWNOID, HASH_CSTRING, SB_KIND_TEXT);
+			FAST(CSTRINGOID, HASH_CSTRING, SB_KIND_TEXT);
+			FAST(BPCHAROID, HASH_BPCHAR, SB_KIND_CHARACTER);
+#undef FAST
+		default:
+			prepare_opclass(hasher, base, context);
+			break;
+	}
+	if (hasher->way == HASH_CSTRING)
+		refuse_nondeterministic(collation, TEXTOID);	/* 'a' COLLATE "x" is still an untyped literal */
+	else if (type_is_collatable(base))
+	{
+		if (!OidIsValid(collation))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDETERMINATE_COLLATION),
+					 errmsg("could not determine which collation to use for the item"),
+					 errhint("Use the COLLATE clause to set the collation explicitly.")));
+		refuse_nondeterministic(collation, type);
+	}
+	return hasher;
+}
+
+ItemHasher *
+item_hasher_for_index(Oid type, Oid collation, MemoryContext context)
+{
+	refuse_rows_in_index(type);
+	return make_hasher(type, collation, context);
+}
+
+static Oid
+argument_type(FunctionCallInfo fcinfo, int argno)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argno);
+
+	if (!OidIsValid(type))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+				 errmsg("could not determine the type of the item")));
+	return type;
+}
+
+ItemHasher *
+item_hasher_for_argument(FunctionCallInfo fcinfo, int argno)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	if (flinfo->fn_extra == NULL)
+		flinfo->fn_extra = make_hasher(argument_type(fcinfo, argno), PG_GET_COLLATION(), flinfo->fn_mcxt);
+	return flinfo->fn_extra;
+}
+
+ItemHasher *
+item_hasher_for_text(FunctionCallInfo fcinfo)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	if (flinfo->fn_extra == NULL)
+		flinfo->fn_extra = make_hasher(TEXTOID, PG_GET_COLLATION(), flinfo->fn_mcxt);
+	return flinfo->fn_extra;
+}
+
+ItemHasher *
+item_hasher_for_elements(FunctionCallInfo fcinfo, int argno)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	if (flinfo->fn_extra == NULL)
+	{
+		Oid			array_type = argument_type(fcinfo, argno);
+		Oid			element = get_base_element_type(array_type);
+		ItemHasher *hasher;
+
+		if (!OidIsValid(element))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("items must be given as an array, not as %s", format_type_be(array_type))));
+		hasher = make_hasher(element, PG_GET_COLLATION(), flinfo->fn_mcxt);
+		get_typlenbyvalalign(element, &hasher->length, &hasher->by_value, &hasher->align);
+		flinfo->fn_extra = hasher;
+	}
+	return flinfo->fn_extra;
+}
+
+void
+item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *by_value, char *align)
+{
+	*type = hasher->type;
+	*length = hasher->length;
+	*by_value = hasher->by_value;
+	*align = hasher->align;
+}
+
+struct SliceCache **
+item_slices(ItemHasher *hasher)
+{
+	return &hasher->slices;
+}
+
+const sb_kind *
+item_kind(const ItemHasher *hasher)
+{
+	return &hasher->kind;
+}
+
+/* -------------------------------------------------------------------- hashing */
+
+/* Looks at the columns of a composite value whose type says nothing of them, unless they are those seen last. */
+static void
+examine_record(ItemHasher *hasher, Datum item)
+{
+	HeapTupleHeader record = DatumGetHeapTupleHeader(item);
+	Oid			type = HeapTupleHeaderGetTypeId(record);
+	int32		typmod = HeapTupleHeaderGetTypMod(record);
+	uint64		columns = assign_record_type_identifier(type, typmod);
+
+	if (columns != hasher->columns)
+	{
+		TupleDesc	descriptor = lookup_rowtype_tupdesc(type, typmod);
+		StringInfoData name;
+
+		refuse_unstable_columns(descriptor, RECORDOID);
+		initStringInfo(&name);
+		append_column_names(&name, descriptor);
+		append_encoding(&name, columns_hold_text(descriptor));
+		set_named_kind(&hasher->kind, name.data);
+		pfree(name.data);
+		ReleaseTupleDesc(descriptor);
+		hasher->columns = columns;
+	}
+	if ((Pointer) record != DatumGetPointer(item))
+		pfree(record);
+}
+
+/* ALTER TYPE may have changed the columns since the last item: then items hash differently, and are of another kind. */
+static void
+examine_rows(ItemHasher *hasher, Datum item)
+{
+	uint64		columns;
+
+	if (hasher->row_type == RECORDOID)
+	{
+		examine_record(hasher, item);
+		return;
+	}
+	columns = assign_record_type_identifier(hasher->row_type, -1);
+	if (columns != hasher->columns)
+	{
+		name_kind(hasher, getBaseType(hasher->type));
+		hasher->columns = columns;
+	}
+}
+
+static uint64_t
+hash_varlena(Datum item)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(item);
+	uint64_t	hash;
+
+	/* a short header, or a long one: what most rows have is hashed where it lies */
+	if (VARATT_IS_1B(value) ? !VARATT_IS_1B_E(value) : VARATT_IS_4B_U(value))
+		return sb_hash_bytes(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	value = PG_DETOAST_DATUM_PACKED(item);
+	hash = sb_hash_bytes(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+
+	if ((Pointer) value != DatumGetPointer(item))
+		pfree(value);
+	return hash;
+}
+
+static uint64_t
+hash_bpchar(Datum item)
+{
+	BpChar	   *value = (BpChar *) PG_DETOAST_DATUM_PACKED(item);
+	uint64_t	hash = sb_hash_bytes(VARDATA_ANY(value), bpchartruelen(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)));
+
+	if ((Pointer) value != DatumGetPointer(item))
+		pfree(value);
+	return hash;
+}
+
+uint64_t
+item_hash(ItemHasher *hasher, Datum item)
+{
+	switch (hasher->way)
+	{
+		case HASH_INT2:
+			return sb_hash_int64(DatumGetInt16(item));
+		case HASH_INT4:
+			return sb_hash_int64(DatumGetInt32(item));
+		case HASH_INT8:
+			return sb_hash_int64(DatumGetInt64(item));
+		case HASH_FLOAT4:
+			return sb_hash_double(DatumGetFloat4(item));
+		case HASH_FLOAT8:
+			return sb_hash_double(DatumGetFloat8(item));
+		case HASH_BOOL:
+			return sb_hash_int64(DatumGetBool(item));
+		case HASH_UUID:
+			return sb_hash_bytes(DatumGetUUIDP(item)->data, UUID_LEN);
+		case HASH_VARLENA:
+			return hash_varlena(item);
+		case HASH_BPCHAR:
+			return hash_bpchar(item);
+		case HASH_NAME:
+			return sb_hash_bytes(NameStr(*DatumGetName(item)), strlen(NameStr(*DatumGetName(item))));
+		case HASH_CSTRING:
+			return sb_hash_bytes(DatumGetCString(item), strlen(DatumGetCString(item)));
+		case HASH_OPCLASS:
+			if (OidIsValid(hasher->row_type))
+				examine_rows(hasher, item);
+			/* the seed 0 makes some types return their 32-bit hash; any other gives 64 good bits */
+			return sb_hash_int64(DatumGetInt64(FunctionCall2Coll(&hasher->opclass_hash, hasher->collation, item,
+																 Int64GetDatum(1))));
+	}
+	pg_unreachable();
+}
+
+ItemInteger
+item_integer(const ItemHasher *hasher)
+{
+	switch (hasher->way)
+	{
+		case HASH_INT2:
+			return ITEM_INT16;
+		case HASH_INT4:
+			return ITEM_INT32;
+		case HASH_INT8:
+			return ITEM_INT64;
+		default:
+			return ITEM_NO_INTEGER;
+	}
+}
+
+uint64_t
+item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
+{
+	uint64_t	hash;
+
+	if (hasher->way == HASH_CSTRING && filter_kind->code == SB_KIND_CHARACTER &&
+		filter_kind->detail == hasher->kind.detail)
+	{
+		char	   *literal = DatumGetCString(item);
+
+		return sb_hash_bytes(literal, bpchartruelen(literal, strlen(literal)));
+	}
+	hash = item_hash(hasher, item);
+	if (filter_kind->code != SB_KIND_NONE && !sb_kind_equal(filter_kind, &hasher->kind))
+	{
+		char	   *holds = item_kind_text(filter_kind);
+		char	   *given = item_kind_text(&hasher->kind);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the filter holds items of kind %s, not of kind %s", holds, given),
+				 filter_kind->code == hasher->kind.code && filter_kind->code != SB_KIND_NAMED ?
+				 errhint("Items are hashed in the encoding of the database that built the filter.") :
+				 errhint("Cast the item to the type of the items that the filter was built from.")));
+	}
+	return hash;
+}
+
+/* -------------------------------------------------------------------- showing */
+
+char *
+item_text(ItemHasher *hasher, Datum item)
+{
+	if (hasher->way == HASH_CSTRING)
+		return pstrdup(DatumGetCString(item));
+	if (!OidIsValid(hasher->output.fn_oid))
+	{
+		Oid			function;
+		bool		is_varlena;
+
+		getTypeOutputInfo(hasher->type, &function, &is_varlena);
+		fmgr_info_cxt(function, &hasher->output, GetMemoryChunkContext(hasher));
+	}
+	return OutputFunctionCall(&hasher->output, item);
+}

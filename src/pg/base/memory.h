@@ -1,0 +1,29 @@
+/*
+ * memory.h: zeroed memory for the states of aggregates.
+ */
+#ifndef STREAMBLOOM_PG_MEMORY_H
+#define STREAMBLOOM_PG_MEMORY_H
+
+#include "base/compat.h"
+
+/* Zeroed memory for a state, also more than a gigabyte. Looks for interrupts while it is cleared. */
+extern void *allocate_cells(MemoryContext context, size_t bytes);
+
+/*
+ * The same for lines of 64 bytes, each of which is a line of the processor's cache too: an item then touches one. There are
+ * `before` bytes in front of them, too. Goes with its context; it cannot be freed by pfree().
+ */
+extern void *allocate_lines(MemoryContext context, size_t before, size_t bytes);
+
+/* The same for a set whose capacity and `beside` are set; it is empty then. */
+extern void allocate_set(MemoryContext context, sb_hash_set *set);
+extern void free_set(sb_hash_set *set);
+
+/*
+ * The same hashes in a set of another capacity, or with another number of words beside. A set in which hashes crowd together gets
+ * the secret of this process, and keeps it. If that is interrupted *set is as it was; the new one's memory goes with the context
+ * then.
+ */
+extern void remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * slices.c: see slices.h.
+ *
+ * What is kept are chunks as TOAST stores them, of 1,996 bytes, by value and number. To find one takes some 50 ns, to read it
+ * from its TOAST table some microseconds and three or four buffers. When the memory is used up all are forgotten: so a scan
+ * over many filters, each asked once, pays for copies and no more.
+ */
+#include "base/slices.h"
+
+#include "access/detoast.h"
+#include "access/heaptoast.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "base/value.h"
+
+/* More chunks than this at once are not kept: they are no look-up. */
+#define MOST_CHUNKS 8
+
+typedef struct ChunkKey
+{
+	Oid			table;
+	Oid			value;
+	int32		size;			/* of the whole value, not compressed */
+	uint32		number;
+} ChunkKey;
+
+typedef struct Chunk
+{
+	ChunkKey	key;
+	char		data[TOAST_MAX_CHUNK_SIZE];
+} Chunk;
+
+struct SliceCache
+{
+	MemoryContext context;		/* of the table */
+	HTAB	   *chunks;
+	size_t		count;
+	TimestampTz statement;		/* none outlives it: later the same numbers might mean another value */
+};
+
+static void
+forget_all(SliceCache *cache)
+{
+	HASHCTL		control = {.keysize = sizeof(ChunkKey), .entrysize = sizeof(Chunk), .hcxt = cache->context};
+
+	MemoryContextReset(cache->context);
+	cache->count = 0;
+	cache->statement = GetCurrentStatementStartTimestamp();
+	cache->chunks = hash_create("streambloom slices", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static SliceCache *
+make_cache(MemoryContext context)
+{
+	SliceCache *cache = MemoryContextAllocZero(context, sizeof(SliceCache));
+
+	cache->context = AllocSetContextCreate(context, "streambloom slices", ALLOCSET_SMALL_SIZES);
+	forget_all(cache);
+	return cache;
+}
+
+/* The chunks from first to last, one of which is not there, are read at once. */
+static void
+read_chunks(SliceCache *cache, Datum value, ChunkKey *key, uint32 first, uint32 last, size_t whole, Chunk *chunks[MOST_CHUNKS])
+{
+	size_t		begin = (size_t) first * TOAST_MAX_CHUNK_SIZE;
+	size_t		end = Min((size_t) (last + 1) * TOAST_MAX_CHUNK_SIZE, whole);
+	const char *data = value_slice(value, begin, end - begin);
+
+	/* forgets nothing that is needed now */
+	if ((cache->count + MOST_CHUNKS) * sizeof(Chunk) > get_hash_memory_limit())
+		forget_all(cache);
+	for (uint32 number = first; number <= last; number++)
+	{
+		size_t		at = (size_t) number * TOAST_MAX_CHUNK_SIZE;
+		bool		found;
+
+		key->number = number;
+		chunks[number - first] = hash_search(cache->chunks, key, HASH_ENTER, &found);
+		if (!found)
+			cache->count++;
+		memcpy(chunks[number - first]->data, data + (at - begin), Min(TOAST_MAX_CHUNK_SIZE, end - at));
+	}
+}
+
+const void *
+cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
+{
+	SliceCache **where = item_slices(hasher);
+	struct varatt_external pointer;
+	SliceCache *cache;
+	ChunkKey	key;
+	Chunk	   *chunks[MOST_CHUNKS];
+	uint32		first;
+	uint32		last;
+	bool		missing = false;
+	char	   *copy;
+
+	first = (uint32) (offset / TOAST_MAX_CHUNK_SIZE);
+	last = (uint32) ((offset + Max(size, 1) - 1) / TOAST_MAX_CHUNK_SIZE);
+	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || last - first >= MOST_CHUNKS)
+		return value_slice(value, offset, size);
+	if (*where == NULL)
+		*where = make_cache(GetMemoryChunkContext(hasher));
+	cache = *where;
+	if (cache->statement != GetCurrentStatementStartTimestamp())
+		forget_all(cache);
+	VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(value));
+	key = (ChunkKey) {pointer.va_toastrelid, pointer.va_valueid, pointer.va_rawsize};
+
+	for (uint32 number = first; number <= last && !missing; number++)
+	{
+		key.number = number;
+		chunks[number - first] = hash_search(cache->chunks, &key, HASH_FIND, NULL);
+		missing = chunks[number - first] == NULL;
+	}
+	if (missing)
+		read_chunks(cache, value, &key, first, last, pointer.va_rawsize - VARHDRSZ, chunks);
+	if (first == last)
+		return chunks[0]->data + offset % TOAST_MAX_CHUNK_SIZE;
+
+	copy = palloc(size);
+	for (uint32 number = first; number <= last; number++)
+	{
+		size_t		at = (size_t) number * TOAST_MAX_CHUNK_SIZE;
+		size_t		begin = Max(at, offset);
+		size_t		end = Min(at + TOAST_MAX_CHUNK_SIZE, offset + size);
+
+		memcpy(copy + (begin - offset), chunks[number - first]->data + (begin - at), end - begin);
+	}
+	return copy;
+}

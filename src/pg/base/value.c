@@ -1,0 +1,315 @@
+/*
+ * value.c: see value.h.
+ */
+#include "base/value.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/toast_internals.h"
+#include "funcapi.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/expanded.h"
+
+PG_MODULE_MAGIC;
+
+struct varlena *
+value_make_in(MemoryContext context, size_t size, void **data)
+{
+	struct varlena *value = MemoryContextAlloc(context, VARHDRSZ + size);
+
+	SET_VARSIZE(value, VARHDRSZ + size);
+	*data = VARDATA(value);
+	clear_in_pieces(*data, size);
+	return value;
+}
+
+struct varlena *
+value_make(size_t size, void **data)
+{
+	return value_make_in(result_memory(), size, data);
+}
+
+Datum
+row_result(TupleDesc columns, Datum *values, bool *nulls)
+{
+	MemoryContext own = MemoryContextSwitchTo(result_memory());
+	Datum		row = HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
+
+	MemoryContextSwitchTo(own);
+	return row;
+}
+
+Datum
+text_result(const char *string)
+{
+	MemoryContext own = MemoryContextSwitchTo(result_memory());
+	text	   *result = cstring_to_text(string);
+
+	MemoryContextSwitchTo(own);
+	PG_RETURN_TEXT_P(result);
+}
+
+const void *
+value_open(Datum value, size_t *size)
+{
+	ExpandedFilter *expanded = expanded_filter(value);
+	struct varlena *whole = expanded != NULL ? flat_filter(expanded) : detoast(value);
+
+	*size = VARSIZE_ANY_EXHDR(whole);
+	return VARDATA_ANY(whole);
+}
+
+size_t
+value_size(Datum value)
+{
+	return toast_raw_datum_size(value) - VARHDRSZ;
+}
+
+const void *
+value_slice(Datum value, size_t offset, size_t size)
+{
+	struct varlena *raw = (struct varlena *) DatumGetPointer(value);
+	ExpandedFilter *expanded = expanded_filter(value);
+
+	if (expanded != NULL)
+		raw = flat_filter(expanded);
+	if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw))
+		return VARDATA_ANY(raw) + offset;
+	raw = detoast_attr_slice(raw, (int32) offset, (int32) size);
+	return VARDATA_ANY(raw);	/* a macro that looks at its argument twice */
+}
+
+bool
+value_has_cheap_slices(Datum value)
+{
+	struct varatt_external pointer;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(value));
+	return !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
+}
+
+/* --------------------------------------------------------------------- errors */
+
+void
+value_refuse(const char *type, sb_status status)
+{
+	if (status == SB_INTERRUPTED)
+		raise_interrupt();
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("invalid value for type %s", type),
+			 errdetail("The value cannot be used: %s.", sb_status_text(status)),
+			 status == SB_BAD_VERSION ?
+			 errhint("It may have been written by a later version of streambloom: update the extension.") : 0));
+	pg_unreachable();
+}
+
+void
+check_fpr(double fpr)
+{
+	if (fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("false-positive rate %g is out of range", fpr),
+			 errdetail("It must lie between %g and %g.", SB_BF_MIN_FPR, SB_BF_MAX_FPR),
+			 errhint("The rate is a fraction: 0.01 means one in a hundred.")));
+}
+
+void
+refuse_expected_items(int64 items)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("expected number of items " INT64_FORMAT " is out of range", items),
+			 errdetail("It must be at least 1."),
+			 errhint("Give the number of distinct items that the filter is to hold.")));
+	pg_unreachable();
+}
+
+void
+refuse_size(const char *type, int64 items, double fpr)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("a %s for " INT64_FORMAT " items at a false-positive rate of %g would be too large",
+					type, items, fpr),
+			 errdetail("A filter has at most %u bytes.", SB_MAX_BYTES),
+			 errhint("Expect fewer items, allow a higher rate, or build one filter for each part of the data.")));
+	pg_unreachable();
+}
+
+char *
+short_text(const char *text)
+{
+	int			length = (int) strlen(text);
+	int			kept = pg_mbcliplen(text, length, 64);
+
+	return kept == length ? pstrdup(text) : psprintf("%.*s...", kept, text);
+}
+
+void
+refuse_difference(const char *type, const char *action, const sb_difference *difference)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("cannot %s %s filters whose %s differ: %.15g and %.15g",
+					action, type, difference->parameter, difference->left, difference->right),
+			 errhint("Build both with the same parameters. Sizes may differ by a power of two, as those of filters that size themselves do.")));
+	pg_unreachable();
+}
+
+/* ---------------------------------------------------------------- in and out */
+
+static Datum
+checked(struct varlena *value, const char *type, ValueCheck check)
+{
+	sb_status	status = check(VARDATA(value), VARSIZE(value) - VARHDRSZ);
+
+	if (status != SB_OK)
+		value_refuse(type, status);
+	PG_RETURN_POINTER(value);
+}
+
+/* false if it is not hexadecimal digits all through. */
+static bool
+decode_in_pieces(const char *digits, size_t length, char *to)
+{
+	for (size_t at = 0; at < length; at += PIECE_BYTES)
+	{
+		size_t		now = Min(length - at, PIECE_BYTES);
+
+		CHECK_FOR_INTERRUPTS();
+		if (hex_decode(digits + at, now, to + at / 2) != now / 2)
+			return false;
+	}
+	return true;
+}
+
+Datum
+value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
+{
+	char	   *text = PG_GETARG_CSTRING(0);
+	size_t		length = strlen(text);
+	struct varlena *value;
+	void	   *data;
+
+	if (length >= 2 && text[0] == '\\' && text[1] == 'x' && length % 2 == 0)
+	{
+		value = value_make(length / 2 - 1, &data);
+		if (decode_in_pieces(text + 2, length - 2, data))
+			return checked(value, type, check);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid input syntax for type %s: \"%.*s\"", type,
+					pg_mbcliplen(text, (int) length, 40), text),
+			 errdetail("A value is written as \\x and an even number of hexadecimal digits."),
+			 errhint("Build filters with %s_agg() or %s_empty().", type, type)));
+	pg_unreachable();
+}
+
+Datum
+value_to_text(FunctionCallInfo fcinfo)
+{
+	size_t		size;
+	const void *data = value_open(PG_GETARG_DATUM(0), &size);
+	char	   *text = MemoryContextAlloc(result_memory(), size * 2 + 3);
+
+	text[0] = '\\';
+	text[1] = 'x';
+	for (size_t at = 0; at < size; at += PIECE_BYTES)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) hex_encode((const char *) data + at, Min(size - at, PIECE_BYTES), text + 2 + 2 * at);
+	}
+	text[size * 2 + 2] = '\0';
+	PG_RETURN_CSTRING(text);
+}
+
+Datum
+value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
+{
+	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
+	int			size = message->len - message->cursor;
+	void	   *data;
+	struct varlena *value = value_make(size, &data);
+
+	copy_in_pieces(data, pq_getmsgbytes(message, size), size);
+	return checked(value, type, check);
+}
+
+Datum
+value_to_binary(FunctionCallInfo fcinfo)
+{
+	Datum		value = PG_GETARG_DATUM(0);
+	ExpandedFilter *expanded = expanded_filter(value);
+
+	PG_RETURN_POINTER(detoast_copy(expanded != NULL ? PointerGetDatum(flat_filter(expanded)) : value));
+}
+
+Datum
+value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
+{
+	return checked(detoast_copy(PG_GETARG_DATUM(0)), type, check);
+}
+
+bool
+value_equal(FunctionCallInfo fcinfo)
+{
+	size_t		left_size;
+	size_t		right_size;
+	const void *left;
+	const void *right;
+
+	if (value_size(PG_GETARG_DATUM(0)) != value_size(PG_GETARG_DATUM(1)))
+		return false;
+	left = value_open(PG_GETARG_DATUM(0), &left_size);
+	right = value_open(PG_GETARG_DATUM(1), &right_size);
+	return left_size == right_size && equal_in_pieces(left, right, left_size);
+}
+
+/* ----------------------------------------------------------------- aggregates */
+
+MemoryContext
+aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "aggregate function called in non-aggregate context");
+	return context;
+}
+
+/* --------------------------------------------------------------------- sketch */
+
+char *
+sketch_bars(const double *values, int count)
+{
+	static const char *const blocks[] = {
+		" ", "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83", "\xe2\x96\x84",
+		"\xe2\x96\x85", "\xe2\x96\x86", "\xe2\x96\x87", "\xe2\x96\x88"
+	};
+	static const char *const letters[] = {" ", ".", ".", ":", ":", "=", "+", "#", "#"};
+	const char *const *bars = GetDatabaseEncoding() == PG_UTF8 ? blocks : letters;
+	StringInfoData line;
+	double		largest = 0;
+
+	for (int i = 0; i < count; i++)
+		largest = Max(largest, values[i]);
+	initStringInfo(&line);
+	for (int i = 0; i < count; i++)
+	{
+		/* whatever is not nothing is at least the lowest bar */
+		int			height = values[i] > 0 ? 1 + (int) (values[i] / largest * 7) : 0;
+
+		appendStringInfoString(&line, bars[height]);
+	}
+	return line.data;
+}

@@ -1,0 +1,78 @@
+/*
+ * value.h: what the four types have in common as PostgreSQL values: text, binary and bytea in and out, errors for
+ * values and parameters that the core refuses.
+ *
+ * A value is a varlena whose data is the core's stored form (docs/format.md). Its text form is that in hexadecimal,
+ * as of bytea: \x5342...
+ */
+#ifndef STREAMBLOOM_PG_VALUE_H
+#define STREAMBLOOM_PG_VALUE_H
+
+#include "base/compat.h"
+
+#include "access/tupdesc.h"
+
+#include "base/call.h"
+
+/* A type's complete check of a stored form. */
+typedef sb_status (*ValueCheck) (const void *data, size_t size);
+
+/* A new varlena for `size` bytes of stored form, zeroed, in result_memory() or in this context; *data is where they go. */
+extern struct varlena *value_make(size_t size, void **data);
+extern struct varlena *value_make_in(MemoryContext context, size_t size, void **data);
+
+/* The columns of a row to be returned. */
+extern Datum row_result(TupleDesc columns, Datum *values, bool *nulls);
+
+/* A text to be returned. */
+extern Datum text_result(const char *string);
+
+/* The detoasted value's stored form, and its size. May be a copy. */
+extern const void *value_open(Datum value, size_t *size);
+
+/*
+ * Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read; for SB_INTERRUPTED the error of the
+ * interrupt.
+ */
+extern SB_NORETURN void value_refuse(const char *type, sb_status status);
+
+/* From and to text, binary, bytea. The check runs over everything that comes in. */
+extern Datum value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
+extern Datum value_to_text(FunctionCallInfo fcinfo);
+extern Datum value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
+extern Datum value_to_binary(FunctionCallInfo fcinfo);
+extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
+
+/* Are the stored forms the same bytes? Arguments 0 and 1 of the call. */
+extern bool value_equal(FunctionCallInfo fcinfo);
+
+/*
+ * Reads size bytes from offset of a stored form, from a TOAST slice where that saves reading the rest. The result is
+ * palloc'd or points into the value. The caller has checked the range.
+ */
+extern const void *value_slice(Datum value, size_t offset, size_t size);
+
+/* Does a slice take little reading: is the value in a TOAST table, and not compressed? */
+extern bool value_has_cheap_slices(Datum value);
+
+/* The size of the stored form, without reading it. */
+extern size_t value_size(Datum value);
+
+/* Errors for parameters: ERRCODE_INVALID_PARAMETER_VALUE with the value, the range and a hint. */
+extern void check_fpr(double fpr);	/* returns if it is in range */
+extern SB_NORETURN void refuse_expected_items(int64 items);
+extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
+
+/* The first 64 bytes of a text, for a message that shows what a user gave; "..." stands for the rest. */
+extern char *short_text(const char *text);
+
+/* Raises the error of two filters that cannot be combined; `action` completes "cannot ... ". */
+extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
+
+/* The memory context of an aggregate's state; an error outside an aggregate. */
+extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
+
+/* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
+extern char *sketch_bars(const double *values, int count);
+
+#endif

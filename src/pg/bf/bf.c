@@ -1,0 +1,514 @@
+/*
+ * bf.c: the functions and operators of type bf, but for its aggregates (bf_agg.c).
+ */
+#include "bf/bf.h"
+
+#include "access/detoast.h"
+#include "access/toast_internals.h"
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "base/call.h"
+#include "base/elements.h"
+#include "base/expanded.h"
+#include "base/item.h"
+#include "base/slices.h"
+#include "base/value.h"
+
+/* ------------------------------------------------------------------ helpers */
+
+void
+bf_open(Datum value, BfValue *bf)
+{
+	size_t		size;
+	const unsigned char *data = value_open(value, &size);
+	sb_status	status = sb_bf_decode_header(data, size, size, &bf->header);
+
+	if (status != SB_OK)
+		value_refuse("bf", status);
+	bf->lines = data + SB_BF_HEADER;
+}
+
+Datum
+bf_make(const sb_bf *header, unsigned char **lines)
+{
+	void	   *data;
+	struct varlena *value = value_make(sb_bf_size(header), &data);
+
+	sb_bf_encode_header(header, data);
+	*lines = (unsigned char *) data + SB_BF_HEADER;
+	return PointerGetDatum(value);
+}
+
+void
+bf_plan(int64 items, double fpr, bool power, sb_bf *out)
+{
+	static double known_fpr = 0;	/* the rate that was asked last in this session */
+	static double known_load;
+	static uint8_t known_hashes;
+
+	if (items < 1)
+		refuse_expected_items(items);
+	check_fpr(fpr);
+	if (fpr != known_fpr)
+	{
+		known_load = sb_bf_best_load(fpr, &known_hashes);
+		known_fpr = fpr;
+	}
+	if (sb_bf_plan_for_load(items, fpr, known_hashes, known_load, power, out) != SB_OK)
+		refuse_size("bf", items, fpr);
+}
+
+void
+bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
+{
+	sb_difference difference;
+
+	item_kinds_must_agree(&a->kind, &b->kind, action);
+	if (sb_bf_join(a, b, out, &difference) != SB_OK)
+		refuse_difference("bf", action, &difference);
+}
+
+static Datum
+copy_bf(const BfValue *bf, unsigned char **lines)
+{
+	Datum		copy = bf_make(&bf->header, lines);
+
+	copy_in_pieces(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
+	return copy;
+}
+
+/*
+ * The filter of argument 0, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the
+ * adding function returns; lines follow the header.
+ */
+static Datum
+bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
+{
+#if FILTERS_EXPAND
+	ExpandedFilter *filter = expanded_filter_to_change(PG_GETARG_DATUM(0));
+
+	if (filter == NULL && adds_to_variable(fcinfo))
+	{
+		filter = make_expanded_filter(NULL);
+		MemoryContext caller = MemoryContextSwitchTo(filter->hdr.eoh_context);
+
+		filter->flat = (struct varlena *) DatumGetPointer(copy_bf(bf, lines));
+		MemoryContextSwitchTo(caller);
+	}
+	if (filter != NULL)
+	{
+		*lines = (unsigned char *) VARDATA(filter->flat) + SB_BF_HEADER;
+		return EOHPGetRWDatum(&filter->hdr);
+	}
+#endif
+	return copy_bf(bf, lines);
+}
+
+/* Writes the header before these lines again, whose kind became known. */
+static void
+set_kind(unsigned char *lines, sb_bf *header, const sb_kind *kind)
+{
+	header->kind = *kind;
+	sb_bf_encode_header(header, lines - SB_BF_HEADER);
+}
+
+/* --------------------------------------------------------------- in and out */
+
+static sb_status
+check_bf(const void *data, size_t size)
+{
+	sb_bf		header;
+	sb_status	status = sb_bf_decode_header(data, size, size, &header);
+
+	/* without a kind nothing was added, and look-ups rely on it */
+	if (status == SB_OK && header.kind.code == SB_KIND_NONE)
+		for (size_t at = SB_BF_HEADER; at < size; at++)
+		{
+			if (at % PIECE_BYTES == 0)
+				CHECK_FOR_INTERRUPTS();
+			if (((const char *) data)[at] != 0)
+				return SB_BAD_CELLS;
+		}
+	return status;
+}
+
+SB_FUNCTION(bf_in);
+Datum
+bf_in(PG_FUNCTION_ARGS)
+{
+	return value_from_text(fcinfo, "bf", check_bf);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_out)
+{
+	return value_to_text(fcinfo);
+}
+
+SB_FUNCTION(bf_recv);
+Datum
+bf_recv(PG_FUNCTION_ARGS)
+{
+	return value_from_binary(fcinfo, "bf", check_bf);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_send)
+{
+	return value_to_binary(fcinfo);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_from_bytea)
+{
+	return value_from_bytea(fcinfo, "bf", check_bf);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_to_bytea)
+{
+	return value_to_binary(fcinfo);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_eq)
+{
+	PG_RETURN_BOOL(value_equal(fcinfo));
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_ne)
+{
+	PG_RETURN_BOOL(!value_equal(fcinfo));
+}
+
+/* ------------------------------------------------------------ making, adding */
+
+SB_FUNCTION(bf_empty);
+Datum
+bf_empty(PG_FUNCTION_ARGS)
+{
+	sb_bf		header;
+	unsigned char *lines;
+
+	bf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), false, &header);
+	return bf_make(&header, &lines);
+}
+
+static Datum
+add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
+{
+	BfValue		bf;
+	unsigned char *lines;
+	uint64_t	hash;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &bf.header.kind);
+	result = bf_to_change(fcinfo, &bf, &lines);
+	if (bf.header.kind.code == SB_KIND_NONE)
+		set_kind(lines, &bf.header, item_kind(hasher));
+	sb_bf_add(&bf.header, lines, hash);
+	return result;
+}
+
+/* bf_add(bf, "any") */
+SB_FUNCTION_IN_OWN_MEMORY(bf_add)
+{
+	return add_one(fcinfo, item_hasher_for_argument(fcinfo, 1));
+}
+
+/* bf || text: the operator's right type is text under another name, see 10-bf.sql */
+SB_FUNCTION_IN_OWN_MEMORY(bf_add_text)
+{
+	return add_one(fcinfo, item_hasher_for_text(fcinfo));
+}
+
+/* So many hashes of an array's elements are handed to the core at once. */
+#define ITEMS_AT_ONCE 256
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	BfValue		bf;
+	unsigned char *lines;
+	Elements	elements;
+	Datum		item;
+	uint64_t	hashes[ITEMS_AT_ONCE];
+	int			hashed = 0;
+	Datum		result;
+
+	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	result = bf_to_change(fcinfo, &bf, &lines);
+	while (next_item(&elements, &item))
+	{
+		hashes[hashed++] = item_hash_for(hasher, item, &bf.header.kind);
+		if (bf.header.kind.code == SB_KIND_NONE)
+			set_kind(lines, &bf.header, item_kind(hasher));
+		if (hashed == ITEMS_AT_ONCE)
+		{
+			sb_bf_add_many(&bf.header, lines, hashes, hashed);
+			hashed = 0;
+		}
+	}
+	sb_bf_add_many(&bf.header, lines, hashes, hashed);
+	return result;
+}
+
+/* -------------------------------------------------------------------- asking */
+
+/* Reads the header and one line, and of a stored filter nothing else. */
+static bool
+contains(Datum value, ItemHasher *hasher, Datum item)
+{
+	sb_bf		header;
+	size_t		size = value_size(value);
+	const void *head = cached_slice(hasher, value, 0, Min(size, SB_BF_HEADER));
+	sb_status	status = sb_bf_decode_header(head, Min(size, SB_BF_HEADER), size, &header);
+	uint64_t	hash;
+
+	if (status != SB_OK)
+		value_refuse("bf", status);
+	hash = item_hash_for(hasher, item, &header.kind);
+	if (header.kind.code == SB_KIND_NONE)
+		return false;
+	return sb_bf_line_contains(cached_slice(hasher, value, sb_bf_line_offset(&header, hash), SB_BF_LINE), header.hashes, hash);
+}
+
+SB_FUNCTION_OF_SLICES(bf_contains, 0)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
+}
+
+/* bf_contained("any", bf) */
+SB_FUNCTION_OF_SLICES(bf_contained, 1)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
+}
+
+/* Of a stored filter, lines are read one by one as long as that is less to read than all of it. */
+#define WHOLE_FILTER_FROM(size) ((size) / 16384)
+
+/*
+ * Does one of the elements answer `answer`? NULL elements are skipped. All of the filter is at hand: they are asked by the batch, and
+ * the first batches are small, as one of the first elements often decides.
+ */
+static bool
+search_batches(const BfValue *bf, ItemHasher *hasher, Elements *elements, bool answer)
+{
+	uint64_t	hashes[ITEMS_AT_ONCE];
+	bool		found[ITEMS_AT_ONCE];
+	Datum		item;
+
+	for (int at_once = 8; elements->at < elements->count; at_once = Min(at_once * 2, ITEMS_AT_ONCE))
+	{
+		int			hashed = 0;
+
+		while (hashed < at_once && next_item(elements, &item))
+			hashes[hashed++] = item_hash_for(hasher, item, &bf->header.kind);
+		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
+			memset(found, false, sizeof found);
+		else
+			sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found);
+		for (int j = 0; j < hashed; j++)
+			if (found[j] == answer)
+				return true;
+	}
+	return false;
+}
+
+/* The same for an array argument. Of a stored filter that is much larger than the array no more is read than has to be. */
+static bool
+search_elements(FunctionCallInfo fcinfo, bool answer)
+{
+	Datum		value = PG_GETARG_DATUM(0);
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	Elements	elements;
+	Datum		item;
+	BfValue		bf;
+
+	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
+	if (value_has_cheap_slices(value) && elements.count < WHOLE_FILTER_FROM(value_size(value)))
+	{
+		while (next_item(&elements, &item))
+			if (contains(value, hasher, item) == answer)
+				return true;
+		return false;
+	}
+	bf_open(value, &bf);
+	return search_batches(&bf, hasher, &elements, answer);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_contains_any)
+{
+	PG_RETURN_BOOL(search_elements(fcinfo, true));
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_contains_all)
+{
+	PG_RETURN_BOOL(!search_elements(fcinfo, false));
+}
+
+/* ------------------------------------------------------------------ combining */
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_union)
+{
+	BfValue		left;
+	BfValue		right;
+	sb_bf		joined;
+	unsigned char *lines;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &left);
+	bf_open(PG_GETARG_DATUM(1), &right);
+	bf_join(&left.header, &right.header, "unite", &joined);
+	result = bf_make(&joined, &lines);
+	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
+	must_finish(sb_bf_or(&joined, lines, &right.header, right.lines));
+	return result;
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
+{
+	BfValue		left;
+	BfValue		right;
+	sb_bf		joined;
+	unsigned char *lines;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &left);
+	bf_open(PG_GETARG_DATUM(1), &right);
+	bf_join(&left.header, &right.header, "intersect", &joined);
+	result = bf_make(&joined, &lines);
+	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
+	must_finish(sb_bf_and(&joined, lines, &right.header, right.lines));
+	return result;
+}
+
+/* Folds while a rate would still hold for the estimated number of items. */
+SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
+{
+	BfValue		bf;
+	double		items;
+	sb_bf		folded;
+	unsigned char *lines;
+	double		fpr;
+	int			halvings = 0;
+	Datum		result;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	fpr = PG_ARGISNULL(1) ? bf.header.fpr : PG_GETARG_FLOAT8(1);
+	check_fpr(fpr);
+
+	must_finish(sb_bf_items(&bf.header, bf.lines, &items));
+	folded = bf.header;
+	for (; folded.lines % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hashes, items / (folded.lines / 2)) <= fpr; halvings++)
+		folded.lines /= 2;
+	if (halvings > 0)
+	{
+		/* it is no longer what it was made to be */
+		folded.widened = Max(folded.widened - halvings, 0);
+		folded.expected_items = 0;
+		folded.fpr = Max(folded.fpr, fpr);
+	}
+	result = bf_make(&folded, &lines);
+	must_finish(sb_bf_fold_into(&bf.header, bf.lines, halvings, lines));
+	return result;
+}
+
+/* --------------------------------------------------------------- looking inside */
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_cardinality)
+{
+	BfValue		bf;
+	double		items;
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	must_finish(sb_bf_items(&bf.header, bf.lines, &items));
+	PG_RETURN_FLOAT8(items);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_info)
+{
+	BfValue		bf;
+	sb_bf_stats stats;
+	TupleDesc	columns;
+	Datum		values[9];
+	bool		nulls[9] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
+
+	values[0] = CStringGetTextDatum(item_kind_text(&bf.header.kind));
+	values[1] = Int64GetDatum(bf.header.expected_items);
+	nulls[1] = bf.header.expected_items == 0;
+	values[2] = Float8GetDatum(bf.header.fpr);
+	values[3] = Int32GetDatum(bf.header.hashes);
+	values[4] = Int64GetDatum(stats.bits);
+	values[5] = Int64GetDatum(sb_bf_size(&bf.header));
+	values[6] = Float8GetDatum((double) stats.bits_set / stats.bits);
+	values[7] = Float8GetDatum(stats.fpr);
+	values[8] = Float8GetDatum(stats.items);
+	return row_result(columns, values, nulls);
+}
+
+#define HISTOGRAM_BUCKETS 16
+
+/* How many lines have 0..32, 33..64, ... 481..512 bits set. */
+static void
+line_histogram(const BfValue *bf, int64 lines[HISTOGRAM_BUCKETS])
+{
+	const int	width = SB_BF_LINE * 8 / HISTOGRAM_BUCKETS;
+
+	memset(lines, 0, HISTOGRAM_BUCKETS * sizeof *lines);
+	for (uint32 i = 0; i < bf->header.lines; i++)
+	{
+		int			bits = sb_bf_line_bits(bf->lines + (size_t) i * SB_BF_LINE);
+
+		if (i % (PIECE_BYTES / SB_BF_LINE) == 0)
+			CHECK_FOR_INTERRUPTS();
+		lines[bits == 0 ? 0 : (bits - 1) / width]++;
+	}
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_histogram)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+	const int	width = SB_BF_LINE * 8 / HISTOGRAM_BUCKETS;
+	int64		lines[HISTOGRAM_BUCKETS];
+	BfValue		bf;
+
+	InitMaterializedSRF(fcinfo, 0);
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	line_histogram(&bf, lines);
+	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+	{
+		Datum		values[3];
+		bool		nulls[3] = {false};
+
+		values[0] = Int32GetDatum(i == 0 ? 0 : i * width + 1);
+		values[1] = Int32GetDatum((i + 1) * width);
+		values[2] = Int64GetDatum(lines[i]);
+		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_sketch)
+{
+	BfValue		bf;
+	sb_bf_stats stats;
+	int64		lines[HISTOGRAM_BUCKETS];
+	double		heights[HISTOGRAM_BUCKETS];
+
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
+	line_histogram(&bf, lines);
+	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+		heights[i] = (double) lines[i];
+	return text_result(psprintf("bf of %s: %.0f items, %.1f%% full, fpr %.2g |%s|",
+								item_kind_text(&bf.header.kind), stats.items,
+								100.0 * stats.bits_set / stats.bits, stats.fpr,
+								sketch_bars(heights, HISTOGRAM_BUCKETS)));
+}

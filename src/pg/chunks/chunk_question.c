@@ -1,0 +1,420 @@
+/*
+ * chunk_question.c: see chunk_question.h.
+ */
+#include "chunks/chunk_question.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "pgstat.h"
+#include "rewrite/rewriteManip.h"
+#include "storage/lmgr.h"
+#include "storage/predicate.h"
+#include "utils/lsyscache.h"
+#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "index/bf_index.h"
+
+/* The access method of an index, without opening it; InvalidOid if it is gone. */
+static Oid
+access_method_of(Oid index)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(index));
+	Oid			method = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		method = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+		ReleaseSysCache(tuple);
+	}
+	return method;
+}
+
+Relation
+chunk_try_open(Oid oid)
+{
+	Relation	relation;
+
+	LockRelationOid(oid, AccessShareLock);
+	relation = RelationIdGetRelation(oid);
+	if (!RelationIsValid(relation))
+	{
+		UnlockRelationOid(oid, AccessShareLock);
+		return NULL;
+	}
+	pgstat_init_relation(relation);
+	return relation;
+}
+
+/*
+ * Opens an index of a locked heap, if its answers can be relied on: what the planner asks of an index before it uses
+ * it. NULL otherwise.
+ */
+static Relation
+open_usable(Relation heap, Oid oid, Oid method)
+{
+	Relation	index = chunk_try_open(oid);
+	Form_pg_index form;
+
+	if (index == NULL)
+		return NULL;
+	form = index->rd_index;
+	if (index->rd_rel->relkind == RELKIND_INDEX && index->rd_rel->relam == method && form != NULL &&
+		form->indrelid == RelationGetRelid(heap) && form->indisvalid && form->indisready && form->indislive &&
+		!(form->indcheckxmin &&
+		  !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin)))
+		return index;
+	relation_close(index, AccessShareLock);
+	return NULL;
+}
+
+/* -------------------------------------------------------------------- keys */
+
+static Node *
+without_relabels(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+/* What a column of the index is, as an expression of the table with this varno; NULL for a plain column: *attribute. */
+static Node *
+index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
+{
+	List	   *expressions;
+	int			number = 0;
+	Node	   *result;
+
+	*attribute = index->rd_index->indkey.values[column];
+	if (*attribute != 0)
+		return NULL;
+	expressions = RelationGetIndexExpressions(index);
+	for (int i = 0; i < column; i++)
+		number += index->rd_index->indkey.values[i] == 0;
+	result = copyObject(list_nth(expressions, number));
+	if (varno != 1)
+		ChangeVarNodes(result, 1, varno, 0);
+	return without_relabels(result);
+}
+
+static bool
+is_index_column(Relation index, int column, Index varno, Node *operand)
+{
+	AttrNumber	attribute;
+	Node	   *expression;
+
+	operand = without_relabels(operand);
+	if (operand == NULL)
+		return false;
+	if (IsA(operand, Var))
+	{
+		Var		   *var = (Var *) operand;
+
+		return var->varno == varno && var->varlevelsup == 0 && var->varattno != 0 &&
+			var->varattno == index->rd_index->indkey.values[column];
+	}
+	expression = index_expression(index, column, varno, &attribute);
+	return expression != NULL && equal(expression, operand);
+}
+
+/* Can it be evaluated before any row is at hand, and be the same for all of them? */
+static bool
+is_argument(Node *node)
+{
+	return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node);
+}
+
+/* Is the operator the = of this column's family, and has the comparison the column's collation? */
+static bool
+is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
+{
+	Oid			family = index->rd_opfamily[column];
+
+	if (OidIsValid(index->rd_indcollation[column]) && index->rd_indcollation[column] != collation)
+		return false;
+	if (known->family != family || known->operator != operator)
+	{
+		int			strategy = 0;
+		Oid			left_type;
+
+		known->family = family;
+		known->operator = operator;
+		if (op_in_opfamily(operator, family))
+			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
+		known->is_equality = strategy == BTLessStrategyNumber;	/* 1, whose meaning is the method's: = */
+		known->function = get_opcode(operator);
+	}
+	return known->is_equality;
+}
+
+/*
+ * The key that a clause gives for a boolean column of the index, or NULL. The planner writes operand = true as operand,
+ * operand = false as NOT operand.
+ */
+static ChunkKey *
+key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
+{
+	ChunkKey   *key = palloc0(sizeof(ChunkKey));
+	bool		value = true;
+
+	key->column = column + 1;
+	if (is_notclause(clause))
+	{
+		value = false;
+		clause = (Node *) get_notclausearg(clause);
+	}
+	else if (IsA(clause, BooleanTest))
+	{
+		BooleanTest *test = (BooleanTest *) clause;
+
+		if (test->booltesttype == IS_FALSE)
+			value = false;
+		else if (test->booltesttype == IS_UNKNOWN)
+			key->flags = SK_ISNULL | SK_SEARCHNULL;
+		else if (test->booltesttype != IS_TRUE)
+			return NULL;
+		clause = (Node *) test->arg;
+	}
+	if (!is_index_column(index, column, varno, clause))
+		return NULL;
+	if (key->flags != 0)
+		return key;
+	if (!is_answerable(index, column, BooleanEqualOperator, InvalidOid, known))
+		return NULL;
+	key->argument = (Expr *) makeBoolConst(value, false);
+	key->subtype = known->right_type;
+	key->function = known->function;
+	return key;
+}
+
+/* The key that a clause gives for a column of the index, or NULL. */
+static ChunkKey *
+key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
+{
+	ChunkKey	key = {.column = column + 1};
+	Oid			operator;
+
+	if (index->rd_opcintype[column] == BOOLOID)
+	{
+		ChunkKey   *of_boolean = key_of_boolean_clause(index, column, varno, clause, known);
+
+		if (of_boolean != NULL)
+			return of_boolean;
+	}
+	if (IsA(clause, OpExpr) && list_length(((OpExpr *) clause)->args) == 2)
+	{
+		OpExpr	   *comparison = (OpExpr *) clause;
+		Node	   *left = linitial(comparison->args);
+		Node	   *right = lsecond(comparison->args);
+
+		operator = comparison->opno;
+		key.collation = comparison->inputcollid;
+		if (is_index_column(index, column, varno, right))
+		{
+			Node	   *swap = left;
+
+			left = right;
+			right = swap;
+			operator = get_commutator(operator);
+			if (!OidIsValid(operator))
+				return NULL;
+		}
+		else if (!is_index_column(index, column, varno, left))
+			return NULL;
+		key.argument = (Expr *) right;
+	}
+	else if (IsA(clause, ScalarArrayOpExpr))
+	{
+		ScalarArrayOpExpr *comparison = (ScalarArrayOpExpr *) clause;
+
+		if (!comparison->useOr || !is_index_column(index, column, varno, linitial(comparison->args)))
+			return NULL;
+		operator = comparison->opno;
+		key.flags = SK_SEARCHARRAY;
+		key.collation = comparison->inputcollid;
+		key.argument = lsecond(comparison->args);
+	}
+	else if (IsA(clause, NullTest))
+	{
+		NullTest   *test = (NullTest *) clause;
+
+		if (test->nulltesttype != IS_NULL || test->argisrow ||
+			!is_index_column(index, column, varno, (Node *) test->arg))
+			return NULL;
+		key.flags = SK_ISNULL | SK_SEARCHNULL;
+		return memcpy(palloc(sizeof key), &key, sizeof key);
+	}
+	else
+		return NULL;
+	if (!is_answerable(index, column, operator, key.collation, known) || !is_argument((Node *) key.argument))
+		return NULL;
+	key.subtype = known->right_type;
+	key.function = known->function;
+	return memcpy(palloc(sizeof key), &key, sizeof key);
+}
+
+static List *
+keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known)
+{
+	List	   *keys = NIL;
+	List	   *predicate;
+
+	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
+	{
+		ListCell   *cell;
+
+		foreach(cell, clauses)
+		{
+			ChunkKey   *key = key_of_clause(index, column, varno, lfirst(cell), known);
+
+			if (key != NULL)
+				keys = lappend(keys, key);
+		}
+	}
+
+	/* a partial index says nothing of rows outside it */
+	if (keys == NIL || heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return keys;
+	predicate = copyObject(RelationGetIndexPredicate(index));
+	if (varno != 1)
+		ChangeVarNodes((Node *) predicate, 1, varno, 0);
+	return predicate_implied_by(predicate, clauses, false) ? keys : NIL;
+}
+
+List *
+chunk_questions(Relation heap, Index varno, List *clauses)
+{
+	Oid			method = bf_index_am_oid();
+	ChunkOperator known = {InvalidOid};
+	List	   *questions = NIL;
+	List	   *indexes;
+	ListCell   *cell;
+
+	if (!OidIsValid(method) || clauses == NIL || !heap->rd_rel->relhasindex)
+		return NIL;
+	indexes = RelationGetIndexList(heap);
+	foreach(cell, indexes)
+	{
+		Relation	index;
+		List	   *keys;
+
+		if (access_method_of(lfirst_oid(cell)) != method)
+			continue;
+		index = open_usable(heap, lfirst_oid(cell), method);
+		if (index == NULL)
+			continue;
+		keys = keys_of_index(index, varno, clauses, &known);
+		relation_close(index, AccessShareLock);
+		if (keys != NIL)
+		{
+			ChunkQuestion *question = palloc(sizeof(ChunkQuestion));
+
+			question->index = lfirst_oid(cell);
+			question->keys = keys;
+			questions = lappend(questions, question);
+		}
+	}
+	list_free(indexes);
+	return questions;
+}
+
+/* ------------------------------------------------------------------- asking */
+
+void
+chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value)
+{
+	ScanKeyEntryInitialize(entry, key->flags, key->column,
+						   key->flags & SK_SEARCHNULL ? InvalidStrategy : BTLessStrategyNumber,
+						   key->subtype, key->collation, key->function, value);
+}
+
+/* REQUIRES: open_usable() opened it. */
+static bool
+may_match(Relation heap, Relation index, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only)
+{
+	if (!explain_only)
+	{
+		/* As index_beginscan() would, and before the answer: whoever inserts a row from now on looks at this lock. */
+		PredicateLockRelation(index, snapshot);
+		pgstat_count_index_scan(index);
+	}
+	return bf_index_may_match(index, heap, keys, nkeys, snapshot);
+}
+
+bool
+chunk_may_match(Relation heap, Oid oid, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only)
+{
+	Relation	index;
+	bool		result;
+
+	if (!IsMVCCSnapshot(snapshot))
+		return true;
+	index = open_usable(heap, oid, bf_index_am_oid());
+	if (index == NULL)
+		return true;
+	result = may_match(heap, index, keys, nkeys, snapshot, explain_only);
+	relation_close(index, AccessShareLock);
+	return result;
+}
+
+void
+chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
+{
+	memset(clause, 0, sizeof *clause);
+	clause->clause = node;
+	clause->value = value;
+	clause->method = bf_index_am_oid();
+}
+
+bool
+chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *asked)
+{
+	List	   *clauses;
+	bool		result = true;
+	List	   *indexes;
+	ListCell   *cell;
+
+	*asked = InvalidOid;
+	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
+		return true;
+	clauses = list_make1(clause->clause);
+	indexes = RelationGetIndexList(heap);
+	foreach(cell, indexes)
+	{
+		Relation	index;
+		List	   *keys;
+
+		/* the only one is looked at when it is open */
+		if (list_length(indexes) > 1 && access_method_of(lfirst_oid(cell)) != clause->method)
+			continue;
+		index = open_usable(heap, lfirst_oid(cell), clause->method);
+		if (index == NULL)
+			continue;
+		keys = keys_of_index(index, 1, clauses, &clause->known);
+		if (keys != NIL)
+		{
+			ScanKeyData entry;
+
+			*asked = lfirst_oid(cell);
+			chunk_scan_key(&entry, linitial(keys), clause->value);
+			result = may_match(heap, index, &entry, 1, snapshot, clause->explain_only);
+		}
+		relation_close(index, AccessShareLock);
+		if (!result)
+			break;
+	}
+	return result;
+}

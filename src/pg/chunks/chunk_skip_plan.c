@@ -1,0 +1,567 @@
+/*
+ * plan.c: puts the node ChunkSkip into plans.
+ *
+ * It looks at plans when they are finished, not at paths. The paths of a partitioned table are thrown away and made
+ * again when the planner applies the final target list, without a hook; and only the finished plan shows what the node
+ * must know: which children there are, what they are asked for (with parameters of nested loops in place), whether they
+ * are pruned at run time, or run asynchronously or by workers. Nothing is removed here: that is for the execution,
+ * whose snapshot is newer.
+ */
+#include "chunks/chunk_skip.h"
+
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "parser/parsetree.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+
+#include "chunks/chunk_question.h"
+#include "index/bf_index.h"
+
+bool		chunk_skip_enabled = true;
+
+static planner_hook_type previous_planner;
+static get_relation_info_hook_type previous_get_relation_info;
+static ExecutorStart_hook_type previous_executor_start;
+
+/* What is noted while a statement is planned; it lies on the stack of plan_statement(). */
+typedef struct Planning
+{
+	MemoryContext context;		/* in which the list is kept */
+	Oid			method;			/* bf_index_am_oid(), when it was needed */
+	bool		met_bf_index;	/* if no table has one, the plan is not looked at */
+
+	/*
+	 * The oids of the tables that stand behind security quals or in a security-barrier view. The finished plan does not
+	 * show this. A table that stands in the statement twice, once of them behind such quals, is treated as guarded in
+	 * both places.
+	 */
+	List	   *guarded;
+	PlannerInfo *looked_above;	/* the query that is_below_barrier() was asked about last, and its answer */
+	bool		below_barrier;
+} Planning;
+
+/* Of the innermost statement that is being planned; NULL: none is, or ChunkSkip was switched off when it began. */
+static Planning *planning = NULL;
+
+/* What is known of a finished statement while nodes are put into it. */
+typedef struct Improvement
+{
+	PlannedStmt *statement;
+	int			last_id;		/* the largest plan_node_id; -1: not looked for yet */
+	Bitmapset  *by_leader;		/* the plan_ids of sub-plans that the leader alone runs, as far as they were met */
+} Improvement;
+
+/* ------------------------------------------------------------ what to ask */
+
+/* The scan of a child, under what does not change which rows there are; NULL for anything else. */
+static Scan *
+scan_of_child(Plan *plan)
+{
+	while (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+		plan = outerPlan(plan);
+	if (IsA(plan, SeqScan) || IsA(plan, IndexScan) || IsA(plan, BitmapHeapScan))
+		return (Scan *) plan;
+	return NULL;
+}
+
+/* Clauses that all rows of the scan satisfy. */
+static List *
+clauses_of_scan(const Scan *scan)
+{
+	if (IsA(scan, IndexScan))
+		return list_concat_copy(((const IndexScan *) scan)->indexqualorig, scan->plan.qual);
+	if (IsA(scan, BitmapHeapScan))
+		return list_concat_copy(((const BitmapHeapScan *) scan)->bitmapqualorig, scan->plan.qual);
+	return list_copy(scan->plan.qual);
+}
+
+/* Those of the clauses that pass no value of a column to a function that may tell it. */
+static List *
+leakproof_clauses(List *clauses)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, clauses)
+		if (!contain_leaked_vars(lfirst(cell)))
+			result = lappend(result, lfirst(cell));
+	return result;
+}
+
+/* Does a bitmap come from this index? */
+static bool
+bitmap_uses(Plan *plan, Oid index)
+{
+	ListCell   *cell;
+	List	   *children;
+
+	if (IsA(plan, BitmapIndexScan))
+		return ((BitmapIndexScan *) plan)->indexid == index;
+	if (IsA(plan, BitmapAnd))
+		children = ((BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		children = ((BitmapOr *) plan)->bitmapplans;
+	else
+		return false;
+	foreach(cell, children)
+		if (bitmap_uses(lfirst(cell), index))
+			return true;
+	return false;
+}
+
+/*
+ * Is the scan about as cheap as the question? A question reads a page or two, as a B-tree does that finds one row. But
+ * a scan that asks the index itself is more than the question.
+ */
+static bool
+is_cheap(const Scan *scan, const ChunkQuestion *question)
+{
+	if (IsA(scan, BitmapHeapScan) && bitmap_uses(outerPlan(scan), question->index))
+		return false;
+	return scan->plan.total_cost <= 2.5 * random_page_cost;
+}
+
+/* A key as a list, with its argument's number: for comparing, copying, and sending to workers. */
+static List *
+encode_key(const ChunkKey *key, List **arguments)
+{
+	int			argument = -1;
+
+	if (key->argument != NULL)
+	{
+		ListCell   *cell;
+
+		foreach(cell, *arguments)
+			if (equal(lfirst(cell), key->argument))
+				argument = foreach_current_index(cell);
+		if (argument < 0)
+		{
+			argument = list_length(*arguments);
+			*arguments = lappend(*arguments, copyObject(key->argument));
+		}
+	}
+	return list_make2(list_make3_oid(key->subtype, key->collation, key->function),
+					  list_make3_int(key->column, key->flags, argument));
+}
+
+/* The number of this set of keys among the sets; a new one if there was none. */
+static int
+number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
+{
+	List	   *set = NIL;
+	ListCell   *cell;
+
+	foreach(cell, question->keys)
+		set = lappend(set, encode_key(lfirst(cell), arguments));
+	foreach(cell, *sets)
+		if (equal(lfirst(cell), set))
+			return foreach_current_index(cell);
+	*sets = lappend(*sets, set);
+	return list_length(*sets) - 1;
+}
+
+/* ------------------------------------------------------------- the new node */
+
+static int	largest_id(const Plan *plan);
+
+static int
+largest_id_of_list(List *plans)
+{
+	int			largest = 0;
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		largest = Max(largest, largest_id(lfirst(cell)));
+	return largest;
+}
+
+/* The largest plan_node_id in a tree of plans. */
+static int
+largest_id(const Plan *plan)
+{
+	List	   *more = NIL;
+	int			largest;
+
+	if (plan == NULL)
+		return 0;
+	check_stack_depth();
+	if (IsA(plan, Append))
+		more = ((const Append *) plan)->appendplans;
+	else if (IsA(plan, MergeAppend))
+		more = ((const MergeAppend *) plan)->mergeplans;
+	else if (IsA(plan, BitmapAnd))
+		more = ((const BitmapAnd *) plan)->bitmapplans;
+	else if (IsA(plan, BitmapOr))
+		more = ((const BitmapOr *) plan)->bitmapplans;
+	else if (IsA(plan, CustomScan))
+		more = ((const CustomScan *) plan)->custom_plans;
+	else if (IsA(plan, SubqueryScan))
+		more = list_make1(((const SubqueryScan *) plan)->subplan);
+	largest = Max(plan->plan_node_id, largest_id_of_list(more));
+	largest = Max(largest, largest_id(outerPlan(plan)));
+	return Max(largest, largest_id(innerPlan(plan)));
+}
+
+/* The id of a new node. What instruments plans takes it for unique in the statement. */
+static int
+new_id(Improvement *improvement)
+{
+	if (improvement->last_id < 0)
+		improvement->last_id = Max(largest_id(improvement->statement->planTree),
+								   largest_id_of_list(improvement->statement->subplans));
+	return ++improvement->last_id;
+}
+
+/*
+ * The node above an Append or MergeAppend. What it returns are the child's rows as they are: its target list is the
+ * child's.
+ */
+static Plan *
+make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *private)
+{
+	CustomScan *skip = makeNode(CustomScan);
+	Plan	   *plan = &skip->scan.plan;
+	ListCell   *cell;
+
+	plan->startup_cost = append->startup_cost;
+	plan->total_cost = append->total_cost;
+	plan->plan_rows = append->plan_rows;
+	plan->plan_width = append->plan_width;
+	plan->parallel_safe = append->parallel_safe;	/* in a worker it does nothing */
+	plan->plan_node_id = id;
+	plan->extParam = bms_copy(append->extParam);
+	plan->allParam = bms_copy(append->allParam);
+	plan->initPlan = append->initPlan;
+	append->initPlan = NIL;
+	plan->lefttree = append;
+	foreach(cell, append->targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		Node	   *value = (Node *) entry->expr;
+		Var		   *var = makeVar(INDEX_VAR, entry->resno, exprType(value), exprTypmod(value), exprCollation(value), 0);
+
+		skip->custom_scan_tlist = lappend(skip->custom_scan_tlist, copyObject(entry));
+		entry = flatCopyTargetEntry(entry);
+		entry->expr = (Expr *) var;
+		plan->targetlist = lappend(plan->targetlist, entry);
+	}
+	skip->flags = ExecSupportsBackwardScan(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
+	skip->custom_exprs = arguments;
+	skip->custom_private = private;
+	skip->custom_relids = relids;
+	skip->methods = &chunk_skip_scan_methods;
+	return plan;
+}
+
+/* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
+static Plan *
+wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
+{
+	PlannedStmt *statement = improvement->statement;
+	List	   *arguments = NIL;
+	List	   *sets = NIL;
+	List	   *positions = NIL;
+	List	   *heaps = NIL;
+	List	   *indexes = NIL;
+	List	   *question_sets = NIL;
+	bool		guarded = false;
+	ListCell   *cell;
+
+	if (list_length(children) < 2)
+		return append;
+	foreach(cell, children)
+	{
+		Scan	   *scan = scan_of_child(lfirst(cell));
+		List	   *clauses;
+		RangeTblEntry *rte;
+		Relation	heap;
+		List	   *questions;
+		ListCell   *inner;
+
+		if (scan == NULL)
+			continue;
+		/* Rows to be changed: left to the core, with all it does about rows that change meanwhile. */
+		if (list_member_int(statement->resultRelations, scan->scanrelid))
+			return append;
+		rte = rt_fetch(scan->scanrelid, statement->rtable);
+		if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL || rte->relkind != RELKIND_RELATION)
+			continue;
+		clauses = clauses_of_scan(scan);
+		if (list_member_oid(planning->guarded, rte->relid))
+		{
+			guarded = true;
+			clauses = leakproof_clauses(clauses);
+		}
+		heap = table_open(rte->relid, NoLock);
+		questions = chunk_questions(heap, scan->scanrelid, clauses);
+		table_close(heap, NoLock);
+		foreach(inner, questions)
+		{
+			ChunkQuestion *question = lfirst(inner);
+
+			if (is_cheap(scan, question))
+				continue;
+			positions = lappend_int(positions, foreach_current_index(cell));
+			heaps = lappend_oid(heaps, rte->relid);
+			indexes = lappend_oid(indexes, question->index);
+			question_sets = lappend_int(question_sets, number_of_set(question, &sets, &arguments));
+		}
+	}
+	if (positions == NIL)
+		return append;
+	return make_chunk_skip(append, new_id(improvement), relids, arguments,
+						   lappend(list_make5(sets, positions, heaps, indexes, question_sets), list_make1_int(guarded)));
+}
+
+/* ------------------------------------------------------------------ finding */
+
+static bool
+is_pruned_at_run_time(const Plan *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_index :
+			((const MergeAppend *) plan)->part_prune_index) >= 0;
+#else
+	return (IsA(plan, Append) ? ((const Append *) plan)->part_prune_info :
+			((const MergeAppend *) plan)->part_prune_info) != NULL;
+#endif
+}
+
+/* The plan, which the leader alone runs, with nodes put in. */
+static Plan *
+improve(Plan *plan, Improvement *improvement)
+{
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return NULL;
+	check_stack_depth();
+	foreach(cell, plan->initPlan)
+		improvement->by_leader = bms_add_member(improvement->by_leader, lfirst_node(SubPlan, cell)->plan_id);
+	switch (nodeTag(plan))
+	{
+		case T_Gather:
+		case T_GatherMerge:
+			return plan;		/* workers share the children out among themselves */
+		case T_Append:
+			{
+				Append	   *append = (Append *) plan;
+
+				foreach(cell, append->appendplans)
+					lfirst(cell) = improve(lfirst(cell), improvement);
+				if (append->nasyncplans > 0 || plan->parallel_aware || is_pruned_at_run_time(plan))
+					return plan;
+				return wrap(plan, append->appendplans, append->apprelids, improvement);
+			}
+		case T_MergeAppend:
+			{
+				MergeAppend *append = (MergeAppend *) plan;
+
+				foreach(cell, append->mergeplans)
+					lfirst(cell) = improve(lfirst(cell), improvement);
+				if (is_pruned_at_run_time(plan))
+					return plan;
+				return wrap(plan, append->mergeplans, append->apprelids, improvement);
+			}
+		case T_SubqueryScan:
+			((SubqueryScan *) plan)->subplan = improve(((SubqueryScan *) plan)->subplan, improvement);
+			return plan;
+		default:
+			plan->lefttree = improve(plan->lefttree, improvement);
+			plan->righttree = improve(plan->righttree, improvement);
+			return plan;
+	}
+}
+
+/*
+ * Can a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialise them. Where a
+ * worker and the leader meet the same sub-plan below a Gather, both must have the same nodes below it, or they cannot
+ * exchange what they measured. Finished plans do not show easily where a sub-plan is referenced; those that belong to a
+ * node which the leader alone runs are known.
+ */
+static bool
+may_run_in_worker(const Plan *plan, int plan_id, const Improvement *improvement)
+{
+	return improvement->statement->parallelModeNeeded && plan->parallel_safe &&
+		!bms_is_member(plan_id, improvement->by_leader);
+}
+
+static void
+improve_statement(PlannedStmt *statement)
+{
+	Improvement improvement = {.statement = statement, .last_id = -1};
+	Bitmapset  *done = NULL;
+	bool		progress;
+
+	statement->planTree = improve(statement->planTree, &improvement);
+	/* a sub-plan may have sub-plans that only then turn out to be the leader's */
+	do
+	{
+		ListCell   *cell;
+
+		progress = false;
+		foreach(cell, statement->subplans)
+		{
+			int			plan_id = foreach_current_index(cell) + 1;
+
+			if (lfirst(cell) == NULL || bms_is_member(plan_id, done) ||
+				may_run_in_worker(lfirst(cell), plan_id, &improvement))
+				continue;
+			lfirst(cell) = improve(lfirst(cell), &improvement);
+			done = bms_add_member(done, plan_id);
+			progress = true;
+		}
+	} while (progress);
+}
+
+/* -------------------------------------------------------------------- hooks */
+
+static bool
+has_bf_index(const RelOptInfo *rel)
+{
+	ListCell   *cell;
+
+	foreach(cell, rel->indexlist)
+		switch (((IndexOptInfo *) lfirst(cell))->relam)
+		{
+			case BTREE_AM_OID:
+			case HASH_AM_OID:
+			case GIST_AM_OID:
+			case GIN_AM_OID:
+			case SPGIST_AM_OID:
+			case BRIN_AM_OID:
+				break;
+			default:
+				if (!OidIsValid(planning->method))
+					planning->method = bf_index_am_oid();
+				if (((IndexOptInfo *) lfirst(cell))->relam == planning->method)
+					return true;
+		}
+	return false;
+}
+
+/*
+ * Is this query within another that has a security-barrier view in FROM? The view may then be this query. Which subquery
+ * of the other it is cannot be told here, so all of them count.
+ */
+static bool
+is_below_barrier(PlannerInfo *root)
+{
+	if (root->parent_root == NULL)
+		return false;
+	if (planning->looked_above == root)
+		return planning->below_barrier;
+	planning->looked_above = root;
+	planning->below_barrier = false;
+	for (PlannerInfo *above = root->parent_root; above != NULL; above = above->parent_root)
+	{
+		ListCell   *cell;
+
+		foreach(cell, above->parse->rtable)
+			planning->below_barrier |= lfirst_node(RangeTblEntry, cell)->security_barrier;
+	}
+	return planning->below_barrier;
+}
+
+/* Are there conditions that must be tested before the query's own may see a row of this relation? */
+static bool
+is_guarded(PlannerInfo *root, Index relid)
+{
+	while (relid > 0)
+	{
+		const RangeTblEntry *rte = root->simple_rte_array[relid];
+
+		if (rte->securityQuals != NIL || rte->security_barrier)
+			return true;
+		/* partitions and inheritance children have no such quals of their own: their parent's hold for them */
+		if (root->append_rel_array == NULL || root->append_rel_array[relid] == NULL)
+			break;
+		relid = root->append_rel_array[relid]->parent_relid;
+	}
+	return is_below_barrier(root);
+}
+
+/* Notes what the finished plan does not show. */
+static void
+note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, relation, inhparent, rel);
+	if (planning == NULL || !has_bf_index(rel))
+		return;
+	planning->met_bf_index = true;
+	if (is_guarded(root, rel->relid))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(planning->context);
+
+		planning->guarded = lappend_oid(planning->guarded, relation);
+		MemoryContextSwitchTo(caller);
+	}
+}
+
+static PlannedStmt *
+plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters)
+{
+	Planning   *outer = planning;
+	Planning	mine = {.context = CurrentMemoryContext};
+	PlannedStmt *statement;
+
+	/* Functions that are evaluated while planning may plan statements of their own, and may catch errors of these. */
+	planning = chunk_skip_enabled ? &mine : NULL;
+	PG_TRY();
+	{
+		if (previous_planner)
+			statement = previous_planner(parse, query_string, cursor_options, parameters);
+		else
+			statement = standard_planner(parse, query_string, cursor_options, parameters);
+
+		/* the core asks for this where WHERE CURRENT OF may follow; see portal.c */
+		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+			improve_statement(statement);
+	}
+	PG_FINALLY();
+	{
+		planning = outer;
+	}
+	PG_END_TRY();
+	return statement;
+}
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	query->plannedstmt = chunk_skip_statement_for_portal(query->plannedstmt);
+	if (previous_executor_start)
+		previous_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+}
+
+void
+chunk_skip_init(void)
+{
+	DefineCustomBoolVariable("streambloom.enable_chunk_skip",
+							 "Lets queries skip partitions whose bf indexes say that no row can match.",
+							 NULL, &chunk_skip_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("streambloom");
+	RegisterCustomScanMethods(&chunk_skip_scan_methods);
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
+	previous_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = note_relation;
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+}

@@ -1,0 +1,104 @@
+/*
+ * portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
+ *
+ * WHERE CURRENT OF looks in the portal's plan for the scan of the partition that the current row came from
+ * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through a
+ * custom scan. Cursors of SQL and of PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, so that their plans have no node. A
+ * portal that a client opens by the protocol, or a function by SPI_cursor_open(), has a plan like any other query's: here
+ * it gets a copy of the plan without those nodes that are in the way.
+ */
+#include "chunks/chunk_skip.h"
+
+#include "miscadmin.h"
+#include "tcop/pquery.h"
+#include "utils/portal.h"
+
+/* The plan itself, or a copy if a node was taken out of it. What lies below the nodes that change is not copied. */
+static Plan *
+without_node(Plan *plan)
+{
+	Plan	   *child;
+
+	if (plan == NULL)
+		return NULL;
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			if (((CustomScan *) plan)->methods == &chunk_skip_scan_methods && IsA(outerPlan(plan), Append))
+			{
+				Append	   *append = memcpy(palloc(sizeof(Append)), outerPlan(plan), sizeof(Append));
+
+				append->plan.initPlan = plan->initPlan;
+				return without_node((Plan *) append);
+			}
+			return plan;
+		case T_Append:
+			{
+				List	   *children = NIL;
+				bool		changed = false;
+				ListCell   *cell;
+
+				foreach(cell, ((Append *) plan)->appendplans)
+				{
+					children = lappend(children, without_node(lfirst(cell)));
+					changed |= llast(children) != lfirst(cell);
+				}
+				if (changed)
+				{
+					plan = memcpy(palloc(sizeof(Append)), plan, sizeof(Append));
+					((Append *) plan)->appendplans = children;
+				}
+				return plan;
+			}
+		case T_Result:
+		case T_Limit:
+			child = without_node(outerPlan(plan));
+			if (child != outerPlan(plan))
+			{
+				plan = memcpy(palloc(IsA(plan, Result) ? sizeof(Result) : sizeof(Limit)), plan,
+							  IsA(plan, Result) ? sizeof(Result) : sizeof(Limit));
+				outerPlan(plan) = child;
+			}
+			return plan;
+		case T_SubqueryScan:
+			child = without_node(((SubqueryScan *) plan)->subplan);
+			if (child != ((SubqueryScan *) plan)->subplan)
+			{
+				plan = memcpy(palloc(sizeof(SubqueryScan)), plan, sizeof(SubqueryScan));
+				((SubqueryScan *) plan)->subplan = child;
+			}
+			return plan;
+		default:
+			return plan;
+	}
+}
+
+/*
+ * May a statement refer to this portal by its name? The simple protocol and most clients use the portal without a name.
+ * Names that the server makes up are those of PL/pgSQL's loops over queries.
+ */
+static bool
+can_be_referred_to(const Portal portal)
+{
+	static const char made_up[] = "<unnamed portal ";
+
+	return portal->name[0] != '\0' && strncmp(portal->name, made_up, sizeof made_up - 1) != 0;
+}
+
+PlannedStmt *
+chunk_skip_statement_for_portal(PlannedStmt *statement)
+{
+	Plan	   *plan;
+
+	/* functions that the portal's query calls have statements of their own */
+	if (ActivePortal == NULL || !can_be_referred_to(ActivePortal) || !list_member_ptr(ActivePortal->stmts, statement))
+		return statement;
+	plan = without_node(statement->planTree);
+	if (plan == statement->planTree)
+		return statement;
+	/* the plan may be kept for other executions; this copy lives as long as the portal */
+	statement = memcpy(palloc(sizeof(PlannedStmt)), statement, sizeof(PlannedStmt));
+	statement->planTree = plan;
+	return statement;
+}

@@ -1,0 +1,210 @@
+/*
+ * chunk_snapshot.c: see chunk_snapshot.h.
+ *
+ * The snapshot itself answers, from the rows of pg_class and pg_inherits that it sees. A child's row of pg_class is
+ * rarely read: if the newest row, which is in the system cache, was written by a transaction that the snapshot sees,
+ * then it is also the row that the snapshot sees.
+ */
+#include "chunks/chunk_snapshot.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#define HINT "Try the query again, or the whole transaction if it is REPEATABLE READ or SERIALIZABLE."
+
+void
+chunk_report_gone(Relation parent)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not scan the chunks of \"%s\" because one of them was detached or dropped "
+					"after the query's snapshot was taken",
+					RelationGetRelationName(parent)),
+			 errhint(HINT)));
+}
+
+/*
+ * Is the newest row of pg_class the one that the snapshot sees? If this is false, it may still be so: a row of the
+ * transaction itself can have been written before the snapshot or after it.
+ */
+static bool
+sees_newest(HeapTuple row, Snapshot snapshot)
+{
+	TransactionId writer = HeapTupleHeaderGetXmin(row->t_data);
+
+	return !TransactionIdIsCurrentTransactionId(writer) && !XidInMVCCSnapshot(writer, snapshot);
+}
+
+/* The row of pg_class that the snapshot sees; false if it sees none. */
+static bool
+class_row_of_snapshot(Oid oid, Snapshot snapshot, FormData_pg_class *row)
+{
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(pg_class, ClassOidIndexId, true, snapshot, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		memcpy(row, GETSTRUCT(tuple), CLASS_TUPLE_SIZE);
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+	return HeapTupleIsValid(tuple);
+}
+
+void
+chunk_require_storage(Relation relation, Snapshot snapshot)
+{
+	HeapTuple	newest;
+	FormData_pg_class seen;
+	bool		same;
+
+	if (!RELKIND_HAS_STORAGE(relation->rd_rel->relkind))
+		return;
+	newest = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(relation)));
+	same = HeapTupleIsValid(newest) && sees_newest(newest, snapshot);
+	if (HeapTupleIsValid(newest))
+		ReleaseSysCache(newest);
+	if (same || !class_row_of_snapshot(RelationGetRelid(relation), snapshot, &seen) ||
+		(seen.relfilenode == relation->rd_rel->relfilenode && seen.reltablespace == relation->rd_rel->reltablespace))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not read \"%s\" because it was truncated or rewritten after the query's snapshot was taken",
+					RelationGetRelationName(relation)),
+			 errhint(HINT)));
+}
+
+/* May the snapshot see children of this relation? As in the core, relhassubclass is false only if there are none. */
+static bool
+may_have_children(Oid oid, Snapshot snapshot)
+{
+	HeapTuple	newest = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
+	bool		result = true;
+
+	if (HeapTupleIsValid(newest))
+	{
+		result = ((Form_pg_class) GETSTRUCT(newest))->relhassubclass || !sees_newest(newest, snapshot);
+		ReleaseSysCache(newest);
+	}
+	return result;
+}
+
+/* The children or partitions that the snapshot sees, without those that it sees being detached. */
+static List *
+children_of_snapshot(Oid parent, Snapshot snapshot)
+{
+	List	   *children = NIL;
+	Relation	pg_inherits = table_open(InheritsRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_inherits_inhparent, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(parent));
+	scan = systable_beginscan(pg_inherits, InheritsParentIndexId, true, snapshot, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_inherits link = (Form_pg_inherits) GETSTRUCT(tuple);
+
+		if (!link->inhdetachpending)
+			children = lappend_oid(children, link->inhrelid);
+	}
+	systable_endscan(scan);
+	table_close(pg_inherits, AccessShareLock);
+	return children;
+}
+
+/* Compares what the snapshot sees with what there is now. Neither list has an OID twice. Sorts both. */
+static void
+require_same(Relation parent, List *seen, List *now, Snapshot snapshot)
+{
+	int			i = 0;
+
+	list_sort(seen, list_oid_cmp);
+	list_sort(now, list_oid_cmp);
+	for (int j = 0; j < list_length(now); j++)
+	{
+		Oid			oid = list_nth_oid(now, j);
+		FormData_pg_class row;
+
+		if (i < list_length(seen) && list_nth_oid(seen, i) == oid)
+			i++;
+		else if (i < list_length(seen) && list_nth_oid(seen, i) < oid)
+			chunk_report_gone(parent);
+		else if (class_row_of_snapshot(oid, snapshot, &row))
+			ereport(ERROR,
+					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					 errmsg("could not scan the chunks of \"%s\" because \"%s\" was attached to it "
+							"after the query's snapshot was taken",
+							RelationGetRelationName(parent), NameStr(row.relname)),
+					 errhint(HINT)));
+	}
+	if (i < list_length(seen))
+		chunk_report_gone(parent);
+}
+
+void
+chunk_require_children(Relation parent, const Oid *children, int count, Snapshot snapshot)
+{
+	List	   *seen = children_of_snapshot(RelationGetRelid(parent), snapshot);
+	List	   *now = NIL;
+
+	for (int i = 0; i < count; i++)
+		now = lappend_oid(now, children[i]);
+	require_same(parent, seen, now, snapshot);
+	list_free(seen);
+	list_free(now);
+}
+
+/* The relation itself, its children, their children, and so on. A child can have several parents. */
+static List *
+tree_of_snapshot(Oid root, Snapshot snapshot)
+{
+	List	   *tree = list_make1_oid(root);
+	List	   *level = tree;
+
+	while (level != NIL)
+	{
+		List	   *next = NIL;
+		ListCell   *cell;
+
+		foreach(cell, level)
+			if (may_have_children(lfirst_oid(cell), snapshot))
+				next = list_concat(next, children_of_snapshot(lfirst_oid(cell), snapshot));
+		list_sort(next, list_oid_cmp);
+		list_deduplicate_oid(next);
+		tree = list_concat_copy(tree, next);
+		level = next;
+	}
+	list_sort(tree, list_oid_cmp);
+	list_deduplicate_oid(tree);
+	return tree;
+}
+
+List *
+chunk_lock_tree(Relation parent, Snapshot snapshot)
+{
+	List	   *relations = find_all_inheritors(RelationGetRelid(parent), AccessShareLock, NULL);
+	ListCell   *cell;
+
+	require_same(parent, tree_of_snapshot(RelationGetRelid(parent), snapshot), list_copy(relations), snapshot);
+	foreach(cell, relations)
+	{
+		Relation	relation = relation_open(lfirst_oid(cell), NoLock);
+
+		chunk_require_storage(relation, snapshot);
+		relation_close(relation, NoLock);
+	}
+	return relations;
+}

@@ -1,0 +1,230 @@
+/*
+ * chunk_summary.c: see chunk_summary.h.
+ */
+#include "chunks/chunk_summary.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/plancache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "chunks/chunk_snapshot.h"
+
+/* The summary table, locked. A regclass can be any number. */
+static Relation
+open_summaries(Oid relation)
+{
+	Relation	summaries = OidIsValid(relation) ? try_relation_open(relation, AccessShareLock) : NULL;
+
+	if (summaries == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("summary table with OID %u does not exist", relation)));
+	switch (summaries->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_PARTITIONED_TABLE:
+		case RELKIND_FOREIGN_TABLE:
+		case RELKIND_MATVIEW:
+		case RELKIND_VIEW:
+			return summaries;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("\"%s\" is not a summary table", RelationGetRelationName(summaries)),
+					 errdetail_relkind_not_supported(summaries->rd_rel->relkind)));
+	}
+}
+
+void
+chunk_require_summaries(Oid relation)
+{
+	relation_close(open_summaries(relation), NoLock);
+}
+
+/*
+ * The summary table's column of filters: the one that is named, or the one whose name is the column's or its plural.
+ * That it is the only one of type bf is not enough: it could be a filter of other values, and rule out what is there.
+ */
+static char *
+find_summary_column(Relation summaries, const char *column_name, Oid bf_type, const char *wanted)
+{
+	TupleDesc	columns = RelationGetDescr(summaries);
+	char	   *plural = psprintf("%ss", column_name);
+	char	   *found = NULL;
+	bool		has_chunk = false;
+
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+		char	   *name = NameStr(column->attname);
+
+		if (column->attisdropped)
+			continue;
+		if (strcmp(name, "chunk") == 0 && (column->atttypid == REGCLASSOID || column->atttypid == OIDOID))
+			has_chunk = true;
+		if (wanted != NULL ? strcmp(name, wanted) != 0 :
+			column->atttypid != bf_type || (strcmp(name, column_name) != 0 && strcmp(name, plural) != 0))
+			continue;
+		if (column->atttypid != bf_type)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of \"%s\" is of type %s, not bf",
+							name, RelationGetRelationName(summaries), format_type_be(column->atttypid))));
+		if (found != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_AMBIGUOUS_COLUMN),
+					 errmsg("both \"%s\" and \"%s\" of \"%s\" could be the filters of column \"%s\"",
+							found, name, RelationGetRelationName(summaries), column_name),
+					 errhint("Name one of them with summary_column => '...'.")));
+		found = name;
+	}
+	if (!has_chunk)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("\"%s\" is not a summary table: it has no column \"chunk\" of type regclass",
+						RelationGetRelationName(summaries)),
+				 errhint("Make it with SELECT tableoid::regclass AS chunk, bf_agg(%s) AS %s FROM ... GROUP BY 1.",
+						 quote_identifier(column_name), quote_identifier(plural))));
+	if (found == NULL && wanted != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						wanted, RelationGetRelationName(summaries))));
+	if (found == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("summary table \"%s\" has no column of type bf named \"%s\" or \"%s\"",
+						RelationGetRelationName(summaries), column_name, plural),
+				 errhint("If the filters of column \"%s\" have another name, give it with summary_column => '...'.",
+						 column_name)));
+	return found;
+}
+
+/*
+ * The tables that a plan has read (a view's among them) must hold what the snapshot sees. Summaries that are newer than
+ * the snapshot could rule out rows that it sees: REFRESH MATERIALIZED VIEW writes rows that all snapshots see. Those
+ * that were truncated away could have been what kept a chunk from being ruled out.
+ */
+static void
+require_tables_of_snapshot(SPIPlanPtr plan)
+{
+	ListCell   *outer;
+	ListCell   *inner;
+
+	foreach(outer, SPI_plan_get_plan_sources(plan))
+		foreach(inner, ((CachedPlanSource *) lfirst(outer))->relationOids)
+		{
+			Relation	table = try_relation_open(lfirst_oid(inner), AccessShareLock);
+
+			if (table == NULL)
+				continue;
+			if (table->rd_rel->relkind == RELKIND_RELATION || table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
+				table->rd_rel->relkind == RELKIND_MATVIEW)
+				list_free(chunk_lock_tree(table, GetActiveSnapshot()));
+			relation_close(table, NoLock);
+		}
+}
+
+/*
+ * Asks the summary table, as the user and by SQL, so that its privileges and policies hold. A chunk is ruled out if all
+ * of its rows there say no; one with no row, or with a NULL, is not. Under the query's snapshot: SPI takes the active
+ * one.
+ */
+void
+chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name, const Const *item,
+					bool any, Oid collation, ChunkSummaries *out)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	Oid			bf_type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bf"),
+									  ObjectIdGetDatum(schema));
+	Relation	summaries;
+	const char *filters;
+	StringInfoData sql;
+	SPIPlanPtr	plan;
+	Oid			types[1];
+	Datum		values[1];
+
+	/* A filter is of bytes (of a deterministic collation): it cannot know what else is equal. */
+	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" has the nondeterministic collation \"%s\", for which summaries cannot answer",
+						column_name, get_collation_name(collation))));
+
+	summaries = open_summaries(relation);
+	filters = find_summary_column(summaries, column_name, bf_type, summary_column);
+	initStringInfo(&sql);
+	appendStringInfo(&sql,
+					 "SELECT s.chunk::pg_catalog.oid, pg_catalog.bool_and(%s(s.%s, $1) IS FALSE) FROM %s s "
+					 "WHERE s.chunk IS NOT NULL GROUP BY s.chunk",
+					 quote_qualified_identifier(get_namespace_name(schema), any ? "bf_contains_any" : "bf_contains"),
+					 quote_identifier(filters),
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(summaries)),
+												RelationGetRelationName(summaries)));
+	relation_close(summaries, NoLock);
+
+	types[0] = item->consttype;
+	values[0] = item->constvalue;
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	plan = SPI_prepare(sql.data, 1, types);
+	if (plan == NULL || SPI_execute_plan(plan, values, NULL, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not ask the summary table");
+	require_tables_of_snapshot(plan);	/* they are locked now */
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		null;
+		Oid			chunk = DatumGetObjectId(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &null));
+		bool		no = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &null));
+		MemoryContext spi = MemoryContextSwitchTo(caller);
+
+		out->known = lappend_oid(out->known, chunk);
+		if (no)
+			out->ruled_out = lappend_oid(out->ruled_out, chunk);
+		MemoryContextSwitchTo(spi);
+	}
+	SPI_finish();
+	list_sort(out->known, list_oid_cmp);
+	list_sort(out->ruled_out, list_oid_cmp);
+}
+
+static bool
+sorted_oids_contain(const List *oids, Oid oid)
+{
+	int			low = 0;
+	int			high = list_length(oids);
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+		Oid			here = list_nth_oid(oids, middle);
+
+		if (here == oid)
+			return true;
+		if (here < oid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+bool
+chunk_has_summary(const ChunkSummaries *summaries, Oid chunk)
+{
+	return sorted_oids_contain(summaries->known, chunk);
+}
+
+bool
+chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk)
+{
+	return sorted_oids_contain(summaries->ruled_out, chunk);
+}

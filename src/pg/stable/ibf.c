@@ -1,0 +1,152 @@
+/*
+ * ibf.c: what is the Importance-aware Bloom filter's own among the functions: in and out, making, adding. The rest is in
+ * stable.c.
+ */
+#include "stable/stable.h"
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "base/call.h"
+#include "base/value.h"
+
+/* --------------------------------------------------------------- in and out */
+
+static sb_status
+check_ibf(const void *data, size_t size)
+{
+	sb_stable	header;
+	sb_status	status = sb_ibf_decode_header(data, size, size, &header);
+
+	return status != SB_OK ? status : sb_stable_check_cells(&header, (const char *) data + SB_STABLE_HEADER);
+}
+
+SB_FUNCTION(ibf_in);
+Datum
+ibf_in(PG_FUNCTION_ARGS)
+{
+	return value_from_text(fcinfo, "ibf", check_ibf);
+}
+
+SB_FUNCTION(ibf_recv);
+Datum
+ibf_recv(PG_FUNCTION_ARGS)
+{
+	return value_from_binary(fcinfo, "ibf", check_ibf);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(ibf_from_bytea)
+{
+	return value_from_bytea(fcinfo, "ibf", check_ibf);
+}
+
+/* -------------------------------------------------------------------- making */
+
+sb_scheme
+ibf_scheme(Datum scheme_name)
+{
+	char	   *name = TextDatumGetCString(scheme_name);
+
+	for (int scheme = SB_TWO_CLASS; scheme <= SB_VALUE_WEIGHTED; scheme++)
+		if (strcmp(name, stable_scheme_name(scheme)) == 0)
+			return scheme;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown scheme \"%s\"", short_text(name)),
+			 errhint("The schemes of an ibf are two_class, multi_class and value_weighted.")));
+	pg_unreachable();
+}
+
+void
+ibf_plan(const NullableDatum *fields, sb_stable *out)
+{
+	StableParameters parameters = IBF_DEFAULTS;
+	const NullableDatum *threshold = &fields[IBF_THRESHOLD];
+
+	if (!fields[IBF_BYTES].isnull)
+		parameters.bytes = DatumGetInt64(fields[IBF_BYTES].value);
+	if (!fields[IBF_FPR].isnull)
+		parameters.fpr = DatumGetFloat8(fields[IBF_FPR].value);
+	if (!fields[IBF_SCHEME].isnull)
+		parameters.scheme = ibf_scheme(fields[IBF_SCHEME].value);
+	if (!fields[IBF_LOW].isnull)
+		parameters.low = DatumGetFloat8(fields[IBF_LOW].value);
+	if (!fields[IBF_HIGH].isnull)
+		parameters.high = DatumGetFloat8(fields[IBF_HIGH].value);
+	if (parameters.scheme == SB_TWO_CLASS)
+	{
+		/* halves first: the sum might be infinite */
+		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 : DatumGetFloat8(threshold->value);
+		parameters.high = parameters.low;
+	}
+	else if (!threshold->isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
+				 errhint("Give low and high, or the scheme two_class.")));
+	parameters.hashes = stable_optional(fields[IBF_HASHES]);
+	parameters.bits = stable_optional(fields[IBF_CELL_BITS]);
+	parameters.evictions = stable_optional(fields[IBF_EVICTIONS]);
+	if (!fields[IBF_SEED].isnull)
+		parameters.seed = DatumGetInt64(fields[IBF_SEED].value);
+	stable_plan(&parameters, out);
+}
+
+/* ibf_empty(bytes, fpr, scheme, low, high, threshold, hashes, cell_bits, evictions, seed) */
+SB_FUNCTION(ibf_empty);
+Datum
+ibf_empty(PG_FUNCTION_ARGS)
+{
+	sb_stable	header;
+
+	if (PG_ARGISNULL(IBF_BYTES) || PG_ARGISNULL(IBF_FPR) || PG_ARGISNULL(IBF_SCHEME) || PG_ARGISNULL(IBF_LOW) ||
+		PG_ARGISNULL(IBF_HIGH) || PG_ARGISNULL(IBF_SEED))
+		PG_RETURN_NULL();
+	ibf_plan(fcinfo->args, &header);
+	return stable_store(&header, NULL);
+}
+
+/* -------------------------------------------------------------------- adding */
+
+/* ibf_add(ibf, "any", importance); not strict, because a null importance is an error */
+SB_FUNCTION_IN_OWN_MEMORY(ibf_add)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	StableValue ibf;
+	StableState state;
+	struct varlena *copy;
+	uint8_t		value;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	stable_open(PG_GETARG_DATUM(0), &ibf);
+	value = stable_importance(&ibf.header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2));
+	copy = stable_copy_to_change(&state, result_memory(), &ibf);
+	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), value);
+	return stable_changed(&state, copy);
+}
+
+static void
+open_importances(FunctionCallInfo fcinfo, Elements *importances)
+{
+	elements_open_as(importances, PG_GETARG_DATUM(2), sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+/* ibf_add_all(ibf, anyarray, float8[]) */
+SB_FUNCTION_IN_OWN_MEMORY(ibf_add_all)
+{
+	Elements	importances;
+
+	open_importances(fcinfo, &importances);
+	return stable_add_all(fcinfo, &importances);
+}
+
+/* ibf_check_add(ibf, anyarray, float8[]) */
+SB_FUNCTION_IN_OWN_MEMORY(ibf_check_add)
+{
+	Elements	importances;
+
+	open_importances(fcinfo, &importances);
+	return stable_check_add(fcinfo, &importances);
+}

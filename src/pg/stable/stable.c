@@ -1,0 +1,660 @@
+/*
+ * stable.c: what sbf and ibf do in the same way: parameters, asking, decaying, uniting, looking inside. sbf.c and ibf.c
+ * have what differs, stable_agg.c the aggregates, stable_window.c the window functions.
+ */
+#include "stable/stable.h"
+
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "base/call.h"
+#include "base/memory.h"
+#include "base/slices.h"
+#include "base/value.h"
+
+/* ------------------------------------------------------------------ helpers */
+
+const char *
+stable_type_name(const sb_stable *header)
+{
+	return header->scheme == SB_STABLE ? "sbf" : "ibf";
+}
+
+const char *
+stable_scheme_name(int scheme)
+{
+	static const char *const names[] = {"stable", "two_class", "multi_class", "value_weighted"};
+
+	return names[scheme];
+}
+
+void
+stable_open(Datum value, StableValue *stable)
+{
+	size_t		size;
+	const unsigned char *data = value_open(value, &size);
+	sb_status	status = sb_stable_decode_header(data, size, size, &stable->header);
+
+	if (status != SB_OK)
+		value_refuse(size > 2 && data[2] == 3 ? "ibf" : "sbf", status);
+	stable->cells = data + SB_STABLE_HEADER;
+}
+
+static size_t
+cell_bytes(const sb_stable *header)
+{
+	return sb_stable_size(header) - SB_STABLE_HEADER;
+}
+
+void
+stable_state_init(StableState *state, MemoryContext context, const sb_stable *header)
+{
+	state->hasher = NULL;
+	state->waiting = 0;
+	state->header = *header;
+	state->cells = allocate_cells(context, cell_bytes(header));
+}
+
+void
+stable_state_copy(StableState *state, MemoryContext context, const StableValue *from)
+{
+	state->hasher = NULL;
+	state->waiting = 0;
+	state->header = from->header;
+	state->cells = MemoryContextAlloc(context, cell_bytes(&from->header));
+	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
+}
+
+Datum
+stable_store(const sb_stable *header, const unsigned char *cells)
+{
+	void	   *data;
+	struct varlena *value = value_make(sb_stable_size(header), &data);
+
+	sb_stable_encode_header(header, data);
+	if (cells != NULL)
+		copy_in_pieces((char *) data + SB_STABLE_HEADER, cells, cell_bytes(header));
+	return PointerGetDatum(value);
+}
+
+struct varlena *
+stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from)
+{
+	void	   *data;
+	struct varlena *copy = value_make_in(context, sb_stable_size(&from->header), &data);
+
+	state->hasher = NULL;
+	state->waiting = 0;
+	state->header = from->header;
+	state->cells = (unsigned char *) data + SB_STABLE_HEADER;
+	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
+	return copy;
+}
+
+Datum
+stable_changed(const StableState *state, struct varlena *copy)
+{
+	sb_stable_encode_header(&state->header, VARDATA(copy));
+	return PointerGetDatum(copy);
+}
+
+uint64_t
+stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item)
+{
+	uint64_t	hash = item_hash_for(hasher, item, &state->header.kind);
+
+	if (state->header.kind.code == SB_KIND_NONE)
+		state->header.kind = *item_kind(hasher);
+	/* records may be of another kind in each row, and an untyped literal is hashed as the filter's kind wants it */
+	if (state->header.kind.code != SB_KIND_NAMED && sb_kind_equal(&state->header.kind, item_kind(hasher)))
+		state->hasher = hasher;
+	return hash;
+}
+
+bool
+stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
+{
+	/* a step of value-weighted eviction may take milliseconds */
+	CHECK_FOR_INTERRUPTS();
+	return sb_stable_step(&state->header, state->cells, stable_hash(state, hasher, item), value);
+}
+
+void
+stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags, bool *nulls)
+{
+	const int	most = state->header.scheme == SB_VALUE_WEIGHTED ? 1 : STABLE_WAITING;
+	bool		duplicates[STABLE_WAITING];
+	int			which[STABLE_WAITING];
+
+	while (items->at < items->count)
+	{
+		int			taken = 0;
+		Datum		item;
+		bool		is_null;
+		Datum		importance = (Datum) 0;
+		bool		unknown = false;
+
+		while (taken < most && next_element(items, &item, &is_null))
+		{
+			int			number = items->at - 1;
+
+			if (importances != NULL)
+				(void) next_element(importances, &importance, &unknown);
+			if (flags != NULL)
+			{
+				flags[number] = (Datum) 0;
+				nulls[number] = is_null;
+			}
+			if (is_null)
+				continue;
+			state->hashes[taken] = stable_hash(state, hasher, item);
+			state->values[taken] = importances == NULL ? stable_max(&state->header) :
+				stable_importance(&state->header, unknown, unknown ? 0 : DatumGetFloat8(importance));
+			which[taken++] = number;
+		}
+		CHECK_FOR_INTERRUPTS();
+		sb_stable_steps(&state->header, state->cells, state->hashes, state->values, taken, duplicates);
+		for (int j = 0; j < taken && flags != NULL; j++)
+			flags[which[j]] = BoolGetDatum(duplicates[j]);
+	}
+}
+
+void
+stable_settle(StableState *state)
+{
+	uint32		count = state->waiting;
+
+	state->waiting = 0;
+	CHECK_FOR_INTERRUPTS();
+	sb_stable_steps(&state->header, state->cells, state->hashes, state->values, count, NULL);
+}
+
+void
+stable_refuse_importance(bool is_null)
+{
+	if (is_null)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the importance of an item must not be null"),
+				 errdetail("The filter would not know how long to remember the item."),
+				 errhint("Leave such items out, or give them an importance with coalesce().")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("importance NaN is out of range"),
+			 errdetail("Any other number will do: what lies outside the filter's range counts as its nearer end."),
+			 errhint("Leave such items out, or give them an importance with nullif() and coalesce().")));
+	pg_unreachable();
+}
+
+sb_stable_chain
+stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE])
+{
+	sb_stable_chain chain = {
+		.cells = header->cells,
+		.hashes = header->hashes,
+		.evictions = header->evictions,
+		.max = sb_stable_max(header),
+		.weighted = header->scheme == SB_VALUE_WEIGHTED,
+		.shares = shares,
+	};
+
+	sb_stable_uniform_shares(header->scheme, chain.max, shares);
+	return chain;
+}
+
+static Datum
+flags_array(Datum *flags, bool *nulls, int count)
+{
+	int			dimensions[1] = {count};
+	int			lower_bounds[1] = {1};
+
+	if (count == 0)
+		return PointerGetDatum(construct_empty_array(BOOLOID));
+	return PointerGetDatum(construct_md_array(flags, nulls, 1, dimensions, lower_bounds, BOOLOID, 1, true, TYPALIGN_CHAR));
+}
+
+static void
+importances_must_match(const Elements *items, const Elements *importances)
+{
+	if (importances != NULL && importances->count != items->count)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("there are %d items and %d importances", items->count, importances->count),
+				 errhint("Give one importance for each item, in the same order.")));
+}
+
+Datum
+stable_add_all(FunctionCallInfo fcinfo, Elements *importances)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	Elements	items;
+	StableValue stable;
+	StableState state;
+	struct varlena *copy;
+
+	elements_open(&items, PG_GETARG_DATUM(1), hasher);
+	importances_must_match(&items, importances);
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	copy = stable_copy_to_change(&state, result_memory(), &stable);
+	stable_step_all(&state, hasher, &items, importances, NULL, NULL);
+	return stable_changed(&state, copy);
+}
+
+Datum
+stable_check_add(FunctionCallInfo fcinfo, Elements *importances)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	Elements	items;
+	StableValue stable;
+	StableState state;
+	struct varlena *copy;
+	Datum	   *flags;
+	bool	   *nulls;
+	TupleDesc	columns;
+	Datum		values[2];
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	elements_open(&items, PG_GETARG_DATUM(1), hasher);
+	importances_must_match(&items, importances);
+	flags = MemoryContextAllocHuge(CurrentMemoryContext, Max(items.count, 1) * sizeof *flags);
+	nulls = palloc(Max(items.count, 1));
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	copy = stable_copy_to_change(&state, CurrentMemoryContext, &stable);
+	stable_step_all(&state, hasher, &items, importances, flags, nulls);
+	values[0] = stable_changed(&state, copy);
+	values[1] = flags_array(flags, nulls, items.count);
+	return row_result(columns, values, (bool[]) {false, false});
+}
+
+/* --------------------------------------------------------------- parameters */
+
+int64
+stable_optional(NullableDatum field)
+{
+	return field.isnull ? STABLE_CHOOSE : DatumGetInt32(field.value);
+}
+
+static void
+check_range(const char *name, int64 value, int64 least, int64 most, const char *hint)
+{
+	if (value >= least && value <= most)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s " INT64_FORMAT " is out of range", name, value),
+			 errdetail("It must lie between " INT64_FORMAT " and " INT64_FORMAT ".", least, most),
+			 errhint("%s", hint)));
+}
+
+/* The same for what may be left to the plan; returns it as the core takes it. */
+static int64
+check_choice(const char *name, int64 value, int64 least, int64 most)
+{
+	if (value == STABLE_CHOOSE)
+		return SB_STABLE_CHOOSE;
+	check_range(name, value, least, most, "Leave it out, and it is chosen to suit the rate.");
+	return value;
+}
+
+void
+stable_plan(const StableParameters *parameters, sb_stable *out)
+{
+	static StableParameters known;	/* what was asked last in this session; the planned filter has cells */
+	static sb_stable planned;
+	const StableParameters *p = parameters;
+	int64		hashes;
+	int64		bits;
+	int64		evictions;
+	sb_status	status;
+
+	/* padding may differ: then it is planned again */
+	if (planned.cells != 0 && memcmp(&known, p, sizeof known) == 0)
+	{
+		*out = planned;
+		return;
+	}
+	check_range("number of bytes", p->bytes, SB_STABLE_MIN_BYTES, SB_STABLE_MAX_BYTES,
+				"Give the bytes that the cells may take: the more, the longer items are remembered.");
+	check_fpr(p->fpr);
+	bits = check_choice("number of bits of a cell", p->bits, p->scheme == SB_STABLE ? 1 : 2, SB_STABLE_MAX_BITS);
+	hashes = check_choice("number of hashes", p->hashes, 1, SB_STABLE_MAX_HASHES);
+	evictions = check_choice("number of evictions", p->evictions, 0,
+							 Min(p->bytes * 8 / (bits < 1 ? 3 : bits), SB_STABLE_MAX_EVICTIONS));
+	if (p->scheme == SB_TWO_CLASS && !isfinite(p->low))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("threshold %g is out of range", p->low),
+				 errdetail("It must be finite."),
+				 errhint("Items of at least this importance are the important ones.")));
+	if (p->scheme > SB_TWO_CLASS && !(isfinite(p->low) && isfinite(p->high) && p->low < p->high && isfinite(p->high - p->low)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("range of importances %g to %g is out of range", p->low, p->high),
+				 errdetail("Both ends must be finite, and the lower one below the higher one."),
+				 errhint("Give the range that importances mostly lie in: min() and max() of them, or two percentiles.")));
+	status = sb_stable_plan(p->bytes, p->fpr, p->scheme, p->low, p->high, (int) hashes, (int) bits, evictions,
+							(uint64_t) p->seed, out);
+	if (status != SB_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("no number of evictions keeps a false-positive rate of %g in " INT64_FORMAT " bytes", p->fpr, p->bytes),
+				 errdetail("A step evicts from at most all cells and from at most %d.", SB_STABLE_MAX_EVICTIONS),
+				 errhint("Give more bytes, a higher rate, more hashes, or fewer bits of a cell.")));
+	known = *p;
+	planned = *out;
+}
+
+void
+stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out)
+{
+	sb_difference difference;
+	const char *type = stable_type_name(a);
+
+	item_kinds_must_agree(&a->kind, &b->kind, "unite");
+	if (a->scheme != b->scheme)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot unite %s filters whose scheme differs: %s and %s", type,
+						stable_scheme_name(a->scheme), stable_scheme_name(b->scheme)),
+				 errhint("Build both with the same parameters.")));
+	if (sb_stable_join(a, b, out, &difference) != SB_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot unite %s filters whose %s differ: %.15g and %.15g",
+						type, difference.parameter, difference.left, difference.right),
+				 errhint("Build both with the same parameters.")));
+}
+
+/* -------------------------------------------------------------------- asking */
+
+/* From this size on the few slices of an item's cells are read, and not the whole value. */
+#define SLICES_FROM 65536
+
+/* An item's cells lie all over the filter: a large one that is stored is asked cell by cell, until one is zero. */
+static bool
+contains(Datum value, ItemHasher *hasher, Datum item)
+{
+	size_t		size = value_size(value);
+	sb_stable	header;
+	sb_status	status;
+	uint64_t	hash;
+
+	if (size < SLICES_FROM || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)))
+	{
+		StableValue stable;
+
+		stable_open(value, &stable);
+		hash = item_hash_for(hasher, item, &stable.header.kind);
+		return stable.header.kind.code != SB_KIND_NONE && sb_stable_contains(&stable.header, stable.cells, hash);
+	}
+	status = sb_stable_decode_header(cached_slice(hasher, value, 0, SB_STABLE_HEADER), SB_STABLE_HEADER, size, &header);
+	if (status != SB_OK)
+		value_refuse("sbf or ibf", status);
+	hash = item_hash_for(hasher, item, &header.kind);
+	if (header.kind.code == SB_KIND_NONE)
+		return false;
+	for (int i = 0; i < header.hashes; i++)
+	{
+		uint32_t	cell = sb_stable_cell(&header, hash, i);
+		size_t		offset;
+		size_t		length;
+
+		sb_stable_cell_range(&header, cell, &offset, &length);
+		if (sb_stable_value_in(&header, cached_slice(hasher, value, offset, length), cell) == 0)
+			return false;
+	}
+	return true;
+}
+
+static Datum
+contains_inside(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
+}
+
+/* Does contains() need a copy of the whole filter? */
+static bool
+is_to_be_copied(Datum value)
+{
+	return is_compressed(value) || (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && value_size(value) < SLICES_FROM);
+}
+
+/* (filter, "any") */
+SB_FUNCTION(stable_contains);
+Datum
+stable_contains(PG_FUNCTION_ARGS)
+{
+	return is_to_be_copied(PG_GETARG_DATUM(0)) ? call_in_own_memory(contains_inside, fcinfo) : contains_inside(fcinfo);
+}
+
+static Datum
+contained_inside(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
+}
+
+/* ("any", filter) */
+SB_FUNCTION(stable_contained);
+Datum
+stable_contained(PG_FUNCTION_ARGS)
+{
+	return is_to_be_copied(PG_GETARG_DATUM(1)) ? call_in_own_memory(contained_inside, fcinfo) : contained_inside(fcinfo);
+}
+
+/* Stops at the first element that answers `answer`; NULL elements are skipped. */
+static bool
+search_elements(FunctionCallInfo fcinfo, bool answer)
+{
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
+	StableValue stable;
+	Elements	items;
+	Datum		item;
+
+	elements_open(&items, PG_GETARG_DATUM(1), hasher);
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	while (next_item(&items, &item))
+	{
+		uint64_t	hash = item_hash_for(hasher, item, &stable.header.kind);
+		bool		found = stable.header.kind.code != SB_KIND_NONE &&
+			sb_stable_contains(&stable.header, stable.cells, hash);
+
+		if (found == answer)
+			return true;
+	}
+	return false;
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_contains_any)
+{
+	PG_RETURN_BOOL(search_elements(fcinfo, true));
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_contains_all)
+{
+	PG_RETURN_BOOL(!search_elements(fcinfo, false));
+}
+
+/* -------------------------------------------------------- decaying and uniting */
+
+/* (filter, steps) */
+SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
+{
+	int64		steps = PG_GETARG_INT64(1);
+	StableValue stable;
+	StableState state;
+	struct varlena *copy;
+	int64		tries;
+	int64		at_once;
+
+	if (steps < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of steps " INT64_FORMAT " is out of range", steps),
+				 errdetail("It must not be negative."),
+				 errhint("A step evicts as much as the arrival of one item does.")));
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	copy = stable_copy_to_change(&state, result_memory(), &stable);
+
+	/* by value each eviction may take as many tries, and each of them may wait for memory */
+	tries = Max(state.header.evictions, 1) * (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
+	at_once = Max(1, (1 << 22) / tries);
+	while (steps > 0)
+	{
+		int64		now = Min(steps, at_once);
+
+		CHECK_FOR_INTERRUPTS();
+		if (sb_stable_decay(&state.header, state.cells, now))
+			at_once = PG_INT64_MAX;
+		steps -= now;
+	}
+	return stable_changed(&state, copy);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_union)
+{
+	StableValue left;
+	StableValue right;
+	sb_stable	joined;
+	Datum		result;
+
+	stable_open(PG_GETARG_DATUM(0), &left);
+	stable_open(PG_GETARG_DATUM(1), &right);
+	stable_join(&left.header, &right.header, &joined);
+	result = stable_store(&joined, left.cells);
+	must_finish(sb_stable_unite(&joined, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
+	return result;
+}
+
+/* The same as transition function: in place where nobody else can see the left one. */
+SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
+{
+	StableValue left;
+	StableValue right;
+	sb_stable	joined;
+
+	stable_open(PG_GETARG_DATUM(0), &left);
+	if (!AggCheckCallContext(fcinfo, NULL) ||
+		left.cells != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_STABLE_HEADER)
+		return stable_union_inside(fcinfo);
+	stable_open(PG_GETARG_DATUM(1), &right);
+	stable_join(&left.header, &right.header, &joined);
+	sb_stable_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
+	must_finish(sb_stable_unite(&joined, (unsigned char *) left.cells, right.cells));
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* --------------------------------------------------------------- looking inside */
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_eq)
+{
+	PG_RETURN_BOOL(value_equal(fcinfo));
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_ne)
+{
+	PG_RETURN_BOOL(!value_equal(fcinfo));
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_out)
+{
+	return value_to_text(fcinfo);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_send)
+{
+	return value_to_binary(fcinfo);
+}
+
+/* Of both types, in this order; those of an ibf after the 16 of the sbf. */
+SB_FUNCTION_IN_OWN_MEMORY(stable_info)
+{
+	StableValue stable;
+	const sb_stable *header = &stable.header;
+	uint64_t	counts[SB_STABLE_MAX_VALUE + 1];
+	double		shares[SB_STABLE_MAX_VALUE];
+	double		zeros;
+	sb_stable_chain chain;
+	TupleDesc	columns;
+	Datum		values[19];
+	bool		nulls[19] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	must_finish(sb_stable_count(header, stable.cells, counts));
+	zeros = (double) counts[0] / header->cells;
+	chain = stable_chain(header, shares);
+
+	values[0] = CStringGetTextDatum(item_kind_text(&header->kind));
+	values[1] = Float8GetDatum(header->fpr);
+	values[2] = Int32GetDatum(header->hashes);
+	values[3] = Int32GetDatum(header->bits);
+	values[4] = Int32GetDatum(sb_stable_max(header));
+	values[5] = Int32GetDatum(header->evictions);
+	values[6] = Int64GetDatum((int64) header->seed);
+	values[7] = Int64GetDatum(header->cells);
+	values[8] = Int64GetDatum(sb_stable_size(header));
+	values[9] = Int64GetDatum(header->items);
+	values[10] = Int64GetDatum(header->steps);
+	values[11] = Float8GetDatum(sb_stable_zeros(&chain));
+	values[12] = Float8GetDatum(zeros);
+	values[13] = Float8GetDatum(sb_stable_bound(&chain));
+	values[14] = Float8GetDatum(pow(1 - zeros, header->hashes));
+	values[15] = Float8GetDatum(zeros == 1 ? 0 : -log(zeros) * header->cells / header->hashes);
+	if (header->scheme != SB_STABLE)
+	{
+		values[16] = CStringGetTextDatum(stable_scheme_name(header->scheme));
+		values[17] = Float8GetDatum(header->low);
+		values[18] = Float8GetDatum(header->high);
+	}
+	return row_result(columns, values, nulls);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_histogram)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+	StableValue stable;
+	uint64_t	counts[SB_STABLE_MAX_VALUE + 1];
+
+	InitMaterializedSRF(fcinfo, 0);
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	must_finish(sb_stable_count(&stable.header, stable.cells, counts));
+	for (int value = 0; value <= sb_stable_max(&stable.header); value++)
+	{
+		Datum		values[2] = {Int32GetDatum(value), Int64GetDatum(counts[value])};
+		bool		nulls[2] = {false};
+
+		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+#define SKETCH_BARS 16
+
+SB_FUNCTION_IN_OWN_MEMORY(stable_sketch)
+{
+	StableValue stable;
+	const sb_stable *header = &stable.header;
+	uint64_t	counts[SB_STABLE_MAX_VALUE + 1];
+	double		heights[SKETCH_BARS] = {0};
+	double		shares[SB_STABLE_MAX_VALUE];
+	double		zeros;
+	sb_stable_chain chain;
+	int			values;
+
+	stable_open(PG_GETARG_DATUM(0), &stable);
+	must_finish(sb_stable_count(header, stable.cells, counts));
+	zeros = (double) counts[0] / header->cells;
+	chain = stable_chain(header, shares);
+	values = sb_stable_max(header) + 1;
+	for (int value = 0; value < values; value++)
+		heights[values <= SKETCH_BARS ? value : value * SKETCH_BARS / values] += counts[value];
+	return text_result(psprintf("%s of %s: " INT64_FORMAT " items, %.1f%% zeros (stable at %.1f%%), fpr %.2g |%s|",
+								stable_type_name(header), item_kind_text(&header->kind), (int64) header->items,
+								100 * zeros, 100 * sb_stable_zeros(&chain), pow(1 - zeros, header->hashes),
+								sketch_bars(heights, Min(values, SKETCH_BARS))));
+}

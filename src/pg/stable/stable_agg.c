@@ -1,0 +1,196 @@
+/*
+ * stable_agg.c: the aggregates sbf_agg and ibf_agg (and ..._like). What they make depends on the order of the rows: they are
+ * used with ORDER BY, and are not parallel, for two halves of a stream cannot be put together again.
+ */
+#include "stable/stable.h"
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "funcapi.h"
+
+#include "base/value.h"
+
+static StableState *
+begin(MemoryContext context, const sb_stable *header)
+{
+	StableState *state = MemoryContextAllocZero(context, sizeof(StableState));
+
+	stable_state_init(state, context, header);
+	return state;
+}
+
+/*
+ * The fields of a value of the type sbf_parameters or ibf_parameters. An aggregate takes its parameters in this form and not in
+ * that of an empty filter because with ORDER BY or DISTINCT in the call every argument is sorted along, once for each row.
+ */
+static void
+parameter_fields(FunctionCallInfo fcinfo, int argno, const char *type, NullableDatum *fields, int count)
+{
+	HeapTupleHeader parameters;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the parameters of %s_agg_like() must not be null", type),
+				 errhint("Give %s_parameters() with the parameters wanted.", type)));
+	parameters = PG_GETARG_HEAPTUPLEHEADER(argno);
+	for (int i = 0; i < count; i++)
+		fields[i].value = GetAttributeByNum(parameters, i + 1, &fields[i].isnull);
+}
+
+/* sbf_parameters(...), ibf_parameters(...): the arguments as one value. They are checked where a filter is made of them. */
+SB_FUNCTION(stable_parameters);
+Datum
+stable_parameters(PG_FUNCTION_ARGS)
+{
+	TupleDesc	columns;
+	Datum		values[IBF_FIELDS];
+	bool		nulls[IBF_FIELDS];
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE || columns->natts != PG_NARGS())
+		elog(ERROR, "return type must be a row type of as many columns as there are arguments");
+	for (int i = 0; i < PG_NARGS(); i++)
+	{
+		values[i] = PG_GETARG_DATUM(i);
+		nulls[i] = PG_ARGISNULL(i);
+	}
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+}
+
+static bool
+given(FunctionCallInfo fcinfo, int argno)
+{
+	return argno < PG_NARGS() && !PG_ARGISNULL(argno);
+}
+
+/*
+ * The parameters are those of a group's first row; they are checked even if its item is NULL. Inlined, because it runs for each
+ * row and each of the four knows how it is called.
+ */
+static pg_attribute_always_inline Datum
+add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stable *out), bool importance)
+{
+	StableState *state = PG_ARGISNULL(0) ? NULL : (StableState *) PG_GETARG_POINTER(0);
+	ItemHasher *hasher = fcinfo->flinfo->fn_extra;
+	uint8_t		value;
+
+	if (unlikely(hasher == NULL))
+		hasher = item_hasher_for_argument(fcinfo, 1);
+	if (unlikely(state == NULL))
+	{
+		MemoryContext context = aggregate_context(fcinfo);
+		sb_stable	header;
+
+		plan(fcinfo, &header);
+		if (PG_ARGISNULL(1))
+			PG_RETURN_NULL();
+		state = begin(context, &header);
+	}
+	else if (PG_ARGISNULL(1))
+		PG_RETURN_POINTER(state);
+
+	value = importance ?
+		stable_importance(&state->header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2)) :
+		stable_max(&state->header);
+	stable_step_later(state, hasher, PG_GETARG_DATUM(1), value);
+	PG_RETURN_POINTER(state);
+}
+
+/* -------------------------------------------------------------------- sbf_agg */
+
+/* (internal, "any" [, bytes [, fpr]]) */
+static void
+plan_sbf(FunctionCallInfo fcinfo, sb_stable *out)
+{
+	StableParameters parameters = STABLE_DEFAULTS;
+
+	if (given(fcinfo, 2))
+		parameters.bytes = PG_GETARG_INT64(2);
+	if (given(fcinfo, 3))
+		parameters.fpr = PG_GETARG_FLOAT8(3);
+	stable_plan(&parameters, out);
+}
+
+SB_FUNCTION(sbf_agg_add);
+Datum
+sbf_agg_add(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, plan_sbf, false);
+}
+
+/* (internal, "any", sbf_parameters) */
+static void
+plan_sbf_like(FunctionCallInfo fcinfo, sb_stable *out)
+{
+	NullableDatum fields[SBF_FIELDS];
+
+	parameter_fields(fcinfo, 2, "sbf", fields, SBF_FIELDS);
+	sbf_plan(fields, out);
+}
+
+SB_FUNCTION(sbf_agg_like_add);
+Datum
+sbf_agg_like_add(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, plan_sbf_like, false);
+}
+
+/* -------------------------------------------------------------------- ibf_agg */
+
+/* (internal, "any", importance [, low, high [, bytes, fpr]]) */
+static void
+plan_ibf(FunctionCallInfo fcinfo, sb_stable *out)
+{
+	StableParameters parameters = IBF_DEFAULTS;
+
+	if (given(fcinfo, 3))
+		parameters.low = PG_GETARG_FLOAT8(3);
+	if (given(fcinfo, 4))
+		parameters.high = PG_GETARG_FLOAT8(4);
+	if (given(fcinfo, 5))
+		parameters.bytes = PG_GETARG_INT64(5);
+	if (given(fcinfo, 6))
+		parameters.fpr = PG_GETARG_FLOAT8(6);
+	stable_plan(&parameters, out);
+}
+
+SB_FUNCTION(ibf_agg_add);
+Datum
+ibf_agg_add(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, plan_ibf, true);
+}
+
+/* (internal, "any", importance, ibf_parameters) */
+static void
+plan_ibf_like(FunctionCallInfo fcinfo, sb_stable *out)
+{
+	NullableDatum fields[IBF_FIELDS];
+
+	parameter_fields(fcinfo, 3, "ibf", fields, IBF_FIELDS);
+	ibf_plan(fields, out);
+}
+
+SB_FUNCTION(ibf_agg_like_add);
+Datum
+ibf_agg_like_add(PG_FUNCTION_ARGS)
+{
+	return add_row(fcinfo, plan_ibf_like, true);
+}
+
+/* ---------------------------------------------------------------- of both */
+
+/* Leaves the state as it is, so that it can go on as a moving window does. */
+SB_FUNCTION(stable_agg_final);
+Datum
+stable_agg_final(PG_FUNCTION_ARGS)
+{
+	StableState *state;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = (StableState *) PG_GETARG_POINTER(0);
+	stable_settle(state);
+	return stable_store(&state->header, state->cells);
+}

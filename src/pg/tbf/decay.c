@@ -1,0 +1,224 @@
+/*
+ * decay.c: weights by age in SQL. The functions and their source are in the core (streambloom.h), what they are for in
+ * docs/decay.md.
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* ---------------------------------------------------------------- intervals */
+
+static char *
+interval_text(const Interval *interval)
+{
+	return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)));
+}
+
+/* false if the microseconds do not fit. REQUIRES: no months, finite. */
+static bool
+interval_microseconds(const Interval *interval, int64 *microseconds)
+{
+	int64		days;
+
+	return !pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) &&
+		!pg_add_s64_overflow(days, interval->time, microseconds);
+}
+
+static void
+refuse_months(const Interval *interval, const char *name, const char *hint)
+{
+	if (interval->month != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s \"%s\" is given in months or years", name, interval_text(interval)),
+				 errdetail("They do not always have the same length."),
+				 errhint("%s", hint)));
+}
+
+/* The first argument. What does not fit 64 bits is as old (or as far from over) as what just does. */
+static int64
+age_argument(FunctionCallInfo fcinfo)
+{
+	const Interval *age = PG_GETARG_INTERVAL_P(0);
+	int			infinity = sb_interval_infinity(age);
+	int64		microseconds;
+
+	if (infinity != 0)
+		return infinity > 0 ? SB_DECAY_FOREVER : 0;
+	refuse_months(age, "age", "Subtract the times, as in now() - bucket_end, instead of calling age().");
+	if (!interval_microseconds(age, &microseconds))
+		return age->day > 0 ? SB_DECAY_FOREVER - 1 : 0;
+	return Min(microseconds, SB_DECAY_FOREVER - 1);
+}
+
+/* A length in microseconds, at least `least` (0 or 1). The hint says what the parameter is for. */
+static int64
+length_of(const Interval *interval, int64 least, const char *name, const char *hint)
+{
+	bool		infinite = sb_interval_infinity(interval) != 0;
+	int64		microseconds;
+
+	if (!infinite)
+		refuse_months(interval, name, "Give it in days, hours or seconds, for example interval '30 days'.");
+	if (infinite || !interval_microseconds(interval, &microseconds) || microseconds < least ||
+		microseconds > SB_DECAY_MAX_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s \"%s\" is out of range", name, interval_text(interval)),
+				 least > 0 ? errdetail("It must be at least one microsecond and at most 36,500 years.") :
+				 errdetail("It must not be negative, and at most 36,500 years."),
+				 errhint("%s", hint)));
+	return microseconds;
+}
+
+static int64
+length_argument(FunctionCallInfo fcinfo, int argno, const char *name, const char *hint)
+{
+	return length_of(PG_GETARG_INTERVAL_P(argno), 1, name, hint);
+}
+
+/* ---------------------------------------------------------------- functions */
+
+/* decay_exponential(age, half_life) */
+SB_FUNCTION(decay_exponential);
+Datum
+decay_exponential(PG_FUNCTION_ARGS)
+{
+	int64		half_life = length_argument(fcinfo, 1, "half-life", "Give the age at which a hit counts one half.");
+
+	PG_RETURN_FLOAT8(sb_decay_exponential(age_argument(fcinfo), half_life));
+}
+
+/* decay_window(age, width) */
+SB_FUNCTION(decay_window);
+Datum
+decay_window(PG_FUNCTION_ARGS)
+{
+	int64		width = length_argument(fcinfo, 1, "width", "Give the age from which hits no longer count.");
+
+	PG_RETURN_FLOAT8(sb_decay_window(age_argument(fcinfo), width));
+}
+
+/* decay_polynomial(age, exponent, scale) */
+SB_FUNCTION(decay_polynomial);
+Datum
+decay_polynomial(PG_FUNCTION_ARGS)
+{
+	double		exponent = PG_GETARG_FLOAT8(1);
+	int64		scale = length_argument(fcinfo, 2, "scale", "Give the age at which a hit counts 2^(-exponent).");
+
+	if (!isfinite(exponent) || exponent <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("exponent %g is out of range", exponent),
+				 errdetail("It must be finite and greater than 0."),
+				 errhint("The weight is (1 + age / scale)^(-exponent): give 1 for a weight that falls as 1 / age.")));
+	PG_RETURN_FLOAT8(sb_decay_polynomial(age_argument(fcinfo), exponent, scale));
+}
+
+/* decay_polyexponential(age, degree, scale [, bucket]) */
+SB_FUNCTION(decay_polyexponential);
+Datum
+decay_polyexponential(PG_FUNCTION_ARGS)
+{
+	int32		degree = PG_GETARG_INT32(1);
+	int64		scale = length_argument(fcinfo, 2, "scale", "The weight has its peak at the age degree * scale.");
+	int64		bucket = SB_DECAY_FOREVER;
+
+	if (degree < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("degree %d is out of range", degree),
+				 errdetail("It must not be negative."),
+				 errhint("With degree 0 the weight is e^(-age / scale).")));
+	if (PG_NARGS() > 3)
+		bucket = length_of(PG_GETARG_INTERVAL_P(3), 0, "bucket",
+						   "Give the length of time of a row, 0 for a single hit. Leave it out for a weight that never rises with age.");
+	PG_RETURN_FLOAT8(sb_decay_polyexponential(age_argument(fcinfo), degree, scale, bucket));
+}
+
+/* decay_linear(age, width) */
+SB_FUNCTION(decay_linear);
+Datum
+decay_linear(PG_FUNCTION_ARGS)
+{
+	int64		width = length_argument(fcinfo, 1, "width", "Give the age at which a hit has come down to nothing.");
+
+	PG_RETURN_FLOAT8(sb_decay_linear(age_argument(fcinfo), width));
+}
+
+/* ------------------------------------------------------------------ polygon */
+
+/* The elements of an array of points. */
+static Datum *
+points_argument(FunctionCallInfo fcinfo, int argno, const char *name, Oid type, int size, bool by_value, int *count)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(argno);
+	Datum	   *elements;
+
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("array of %s has %d dimensions", name, ARR_NDIM(array)),
+				 errhint("Give an array of one dimension.")));
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("array of %s contains NULL", name),
+				 errhint("Every point has an age and a weight.")));
+	deconstruct_array(array, type, size, by_value, TYPALIGN_DOUBLE, &elements, NULL, count);
+	return elements;
+}
+
+/* decay_polygonal(age, ages[], weights[]) */
+SB_FUNCTION(decay_polygonal);
+Datum
+decay_polygonal(PG_FUNCTION_ARGS)
+{
+	int			points;
+	int			weight_count;
+	Datum	   *age_data = points_argument(fcinfo, 1, "ages", INTERVALOID, sizeof(Interval), false, &points);
+	Datum	   *weight_data = points_argument(fcinfo, 2, "weights", FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, &weight_count);
+	int64	   *ages;
+	double	   *weights;
+
+	if (points != weight_count || points == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 points == 0 && weight_count == 0 ? errmsg("a polygon needs at least one point") :
+				 errmsg("numbers of ages and weights differ: %d and %d", points, weight_count),
+				 errhint("Give an age and a weight for each point.")));
+	ages = palloc(points * sizeof(int64));
+	weights = palloc(points * sizeof(double));
+	for (int i = 0; i < points; i++)
+	{
+		const Interval *age = DatumGetIntervalP(age_data[i]);
+
+		ages[i] = length_of(age, 0, "age of a point", "After the last point its weight stays.");
+		if (i > 0 && ages[i] < ages[i - 1])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("age \"%s\" of point %d is less than that of the point before", interval_text(age), i + 1),
+					 errhint("Give the points from the youngest to the oldest.")));
+		weights[i] = DatumGetFloat8(weight_data[i]);
+		if (!(weights[i] >= 0 && weights[i] <= 1))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("weight %g of point %d is out of range", weights[i], i + 1),
+					 errdetail("It must lie between 0 and 1."),
+					 errhint("Divide all weights by the largest.")));
+		if (i > 0 && weights[i] > weights[i - 1])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("weight %g of point %d is greater than that of the point before", weights[i], i + 1),
+					 errdetail("A row's age is that of its youngest hit: where weights rise with age, its older hits would count too little."),
+					 errhint("Give weights that do not rise with age.")));
+	}
+	PG_RETURN_FLOAT8(sb_decay_polygonal(age_argument(fcinfo), ages, weights, points));
+}

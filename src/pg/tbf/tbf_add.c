@@ -1,0 +1,321 @@
+/*
+ * tbf_add.c: filters made, hits added and taken out again, one value at a time (tbf_agg.c has the aggregates).
+ */
+#include "tbf/tbf.h"
+
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "base/call.h"
+#include "base/elements.h"
+#include "base/expanded.h"
+#include "base/item.h"
+#include "base/value.h"
+
+static const Interval *
+interval_argument(FunctionCallInfo fcinfo, int argno)
+{
+	return PG_ARGISNULL(argno) ? NULL : PG_GETARG_INTERVAL_P(argno);
+}
+
+static uint8_t
+layout_argument(FunctionCallInfo fcinfo, int argno)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+
+	if (strcmp(name, "extensible") == 0)
+		return SB_TBF_EXTENSIBLE;
+	if (strcmp(name, "flat") == 0)
+		return SB_TBF_FLAT;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("there is no layout \"%s\"", short_text(name)),
+			 errhint("Layouts are \"extensible\" (small counters take few bits) and \"flat\" (all counters take as many as the largest).")));
+	pg_unreachable();
+}
+
+/* The number of entries of a list of hot items. */
+static uint16_t
+top_argument(int32 top)
+{
+	if (top >= 0 && top <= SB_TBF_MAX_TOP)
+		return (uint16_t) top;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("number of hot items %d is out of range", top),
+			 errdetail("It must lie between 0 (no list) and %d.", SB_TBF_MAX_TOP),
+			 errhint("A list of c items holds all whose share of the hits exceeds 1 / (c + 1).")));
+	pg_unreachable();
+}
+
+/* tbf_empty(expected_items, fpr, half_life, epoch, layout, minimum_increase, recurring_minimum, top) */
+SB_FUNCTION(tbf_empty);
+Datum
+tbf_empty(PG_FUNCTION_ARGS)
+{
+	sb_tbf		header;
+	unsigned char *cells;
+	int64		half_life;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(6) || PG_ARGISNULL(7))
+		PG_RETURN_NULL();
+	half_life = tbf_half_life(interval_argument(fcinfo, 2));
+	tbf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life, tbf_epoch(interval_argument(fcinfo, 3), half_life),
+			 false, &header);
+	header.layout = layout_argument(fcinfo, 4);
+	if (PG_GETARG_BOOL(5))
+		header.flags |= SB_TBF_MINIMUM_INCREASE;
+	if (PG_GETARG_BOOL(6))
+	{
+		const char *other = half_life != 0 ? "with a half-life" : PG_GETARG_BOOL(5) ? "with minimum increase" :
+			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : NULL;
+
+		if (other != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("recurring minimum cannot be combined %s", other),
+					 errhint("Write tbf_empty(half_life => NULL, recurring_minimum => true), or use minimum_increase, which can decay.")));
+		header.flags |= SB_TBF_RECURRING_MINIMUM;
+	}
+	header.top = top_argument(PG_GETARG_INT32(7));
+	return tbf_make(&header, &cells);
+}
+
+/* tbf_layout(tbf, layout) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
+{
+	TbfValue	tbf;
+	sb_tbf		planned;
+	unsigned char *cells;
+	uint8_t		layout = layout_argument(fcinfo, 1);
+	sb_status	status;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	if (tbf.header.layout == layout)
+		return PG_GETARG_DATUM(0);
+	status = sb_tbf_layout_plan(&tbf.header, tbf.cells, layout, &planned);
+	if (status != SB_OK && status != SB_TOO_LARGE)
+		value_refuse("tbf", status);
+	result = tbf_make(&planned, &cells);
+	must_finish(sb_tbf_layout_write(&tbf.header, tbf.cells, &planned, cells));
+	copy_in_pieces(cells + sb_tbf_counters_size(&planned), tbf.cells + sb_tbf_counters_size(&tbf.header), planned.extra);
+	return result;
+}
+
+/* The time of a hit at argument argno, checked against the limit at argument argno + 2 (NULL: the default). */
+static void
+moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(argno);
+
+	if (tbf->half_life != 0)
+	{
+		tbf_check_time(at);
+		tbf_check_not_after(at, PG_ARGISNULL(argno + 2) ? tbf_default_not_after() : PG_GETARG_TIMESTAMPTZ(argno + 2));
+	}
+	sb_tbf_moment(tbf->half_life, tbf->epoch, at, moment);
+}
+
+static bool
+any_argument_is_null(FunctionCallInfo fcinfo, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (PG_ARGISNULL(i))
+			return true;
+	return false;
+}
+
+#if FILTERS_EXPAND
+static struct varlena *
+flatten_sums(void *sums)
+{
+	return (struct varlena *) DatumGetPointer(tbf_sums_store(sums));
+}
+#endif
+
+/* The filter that is going to be changed; of a variable's expanded object the parameters alone, for its sums are at hand. */
+static void
+open_to_change(Datum value, TbfValue *tbf)
+{
+#if FILTERS_EXPAND
+	ExpandedFilter *target = expanded_filter_to_change(value);
+
+	if (target != NULL)
+	{
+		tbf->header = ((TbfSums *) target->state)->plan;
+		tbf->cells = NULL;
+		return;
+	}
+#endif
+	tbf_open(value, tbf);
+}
+
+/*
+ * Sums that begin with what the filter of argument 0 holds: those of a variable's expanded object itself, or new ones. *target
+ * (which is NULL if there is no such object) is to be given to changed_filter() after adding.
+ */
+static TbfSums *
+sums_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
+{
+	*target = NULL;
+#if FILTERS_EXPAND
+	*target = expanded_filter_to_change(PG_GETARG_DATUM(0));
+	if (*target == NULL && adds_to_variable(fcinfo))
+	{
+		*target = make_expanded_filter(flatten_sums);
+		MemoryContext caller = MemoryContextSwitchTo((*target)->hdr.eoh_context);
+
+		(*target)->state = tbf_sums_of(CurrentMemoryContext, tbf);
+		MemoryContextSwitchTo(caller);
+	}
+	if (*target != NULL)
+		return (*target)->state;
+#endif
+	return tbf_sums_of(CurrentMemoryContext, tbf);
+}
+
+static Datum
+changed_filter(TbfSums *sums, ExpandedFilter *target)
+{
+#if FILTERS_EXPAND
+	if (target != NULL)
+	{
+		/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
+		tbf_sums_settle(sums);
+		expanded_filter_changed(target);
+		return EOHPGetRWDatum(&target->hdr);
+	}
+#endif
+	return tbf_sums_store(sums);
+}
+
+/* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
+{
+	ItemHasher *hasher;
+	TbfValue	tbf;
+	TbfSums    *sums;
+	ExpandedFilter *target;
+	sb_moment	moment;
+	uint64_t	hash;
+	uint64_t	hit;
+
+	if (any_argument_is_null(fcinfo, 4))
+		PG_RETURN_NULL();
+	hasher = item_hasher_for_argument(fcinfo, 1);
+	open_to_change(PG_GETARG_DATUM(0), &tbf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
+	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
+	sums = sums_to_change(fcinfo, &tbf, &target);
+	if (tbf.header.kind.code == SB_KIND_NONE)
+		sums->plan.kind = *item_kind(hasher);
+	tbf_sums_add_hit(sums, hash, &moment, hit);
+	if (sums->top != NULL)
+		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &moment, PG_GETARG_FLOAT8(3));
+	return changed_filter(sums, target);
+}
+
+/* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
+{
+	ItemHasher *hasher;
+	TbfValue	tbf;
+	TbfSums    *sums;
+	ExpandedFilter *target;
+	sb_moment	moment;
+	uint64_t	hit;
+	Elements	elements;
+	Datum		item;
+
+	if (any_argument_is_null(fcinfo, 4))
+		PG_RETURN_NULL();
+	hasher = item_hasher_for_elements(fcinfo, 1);
+	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
+	open_to_change(PG_GETARG_DATUM(0), &tbf);
+	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
+	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
+
+	/* one sum and one rounding for them all, even where items are repeated */
+	sums = sums_to_change(fcinfo, &tbf, &target);
+	while (next_item(&elements, &item))
+	{
+		uint64_t	hash = item_hash_for(hasher, item, &sums->plan.kind);
+
+		if (sums->plan.kind.code == SB_KIND_NONE)
+			sums->plan.kind = *item_kind(hasher);
+		tbf_sums_add_hit(sums, hash, &moment, hit);
+		if (sums->top != NULL)
+			tbf_top_add_hit(sums->top, hasher, item, hash, &moment, PG_GETARG_FLOAT8(3));
+	}
+	return changed_filter(sums, target);
+}
+
+/* Which of the filter's features keeps hits from being taken out, or NULL. */
+static const char *
+why_not_remove(const sb_tbf *tbf)
+{
+	if ((tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0)
+		return "With minimum increase a hit is not part of all the item's counters.";
+	if ((tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		return "With recurring minimum it is not known which hits are in the item's count.";
+	if (tbf->top != 0)
+		return "Its list of hot items does not know which hits it has let go.";
+	if (sb_tbf_slack(tbf) != 0)
+		return "Something of its hits has been forgotten, and it is not known of which items.";
+	return NULL;
+}
+
+/* tbf_remove(tbf, "any", at, weight) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	double		weight = PG_GETARG_FLOAT8(3);
+	TbfValue	tbf;
+	sb_moment	moment;
+	uint64_t	hash;
+	uint64_t	hit;
+	sb_tbf		planned;
+	double		most;
+	sb_status	status;
+	const char *reason;
+	unsigned char *cells;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	reason = why_not_remove(&tbf.header);
+	if (reason != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("hits cannot be removed from this tbf"),
+				 errdetail("%s So other items might be undercounted.", reason),
+				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that are wanted.")));
+	if (tbf.header.half_life != 0)
+		tbf_check_time(at);
+	sb_tbf_moment(tbf.header.half_life, tbf.header.epoch, at, &moment);
+	hit = tbf_hit(&moment, weight);
+	if (hit == 0)
+		return PG_GETARG_DATUM(0);
+	if ((tbf.header.flags & SB_TBF_HAS_HITS) != 0 && moment.epoch_start > tbf.header.newest)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("the item has no hit at \"%s\" that could be removed", timestamptz_to_str(at)),
+				 errdetail("The time lies after the epoch of the filter's newest hit."),
+				 errhint("Give the time at which the hit was added.")));
+	status = sb_tbf_remove_plan(&tbf.header, tbf.cells, hash, &moment, hit, &planned, &most);
+	if (status == SB_BAD_CELLS || status == SB_INTERRUPTED)
+		value_refuse("tbf", status);
+	if (status == SB_OUT_OF_RANGE)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("cannot remove %.15g hits of an item that has at most %.15g", weight, most),
+				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
+				 errhint("Remove only what was added, with the same time and weight.")));
+	result = tbf_make(&planned, &cells);
+	must_finish(sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells));
+	return result;
+}

@@ -1,0 +1,321 @@
+/*
+ * tbf_agg.c: the aggregates tbf_agg and tbf_merge_agg. Their state is in tbf_sums.c.
+ */
+#include "tbf/tbf.h"
+
+#include "utils/timestamp.h"
+
+#include "base/item.h"
+#include "base/value.h"
+
+typedef struct TbfAggState
+{
+	TbfSums    *sums;
+	TimestampTz not_after;
+	const ItemHasher *hasher;	/* whose items have the kind of the filter: found out once and not for each row */
+
+	/* the epoch of the last row: rows mostly come in the order of time */
+	sb_moment	moment;
+	int64		epoch_end;
+	uint64_t	hit_of_one;
+} TbfAggState;
+
+static TbfAggState *
+make_state(MemoryContext context, TbfSums *sums)
+{
+	TbfAggState *state = MemoryContextAllocZero(context, sizeof(TbfAggState));
+
+	state->sums = sums;
+	state->epoch_end = PG_INT64_MIN;
+	return state;
+}
+
+/* -------------------------------------------------------------------- tbf_agg */
+
+/* Which argument of the transition function says what; 0 for those that this overload has not. */
+typedef struct Arguments
+{
+	int			weight;
+	int			half_life;
+	int			expected_items;
+	int			fpr;
+	int			epoch;
+	int			not_after;
+	int			like;			/* an empty filter that says all but not_after */
+	bool		in_order;		/* rows come one after the other: no other process has some of them */
+} Arguments;
+
+static bool
+given(FunctionCallInfo fcinfo, int argno)
+{
+	return argno != 0 && argno < PG_NARGS() && !PG_ARGISNULL(argno);
+}
+
+/* The parameters of a group are those of an empty filter. */
+static TbfAggState *
+begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno, bool in_order)
+{
+	TbfAggState *state;
+	TbfValue	like;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the filter that says the parameters of tbf_agg() must not be null"),
+				 errhint("Give tbf_empty() with the parameters wanted, or leave the argument out.")));
+	tbf_open(PG_GETARG_DATUM(argno), &like);
+	if ((like.header.flags & SB_TBF_HAS_HITS) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the filter that says the parameters of tbf_agg() must be empty"),
+				 errhint("Give tbf_empty() with the parameters wanted. The hits of two filters are added with + or tbf_merge_agg().")));
+	if (!in_order && (like.header.flags & SB_TBF_OPTIONS) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("tbf_agg_like() cannot build a filter with %s",
+						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
+				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
+				 errhint("Use tbf_agg_in_order(item, at, weight, filter ORDER BY at).")));
+	state = make_state(context, tbf_sums_over_items(context, &like.header, false));
+	state->not_after = tbf_default_not_after();
+	return state;
+}
+
+/* The parameters of a group, from its first row. */
+static TbfAggState *
+begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments)
+{
+	bool		self_sized = !given(fcinfo, arguments->expected_items);
+	double		fpr = given(fcinfo, arguments->fpr) ? PG_GETARG_FLOAT8(arguments->fpr) : TBF_DEFAULT_FPR;
+	int64		half_life = TBF_DEFAULT_HALF_LIFE;
+	TbfAggState *state;
+	sb_tbf		plan;
+
+	if (arguments->like != 0)
+		return begin_like(fcinfo, context, arguments->like, arguments->in_order);
+
+	/* a half-life that is given as NULL means no decay; one that is not given means the default */
+	if (arguments->half_life != 0 && arguments->half_life < PG_NARGS())
+		half_life = tbf_half_life(PG_ARGISNULL(arguments->half_life) ? NULL :
+								  PG_GETARG_INTERVAL_P(arguments->half_life));
+	tbf_plan(self_sized ? 1 : PG_GETARG_INT64(arguments->expected_items), fpr, half_life,
+			 tbf_epoch(given(fcinfo, arguments->epoch) ? PG_GETARG_INTERVAL_P(arguments->epoch) : NULL, half_life),
+			 self_sized, &plan);
+	state = make_state(context, tbf_sums_over_items(context, &plan, self_sized));
+	state->not_after = given(fcinfo, arguments->not_after) ? PG_GETARG_TIMESTAMPTZ(arguments->not_after) :
+		tbf_default_not_after();
+	return state;
+}
+
+static void
+set_moment(TbfAggState *state, TimestampTz at)
+{
+	const sb_tbf *plan = &state->sums->plan;
+
+	tbf_check_time(at);
+	sb_tbf_moment(plan->half_life, plan->epoch, at, &state->moment);
+	state->epoch_end = state->moment.epoch_start + plan->epoch;
+	state->hit_of_one = tbf_hit(&state->moment, 1);
+}
+
+static void
+refuse_null(const char *what, const char *filter)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s must not be null", what),
+			 errdetail("To leave such rows out silently would undercount."),
+			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or with coalesce() give them a value.", filter)));
+}
+
+static Datum
+add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	TbfSums    *sums;
+	uint64_t	hash;
+	double		weight = 1;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (state == NULL)
+		{
+			(void) begin(fcinfo, CurrentMemoryContext, arguments);	/* for the errors of its parameters */
+			PG_RETURN_NULL();
+		}
+		PG_RETURN_POINTER(state);
+	}
+	if (state == NULL)
+		state = begin(fcinfo, context, arguments);
+	sums = state->sums;
+
+	if (sums->plan.half_life != 0)
+	{
+		TimestampTz at;
+
+		if (PG_ARGISNULL(2))
+			refuse_null("the time of a hit", "at");
+		at = PG_GETARG_TIMESTAMPTZ(2);
+		tbf_check_not_after(at, state->not_after);
+		if (at >= state->epoch_end || at < state->moment.epoch_start)
+			set_moment(state, at);
+	}
+	else if (state->epoch_end == PG_INT64_MIN)
+	{
+		set_moment(state, 0);
+		state->epoch_end = 0;
+	}
+
+	if (state->hasher == hasher)
+		hash = item_hash(hasher, PG_GETARG_DATUM(1));
+	else
+	{
+		hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &sums->plan.kind);
+		if (sums->plan.kind.code == SB_KIND_NONE)
+			sums->plan.kind = *item_kind(hasher);
+		if (sums->plan.kind.code != SB_KIND_NAMED)	/* records may be of another kind in each row */
+			state->hasher = hasher;
+	}
+	if (arguments->weight != 0 && arguments->weight < PG_NARGS())
+	{
+		if (PG_ARGISNULL(arguments->weight))
+			refuse_null("the weight of a hit", "weight");
+		weight = PG_GETARG_FLOAT8(arguments->weight);
+	}
+	tbf_sums_add_hit(sums, hash, &state->moment, weight == 1 ? state->hit_of_one : tbf_hit(&state->moment, weight));
+	if (sums->top != NULL)
+		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &state->moment, weight);
+	PG_RETURN_POINTER(state);
+}
+
+/* (internal, "any", at [, weight [, half_life [, expected_items, fpr [, epoch, not_after]]]]) */
+SB_FUNCTION(tbf_agg_add);
+Datum
+tbf_agg_add(PG_FUNCTION_ARGS)
+{
+	static const Arguments arguments = {.weight = 3, .half_life = 4, .expected_items = 5, .fpr = 6, .epoch = 7, .not_after = 8};
+
+	return add_row(fcinfo, &arguments);
+}
+
+/* (internal, "any", at, weight, tbf) */
+SB_FUNCTION(tbf_agg_like_add);
+Datum
+tbf_agg_like_add(PG_FUNCTION_ARGS)
+{
+	static const Arguments arguments = {.weight = 3, .like = 4};
+
+	return add_row(fcinfo, &arguments);
+}
+
+/* (internal, "any", at, weight, tbf); has no combine function */
+SB_FUNCTION(tbf_agg_in_order_add);
+Datum
+tbf_agg_in_order_add(PG_FUNCTION_ARGS)
+{
+	static const Arguments arguments = {.weight = 3, .like = 4, .in_order = true};
+
+	return add_row(fcinfo, &arguments);
+}
+
+/* (internal, "any", at, half_life) */
+SB_FUNCTION(tbf_agg_add_half_life);
+Datum
+tbf_agg_add_half_life(PG_FUNCTION_ARGS)
+{
+	static const Arguments arguments = {.half_life = 3};
+
+	return add_row(fcinfo, &arguments);
+}
+
+/* --------------------------------------------------------------- tbf_merge_agg */
+
+/* (internal, tbf [, weight]) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
+	TbfValue	tbf;
+	double		weight = 1;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(state);
+	}
+	if (PG_NARGS() > 2)
+	{
+		if (PG_ARGISNULL(2))
+			refuse_null("the weight of a filter", "weight");
+		weight = PG_GETARG_FLOAT8(2);
+	}
+	tbf_open(PG_GETARG_DATUM(1), &tbf);
+	if (state == NULL)
+		state = make_state(context, tbf_sums_over_cells(context, &tbf.header));
+	tbf_sums_add_weighted(state->sums, &tbf, weight);
+	PG_RETURN_POINTER(state);
+}
+
+/* ------------------------------------------------------------------ of both */
+
+/* Leaves the state as it is, so that it can go on as a moving window does. */
+SB_FUNCTION(tbf_agg_final);
+Datum
+tbf_agg_final(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return tbf_sums_store(((TbfAggState *) PG_GETARG_POINTER(0))->sums);
+}
+
+SB_FUNCTION(tbf_agg_combine);
+Datum
+tbf_agg_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
+	TbfSums    *other;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(state);
+	}
+	other = ((TbfAggState *) PG_GETARG_POINTER(1))->sums;
+	if (state == NULL)
+		state = make_state(context, tbf_sums_like(context, other));
+
+	/* stored filters of other sizes and kinds are tbf_sums_unite()'s business; hits are collected for one filter */
+	if (state->sums->self_sized != other->self_sized ||
+		((other->over_items || state->sums->over_items || other->self_sized) &&
+		 (state->sums->plan.hashes != other->plan.hashes || state->sums->plan.half_life != other->plan.half_life ||
+		  state->sums->plan.epoch != other->plan.epoch ||
+		  sb_tbf_cells(&state->sums->plan) != sb_tbf_cells(&other->plan))))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));
+	tbf_sums_unite(state->sums, other);
+	PG_RETURN_POINTER(state);
+}
+
+SB_FUNCTION(tbf_agg_serialize);
+Datum
+tbf_agg_serialize(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	PG_RETURN_BYTEA_P(tbf_sums_serialize(((TbfAggState *) PG_GETARG_POINTER(0))->sums));
+}
+
+SB_FUNCTION(tbf_agg_deserialize);
+Datum
+tbf_agg_deserialize(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	/* read once, to be combined, and gone with the row */
+	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_sums_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0))));
+}

@@ -1,0 +1,144 @@
+/*
+ * tbf_estimate.c: for the expert: totals, shares, an error bound, and estimates that may be too small.
+ */
+#include "tbf/tbf.h"
+
+#include <math.h>
+
+#include "utils/timestamp.h"
+
+#include "base/call.h"
+#include "base/item.h"
+#include "base/value.h"
+
+static double
+total_at(const sb_tbf *header, TimestampTz at)
+{
+	double		total;
+
+	if (header->half_life != 0)
+		tbf_check_time(at);
+	total = sb_tbf_total(header, at);
+	if (isinf(total))
+		tbf_refuse_count(at);
+	return total;
+}
+
+/* Estimates are made from counters that are sums of hits. */
+static void
+must_hold_sums(const sb_tbf *header, const char *what)
+{
+	if ((header->flags & SB_TBF_OPTIONS) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s cannot be estimated from a tbf with %s minimum", what,
+						(header->flags & SB_TBF_MINIMUM_INCREASE) ? "increase of the" : "recurring"),
+				 errdetail("Its counters are no sums of hits."),
+				 errhint("Use tbf_count(), which is an upper bound and close to the truth here.")));
+}
+
+/* tbf_total(tbf, at) */
+SB_FUNCTION_OF_SLICES(tbf_total, 0)
+{
+	sb_tbf		header;
+
+	tbf_open_header(PG_GETARG_DATUM(0), &header);
+	PG_RETURN_FLOAT8(total_at(&header, PG_GETARG_TIMESTAMPTZ(1)));
+}
+
+/* tbf_share(tbf, "any"): the same at all times, but for the slack */
+SB_FUNCTION_OF_SLICES(tbf_share, 0)
+{
+	sb_tbf		header;
+	uint64_t	units = tbf_item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
+									   &header);
+	TimestampTz base = header.base * header.half_life;
+
+	if (header.total == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(Min(sb_tbf_count(&header, units, base) / sb_tbf_total(&header, base), 1));
+}
+
+/* tbf_error_bound(tbf, over, at) */
+SB_FUNCTION_OF_SLICES(tbf_error_bound, 0)
+{
+	double		over = PG_GETARG_FLOAT8(1);
+	sb_tbf		header;
+
+	if (!(over > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("an overcount of %g has no error bound", over),
+				 errhint("Give a number of hits greater than zero.")));
+	tbf_open_header(PG_GETARG_DATUM(0), &header);
+	PG_RETURN_FLOAT8(sb_tbf_error_bound(&header, total_at(&header, PG_GETARG_TIMESTAMPTZ(2)), over));
+}
+
+/* tbf_estimate(tbf, "any", at) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
+{
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	TbfValue	tbf;
+	uint64_t	hash;
+	uint64_t	counters[SB_TBF_BLOCK];
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	(void) total_at(&tbf.header, at);	/* refuses a time at which there is no count */
+	if (tbf.header.kind.code == SB_KIND_NONE)
+		PG_RETURN_FLOAT8(0);
+	must_hold_sums(&tbf.header, "a count");
+	tbf_unpack_block(&tbf, sb_tbf_block(&tbf.header, hash), counters);
+	PG_RETURN_FLOAT8(sb_tbf_hits(&tbf.header, sb_tbf_block_estimate(&tbf.header, counters, hash), at));
+}
+
+/* tbf_cardinality(tbf) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_cardinality)
+{
+	TbfValue	tbf;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	PG_RETURN_FLOAT8(sb_tbf_estimate_items(&tbf.header, tbf_nonzero_cells(&tbf)));
+}
+
+/* tbf_inner_product(tbf, tbf, at) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	TbfValue	left;
+	TbfValue	right;
+	sb_tbf		joined;
+	uint64_t	left_counters[SB_TBF_BLOCK];
+	uint64_t	right_counters[SB_TBF_BLOCK];
+	double		product = 0;
+
+	tbf_open(PG_GETARG_DATUM(0), &left);
+	tbf_open(PG_GETARG_DATUM(1), &right);
+	tbf_join(&left.header, &right.header, &joined);
+	(void) total_at(&left.header, at);
+	(void) total_at(&right.header, at);
+	if (sb_tbf_cells(&left.header) != sb_tbf_cells(&right.header))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the inner product needs filters of the same size, not of " UINT64_FORMAT " and " UINT64_FORMAT " counters",
+						sb_tbf_cells(&left.header), sb_tbf_cells(&right.header)),
+				 errhint("Build both with the same number of expected items.")));
+	must_hold_sums(&left.header, "an inner product");
+	must_hold_sums(&right.header, "an inner product");
+	for (uint32_t block = 0; block < left.header.blocks; block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		tbf_unpack_block(&left, block, left_counters);
+		tbf_unpack_block(&right, block, right_counters);
+		product += sb_tbf_block_product(&left.header, left_counters, right_counters);
+	}
+	product = Max(product, 0) * sb_tbf_hits(&left.header, 1, at) * sb_tbf_hits(&right.header, 1, at);
+	if (isinf(product))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("inner product at \"%s\" is out of range", timestamptz_to_str(at)),
+				 errdetail("The time lies hundreds of half-lives before the filters' hits."),
+				 errhint("Ask for a time at or after the hits, for example now().")));
+	PG_RETURN_FLOAT8(product);
+}

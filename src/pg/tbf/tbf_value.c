@@ -1,0 +1,312 @@
+/*
+ * tbf_value.c: tbf values: opened and made, their parameters, in and out, equality.
+ */
+#include "tbf/tbf.h"
+
+#include "access/xact.h"
+#include "common/int.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "base/call.h"
+#include "base/slices.h"
+#include "base/value.h"
+
+/* ------------------------------------------------------------ opening, making */
+
+void
+tbf_open(Datum value, TbfValue *tbf)
+{
+	size_t		size;
+	const unsigned char *data = value_open(value, &size);
+	sb_status	status = sb_tbf_decode_header(data, size, size, &tbf->header);
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+	tbf->cells = data + SB_TBF_HEADER;
+}
+
+void
+tbf_open_header(Datum value, sb_tbf *header)
+{
+	size_t		size = value_size(value);
+	size_t		have = Min(size, SB_TBF_HEADER);
+	sb_status	status = sb_tbf_decode_header(value_slice(value, 0, have), have, size, header);
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+}
+
+void
+tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters)
+{
+	sb_status	status = sb_tbf_unpack_block(&tbf->header, tbf->cells, block, counters);
+
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+}
+
+void
+tbf_refuse_size(const sb_tbf *header)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("a tbf of " UINT64_FORMAT " counters in %zu bytes would be too large",
+					sb_tbf_cells(header), sb_tbf_size(header)),
+			 errdetail("A filter has at most %u bytes.", SB_MAX_BYTES),
+			 errhint("Expect fewer items, allow a higher rate, or build one filter for each part of the data.")));
+	pg_unreachable();
+}
+
+Datum
+tbf_make(const sb_tbf *header, unsigned char **cells)
+{
+	void	   *data;
+	struct varlena *value;
+
+	if (sb_tbf_size(header) > SB_MAX_BYTES)
+		tbf_refuse_size(header);
+	value = value_make(sb_tbf_size(header), &data);
+	sb_tbf_encode_header(header, data);
+	*cells = (unsigned char *) data + SB_TBF_HEADER;
+	return PointerGetDatum(value);
+}
+
+Datum
+tbf_fit(char *value, const sb_tbf *header, unsigned char **cells)
+{
+	Size		size = VARHDRSZ + sb_tbf_size(header);
+
+	if (sb_tbf_size(header) > SB_MAX_BYTES)
+		tbf_refuse_size(header);
+	value = repalloc(value, size);
+	SET_VARSIZE(value, size);
+	sb_tbf_encode_header(header, value + VARHDRSZ);
+	*cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
+	return PointerGetDatum(value);
+}
+
+void
+tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
+{
+	if (items < 1)
+		refuse_expected_items(items);
+	check_fpr(fpr);
+	if (!tbf_try_plan(items, fpr, half_life, epoch, power, out))
+		refuse_size("tbf", items, fpr);
+}
+
+bool
+tbf_try_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
+{
+	static double known_fpr = 0;	/* the rate that was asked last in this session */
+	static double known_load;
+	static uint8_t known_hashes;
+
+	if (fpr != known_fpr)
+	{
+		known_load = sb_tbf_best_load(fpr, &known_hashes);
+		known_fpr = fpr;
+	}
+	return sb_tbf_plan_for_load(items, fpr, known_hashes, known_load, half_life, epoch, power, out) == SB_OK;
+}
+
+static int64
+interval_microseconds(const Interval *interval, const char *article, const char *name)
+{
+	int64		days;
+	int64		sum;
+	bool		infinite = sb_interval_infinity(interval) != 0;
+
+	if (interval->month != 0 && !infinite)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s %s cannot be given in months or years", article, name),
+				 errdetail("They do not always have the same length."),
+				 errhint("Give it in days, hours or seconds, for example interval '30 days'.")));
+	if (infinite || pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
+		pg_add_s64_overflow(days, interval->time, &sum) || sum < 1 || sum > SB_TBF_MAX_TIME)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s \"%s\" is out of range", name,
+						DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)))),
+				 errdetail("It must be at least one microsecond and at most 36,500 years."),
+				 errhint("For a filter that does not decay give NULL as half-life.")));
+	return sum;
+}
+
+int64
+tbf_half_life(const Interval *interval)
+{
+	return interval == NULL ? 0 : interval_microseconds(interval, "a", "half-life");
+}
+
+int64
+tbf_epoch(const Interval *interval, int64 half_life)
+{
+	if (half_life == 0)
+	{
+		if (interval != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("an epoch needs a half-life"),
+					 errhint("A filter without a half-life does not decay, so it has no epochs.")));
+		return 0;
+	}
+	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "an", "epoch");
+}
+
+void
+tbf_check_time(TimestampTz at)
+{
+	if (at < -SB_TBF_MAX_TIME || at > SB_TBF_MAX_TIME)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("time \"%s\" is out of range", timestamptz_to_str(at)),
+				 errdetail("Times of a tbf are finite and lie within 36,500 years of 2000-01-01.")));
+}
+
+TimestampTz
+tbf_default_not_after(void)
+{
+	return GetCurrentTransactionStartTimestamp() + USECS_PER_DAY;
+}
+
+void
+tbf_check_not_after(TimestampTz at, TimestampTz not_after)
+{
+	if (at > not_after)
+	{
+		char	   *limit = pstrdup(timestamptz_to_str(not_after));
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("the hit's time \"%s\" lies after the latest time allowed, \"%s\"", timestamptz_to_str(at), limit),
+				 errdetail("A hit in the far future would make all others fade."),
+				 errhint("Leave such rows out, or give a later time as not_after (by default a day after the transaction began).")));
+	}
+}
+
+uint64_t
+tbf_hit(const sb_moment *moment, double weight)
+{
+	uint64_t	hit;
+
+	switch (sb_tbf_hit(moment, weight, &hit))
+	{
+		case SB_OK:
+			return hit;
+		case SB_OVERFLOW:
+			tbf_refuse_overflow();
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("weight %g is out of range", weight),
+					 errdetail("A weight is finite and not negative.")));
+	}
+	pg_unreachable();
+}
+
+void
+tbf_refuse_overflow(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("a counter of a tbf would overflow"),
+			 errdetail("A single hit must weigh less than 2^33. The hits of one item within 16 half-lives may weigh 2^34 in all, without decay 2^49."),
+			 errhint("Count in a larger unit, for example in megabytes instead of bytes.")));
+	pg_unreachable();
+}
+
+Datum
+tbf_interval(int64 microseconds)
+{
+	Interval   *interval = palloc0(sizeof(Interval));
+
+	interval->day = (int32) (microseconds / USECS_PER_DAY);
+	interval->time = microseconds % USECS_PER_DAY;
+	return IntervalPGetDatum(interval);
+}
+
+/* --------------------------------------------------------------- in and out */
+
+static sb_status
+check_tbf(const void *data, size_t size)
+{
+	sb_tbf		header;
+	sb_status	status = sb_tbf_decode_header(data, size, size, &header);
+
+	sb_top_section section;
+
+	if (status == SB_OK)
+		status = sb_tbf_check_cells(&header, (const char *) data + SB_TBF_HEADER);
+	if (status == SB_OK)
+		status = tbf_top_open(&header, (const unsigned char *) data + SB_TBF_HEADER, &section);
+	return status;
+}
+
+SB_FUNCTION(tbf_in);
+Datum
+tbf_in(PG_FUNCTION_ARGS)
+{
+	return value_from_text(fcinfo, "tbf", check_tbf);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(tbf_out)
+{
+	return value_to_text(fcinfo);
+}
+
+SB_FUNCTION(tbf_recv);
+Datum
+tbf_recv(PG_FUNCTION_ARGS)
+{
+	return value_from_binary(fcinfo, "tbf", check_tbf);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(tbf_send)
+{
+	return value_to_binary(fcinfo);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(tbf_from_bytea)
+{
+	return value_from_bytea(fcinfo, "tbf", check_tbf);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(tbf_to_bytea)
+{
+	return value_to_binary(fcinfo);
+}
+
+#define OFFSET_OF_EXTRA 124		/* of the header's field that says how long the list is */
+
+/*
+ * The same parameters, times, totals and counters? A list of hot items depends on the order of the hits, so what it holds
+ * is left out; that there is one, and for how many items, is a parameter as others are.
+ */
+static bool
+same_filter(FunctionCallInfo fcinfo)
+{
+	TbfValue	left;
+	TbfValue	right;
+	sb_tbf		header;
+
+	tbf_open_header(PG_GETARG_DATUM(0), &header);
+	if (header.top == 0)
+		return value_equal(fcinfo);
+	tbf_open(PG_GETARG_DATUM(0), &left);
+	tbf_open(PG_GETARG_DATUM(1), &right);
+	return memcmp(left.cells - SB_TBF_HEADER, right.cells - SB_TBF_HEADER, OFFSET_OF_EXTRA) == 0 &&
+		equal_in_pieces(left.cells, right.cells, sb_tbf_counters_size(&left.header));
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(tbf_eq)
+{
+	PG_RETURN_BOOL(same_filter(fcinfo));
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(tbf_ne)
+{
+	PG_RETURN_BOOL(!same_filter(fcinfo));
+}
