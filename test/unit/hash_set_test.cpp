@@ -319,3 +319,77 @@ TEST(HashSet, ASecretMovesEachHash)
 		EXPECT_FALSE(other.set.crowded);
 	}
 }
+
+/* ---------------------------------------------------------------------- memory */
+
+static std::vector<uint64_t> walk(const sb_hash_set *set)
+{
+	std::vector<uint64_t> hashes;
+	uint64_t hash = 0;
+	for (uint64_t at = sb_hash_set_next(set, 0, &hash); at != UINT64_MAX; at = sb_hash_set_next(set, at + 1, &hash))
+		hashes.push_back(hash);
+	std::sort(hashes.begin(), hashes.end());
+	return hashes;
+}
+
+TEST(HashSet, IsMadeAndRemadeInTheMemoryItIsGiven)
+{
+	Random random(23);
+	for (uint32_t beside : {0u, 1u, 3u})
+	{
+		Memory memory;
+		sb_hash_set set;
+		ASSERT_EQ(sb_hash_set_make(&set, memory, 12, beside), SB_OK);
+		std::vector<uint64_t> all;
+		for (int i = 0; i < 3000; i++)
+		{
+			if (!sb_hash_set_has_room(&set))
+			{
+				ASSERT_EQ(sb_hash_set_remake(&set, memory, sb_hash_set_next_capacity(set.capacity), beside), SB_OK);
+			}
+			all.push_back(random());
+			sb_hash_set_insert(&set, all.back());
+		}
+		if (set.capacity * (beside + 1) >= 1024)
+		{
+			EXPECT_EQ(reinterpret_cast<uintptr_t>(set.slots) % 64, 0u);
+		}
+		EXPECT_EQ(memory.blocks, 1u);
+		std::sort(all.begin(), all.end());
+		EXPECT_EQ(walk(&set), all);
+		EXPECT_EQ(set.secret[0], 0u);
+		sb_hash_set_release(&set, memory);
+	}
+}
+
+TEST(HashSet, CrowdedSetIsRemadeWithTheSecret)
+{
+	Memory memory;
+	sb_hash_set set;
+	const std::vector<uint64_t> hashes = chosen_hashes(2000)[0];
+	ASSERT_EQ(sb_hash_set_make(&set, memory, sb_hash_set_capacity_for(2001), 1), SB_OK);
+	EXPECT_EQ(sb_hash_set_insert_many(&set, hashes.data(), hashes.size()), hashes.size());
+	ASSERT_TRUE(sb_hash_set_wants_secret(&set));
+	ASSERT_EQ(sb_hash_set_remake(&set, memory, set.capacity, 1), SB_OK);
+	EXPECT_FALSE(sb_hash_set_wants_secret(&set));
+	EXPECT_NE(set.secret[0], 0u);
+	EXPECT_LE(sb_hash_set_farthest(&set), SB_HASH_SET_FAR);
+	EXPECT_EQ(walk(&set), hashes);
+	sb_hash_set_release(&set, memory);
+}
+
+TEST(HashSet, IsAsItWasWhereThereIsNoMemory)
+{
+	Memory memory;
+	sb_hash_set set;
+	memory.fails_at = 0;
+	EXPECT_EQ(sb_hash_set_make(&set, memory, 1020, 1), SB_NO_MEMORY);
+	EXPECT_EQ(set.slots, nullptr);
+	memory.fails_at = 2;
+	ASSERT_EQ(sb_hash_set_make(&set, memory, 1020, 1), SB_OK);
+	sb_hash_set_insert(&set, 4711);
+	EXPECT_EQ(sb_hash_set_remake(&set, memory, 2044, 1), SB_NO_MEMORY);
+	EXPECT_EQ(set.capacity, 1020u);
+	EXPECT_EQ(walk(&set), std::vector<uint64_t>{4711});
+	sb_hash_set_release(&set, memory);
+}

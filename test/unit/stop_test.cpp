@@ -133,6 +133,27 @@ TEST(Stop, Sets)
 }
 
 /* Most of the time goes to the sorting, not to the walk through the slots; hashes that a person has chosen begin alike. */
+TEST(Stop, SetsThatAreRemade)
+{
+	Random random(29);
+	Memory memory;
+	sb_hash_set set;
+	ASSERT_EQ(sb_hash_set_make(&set, memory, 1u << 18, 1), SB_OK);
+	for (int i = 0; i < 100000; i++)
+		sb_hash_set_insert(&set, random());
+	expect_stops("sb_hash_set_remake", 8, [&] {
+		sb_hash_set copy = set;
+		const uint64_t blocks = memory.blocks;
+		sb_status status = sb_hash_set_remake(&copy, memory, 1u << 19, 1);
+		if (status == SB_OK)
+			std::swap(copy, set); /* the old slots are released */
+		EXPECT_EQ(memory.blocks, blocks);
+		EXPECT_EQ(set.count, 100000u);
+		return status;
+	});
+	sb_hash_set_release(&set, memory);
+}
+
 TEST(Stop, SortsManyHashes)
 {
 	constexpr uint64_t count = UINT64_C(1) << 20;

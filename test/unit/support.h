@@ -504,6 +504,54 @@ inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64
 /* long double's own rounding, far below a double's last bit: what the oracle may be wrong by. */
 inline constexpr long double oracle_error = 2e-17L;
 
+/*
+ * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of the exact
+ * size, so ASan sees any byte beyond. The destructor expects that all of it was released.
+ */
+class Memory
+{
+  public:
+	sb_memory memory{allocate, release, this};
+	uint64_t blocks = 0;				   /* that are there */
+	uint64_t bytes = 0;					   /* of those */
+	uint64_t most_bytes = 0;			   /* that there were at once */
+	uint64_t allocations = 0;			   /* since the beginning, with those that failed */
+	uint64_t fails_at = UINT64_MAX; /* this allocation fails, the first being 0, and all after it */
+
+	Memory() = default;
+	Memory(const Memory &) = delete;
+	Memory &operator=(const Memory &) = delete;
+	~Memory() { EXPECT_EQ(blocks, 0u) << "not released"; }
+
+	operator const sb_memory *() const { return &memory; }
+
+  private:
+	static constexpr size_t in_front = 16; /* where the size stands */
+
+	static void *allocate(void *context, size_t size)
+	{
+		auto *self = static_cast<Memory *>(context);
+		if (self->allocations++ >= self->fails_at)
+			return nullptr;
+		auto *block = static_cast<unsigned char *>(::operator new(in_front + size));
+		std::memcpy(block, &size, sizeof size);
+		std::memset(block + in_front, 0xa7, size);
+		self->blocks++;
+		self->bytes += size;
+		self->most_bytes = std::max(self->most_bytes, self->bytes);
+		return block + in_front;
+	}
+	static void release(void *context, void *block)
+	{
+		auto *self = static_cast<Memory *>(context);
+		size_t size;
+		std::memcpy(&size, static_cast<unsigned char *>(block) - in_front, sizeof size);
+		self->blocks--;
+		self->bytes -= size;
+		::operator delete(static_cast<unsigned char *>(block) - in_front);
+	}
+};
+
 /* An empty set in these words, which are zeros, with the secret that follows from a number (0: none). */
 inline sb_hash_set set_over(std::vector<uint64_t> &slots, uint64_t capacity, uint32_t beside, uint64_t secret = 0)
 {

@@ -643,3 +643,24 @@ TEST(TbfTop, EmptyOneCanBeScaledAndTurned)
 	EXPECT_EQ(list.count, 0u);
 	EXPECT_GE(list.error, 1u);
 }
+
+/* Whoever writes the log chooses the items, and so their hashes. */
+TEST(TbfTop, ChosenItemsDoNotCrowdTheTable)
+{
+	for (int low_bits : {0, 20, 40})
+	{
+		List list(5000);
+		for (uint64_t i = 1; i <= 10000; i++)
+			list.add(low_bits == 0 ? i * 3 : i << low_bits, 0, u128{1} << 40, 0, "");
+		ASSERT_EQ(list.list.count, 10000u);
+		const uint32_t slots = sb_top_slots(list.list.room);
+		uint32_t longest = 0; /* row of slots in use: what a search passes at most */
+		uint32_t row = 0;
+		for (uint32_t slot = 0; slot < 2 * slots; slot++)
+		{
+			row = list.list.slots[slot % slots] != 0 ? row + 1 : 0;
+			longest = std::max(longest, row);
+		}
+		EXPECT_LT(longest, 200u) << low_bits;
+	}
+}

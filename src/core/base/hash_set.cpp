@@ -1,5 +1,5 @@
 /*
- * hash_set.cpp: a set of 64-bit hashes in an array of the caller's. Hashes are well mixed already, so a hash's own
+ * hash_set.cpp: a set of 64-bit hashes. Hashes are well mixed already, so a hash's own
  * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks
  * that the hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is
  * a walk through both. (Where a person has chosen the items so that they crowd together a secret chooses the slots
@@ -7,6 +7,7 @@
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
+#include "base/memory.hpp"
 #include "base/simd.hpp"
 #include "base/stop.hpp"
 #include "streambloom.h"
@@ -56,6 +57,61 @@ uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
 	uint64_t farthest = 0;
 	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
 	return set->slots[place_of_slot(slot, set->beside)] != 0 ? slot : UINT64_MAX;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+uint64_t streambloom::process_secret[2] = {UINT64_C(0x8a5cd789635d2dff), UINT64_C(0x121fd2155c472f96)};
+
+void sb_set_secret(uint64_t first, uint64_t second) noexcept
+{
+	process_secret[0] = first;
+	process_secret[1] = second;
+}
+
+/*
+ * From so many bytes on the fours of a set are aligned, so that a search begins in one line of the processor's cache. Smaller sets
+ * take what an allocator gives to them in any case: a power of two, as PostgreSQL's does.
+ */
+static constexpr size_t aligned_from_bytes = 8192;
+
+sb_status sb_hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside) noexcept
+{
+	const size_t size = sb_hash_set_bytes(capacity, beside);
+	void *slots;
+	const sb_status status = size < aligned_from_bytes ? allocate_zeroed(memory, size, &slots) : allocate_aligned(memory, size, &slots);
+	*set = {};
+	if (status == SB_OK)
+	{
+		set->capacity = capacity;
+		set->beside = beside;
+		set->slots = static_cast<uint64_t *>(slots);
+	}
+	return status;
+}
+
+sb_status sb_hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside) noexcept
+{
+	sb_hash_set remade;
+	sb_status status = sb_hash_set_make(&remade, memory, capacity, beside);
+	if (status != SB_OK)
+		return status;
+	if (set->secret[0] != 0 || sb_hash_set_wants_secret(set))
+		std::copy_n(process_secret, 2, remade.secret);
+	status = sb_hash_set_move(&remade, set);
+	sb_hash_set_release(status == SB_OK ? set : &remade, memory);
+	if (status == SB_OK)
+		*set = remade;
+	return status;
+}
+
+void sb_hash_set_release(sb_hash_set *set, const sb_memory *memory) noexcept
+{
+	if (sb_hash_set_bytes(set->capacity, set->beside) < aligned_from_bytes)
+		memory->release(memory->context, set->slots);
+	else
+		release_aligned(memory, set->slots);
+	set->slots = nullptr;
 }
 
 /* ------------------------------------------------------------ many at once */

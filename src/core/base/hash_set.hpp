@@ -12,6 +12,21 @@
 
 namespace streambloom {
 
+/* What sb_set_secret() was given. */
+extern uint64_t process_secret[2];
+
+/* Both halves of the product into one (as in wyhash, Wang Yi 2019). */
+inline uint64_t folded_product(uint64_t a, uint64_t b)
+{
+	return multiply_high(a, b) ^ a * b;
+}
+
+/* A number for each hash, which only those can foretell who know the secret. */
+inline uint64_t secret_key(uint64_t hash, const uint64_t (&secret)[2])
+{
+	return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), UINT64_C(0x9e3779b97f4a7c15));
+}
+
 constexpr size_t hashes_at_once = 256; /* at most, in a walk */
 
 /* How many hashes a set of this capacity holds. */
@@ -28,19 +43,10 @@ struct slot_order
 
 	explicit slot_order(const sb_hash_set *set) : capacity(set->capacity), secret{set->secret[0], set->secret[1]} {}
 
-	/* The number whose high bits say it: the hash itself, or what only who knows the secret can foretell. */
+	/* The number whose high bits say it. */
 	uint64_t key(uint64_t hash) const
 	{
-		if (secret[0] == 0)
-			return hash;
-		return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), UINT64_C(0x9e3779b97f4a7c15));
-	}
-
-  private:
-	/* Both halves of the product into one (as in wyhash, Wang Yi 2019). */
-	static uint64_t folded_product(uint64_t a, uint64_t b)
-	{
-		return multiply_high(a, b) ^ a * b;
+		return secret[0] == 0 ? hash : secret_key(hash, secret);
 	}
 };
 

@@ -39,6 +39,8 @@ const char *sb_status_text(sb_status status) noexcept
 			return "the filters have different parameters";
 		case SB_INTERRUPTED:
 			return "the work was interrupted";
+		case SB_NO_MEMORY:
+			return "there is no more memory";
 	}
 	return "unknown status";
 }

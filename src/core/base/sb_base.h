@@ -1,5 +1,6 @@
 /*
- * sb_base.h: what all parts of the core share: status, instructions, hashing, kinds of items. Part of streambloom.h.
+ * sb_base.h: what all parts of the core share: status, memory, stopping, instructions, hashing, kinds of items. Part of
+ * streambloom.h.
  */
 #ifndef STREAMBLOOM_SB_BASE_H
 #define STREAMBLOOM_SB_BASE_H
@@ -41,7 +42,8 @@ typedef enum sb_status
 	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
 	SB_OVERFLOW,		/* a counter, or the total of all hits, would overflow */
 	SB_DIFFERENT,		/* two filters cannot be combined: see sb_difference */
-	SB_INTERRUPTED		/* the caller wants the work to stop: see sb_set_stop() */
+	SB_INTERRUPTED,		/* the caller wants the work to stop: see sb_set_stop() */
+	SB_NO_MEMORY		/* the caller's sb_memory has no more */
 } sb_status;
 
 /* A short English clause for a status, for an error's detail line. Never NULL. */
@@ -57,6 +59,20 @@ typedef struct sb_difference
 
 /* No stored value is larger, so that its text form (two digits a byte) still fits PostgreSQL's 1 GB. */
 #define SB_MAX_BYTES 512000000u
+
+/* ----------------------------------------------------------------- memory */
+
+/*
+ * Where memory comes from for what grows: sets of hashes and the builders. Nothing else in the core allocates. The functions must
+ * not throw and must not jump out of the core. Who hands over a sb_memory may also end it as a whole, with all that was
+ * allocated in it, instead of releasing what was made with it.
+ */
+typedef struct sb_memory
+{
+	void	   *(*allocate) (void *context, size_t size);	/* aligned to 8 bytes, with any content; NULL: there is no more */
+	void		(*release) (void *context, void *block);
+	void	   *context;
+} sb_memory;
 
 /* --------------------------------------------------------------- stopping */
 
@@ -97,6 +113,14 @@ void		sb_hash_int64s(uint64_t *values, size_t count) SB_NOEXCEPT;
 
 /* XXH3 over the canonical IEEE bytes of a double: one NaN, one zero. Equal as PostgreSQL's float8 = compares. */
 uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
+
+/*
+ * The hash of an item is public, and that of an integer can be undone: who chooses the items chooses their hashes. Tables that are
+ * searched by hashes take this secret to spread those that were chosen to crowd together: random numbers, the first of them
+ * not 0. Nothing that is stored or sent depends on it. Call it once, before anything else uses the core; until then the
+ * secret is a constant that everybody can read here.
+ */
+void		sb_set_secret(uint64_t first, uint64_t second) SB_NOEXCEPT;
 
 /* ------------------------------------------------------------ item kinds */
 

@@ -11,15 +11,14 @@ extern "C" {
 #endif
 
 /*
- * Open addressing with linear probing over an array the caller owns. It serves as the small state of aggregates:
- * it knows the number of distinct hashes exactly. The search for a hash begins at a slot that its high bits say: slots are in the
- * order of hashes but for neighbours.
+ * Open addressing with linear probing. It serves as the small state of aggregates: it knows the number of distinct hashes
+ * exactly. The search for a hash begins at a slot that its high bits say: slots are in the order of hashes but for neighbours.
  *
- * The hash of an item is public, and that of an integer can be undone. So who chooses the items can have all searches begin at the
- * same slot, and each would pass all that are there. Among hashes that nobody has chosen no search passes as many as
- * 4 * SB_HASH_SET_FAR slots in a set of 33 million (once in a thousand such sets). One that does sets `crowded`. Then the
- * caller moves the hashes to a set with a secret, from which, and from the hash, it then follows where a search begins. It is up
- * to the caller to do so soon, for instance after each batch: until then nothing is wrong but the time that searches take.
+ * Who chooses the items can have all searches begin at the same slot (see sb_set_secret()), and each would pass all that are
+ * there. Among hashes that nobody has chosen no search passes as many as 4 * SB_HASH_SET_FAR slots in a set of 33 million (once in
+ * a thousand such sets). One that does sets `crowded`. Then sb_hash_set_remake() moves the hashes to a set with the secret, from
+ * which, and from the hash, it then follows where a search begins. It is up to the caller to do so soon, for instance after each
+ * batch: until then nothing is wrong but the time that searches take.
  *
  * Each hash can have `beside` words of the caller's with it, so that one line of the cache brings both: `slots` holds the hashes
  * of slots 0 .. 3, the first words of these, the second words of these and so on, then slots 4 .. 7; in the end slot `capacity`,
@@ -66,6 +65,18 @@ bool		sb_hash_set_has_room(const sb_hash_set *set) SB_NOEXCEPT;
  */
 uint64_t	sb_hash_set_capacity_for(uint64_t count) SB_NOEXCEPT;
 uint64_t	sb_hash_set_next_capacity(uint64_t capacity) SB_NOEXCEPT;
+
+/* An empty set of this capacity. SB_NO_MEMORY, SB_INTERRUPTED: *set has no slots then. */
+SB_NODISCARD sb_status sb_hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside) SB_NOEXCEPT;
+
+/*
+ * The same hashes and words in a set of another capacity, or with another number of words beside; with the secret if the set
+ * wants it, or has it already. SB_NO_MEMORY, SB_INTERRUPTED: *set is as it was.
+ */
+SB_NODISCARD sb_status sb_hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside) SB_NOEXCEPT;
+
+/* Releases the slots of a set that sb_hash_set_make() made. */
+void		sb_hash_set_release(sb_hash_set *set, const sb_memory *memory) SB_NOEXCEPT;
 
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: sb_hash_set_has_room(). */
 uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;

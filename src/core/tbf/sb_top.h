@@ -49,7 +49,7 @@ typedef struct sb_top_list
 {
 	sb_top_entry *entries;		/* `room` of them, `count` used */
 	sb_top_key *scratch;		/* `room` of them */
-	uint32_t   *slots;			/* sb_top_slots(room) of them: an entry's index + 1 by its hash, or 0 */
+	uint32_t   *slots;			/* sb_top_slots(room) of them: an entry's index + 1 by its hash and the secret (sb_set_secret()), or 0 */
 	unsigned char *bytes;		/* bytes_room, bytes_used of them used: the items */
 	uint32_t	limit;			/* c: 1 .. SB_TBF_MAX_TOP */
 	uint32_t	room;			/* up to 2c */

@@ -7,6 +7,7 @@
  * the error that all items share: at the counters' 2^-12 a million hits would cost 244 of them.
  */
 #include "base/bits.hpp"
+#include "base/hash_set.hpp"
 #include "streambloom.h"
 
 #include <algorithm>
@@ -58,11 +59,11 @@ uint32_t sb_top_slots(uint32_t room) noexcept
 	return std::bit_ceil(std::max<uint32_t>(2 * room, 8));
 }
 
-/* The slot where this hash is, or would be. */
+/* The slot where this hash is, or would be. Always by the secret: the list is short, and its items are chosen by whoever writes the log. */
 static uint32_t slot_of(const sb_top_list *list, uint64_t hash)
 {
 	uint32_t mask = sb_top_slots(list->room) - 1;
-	auto slot = static_cast<uint32_t>(hash) & mask;
+	auto slot = static_cast<uint32_t>(secret_key(hash, process_secret)) & mask;
 	while (list->slots[slot] != 0 && list->entries[list->slots[slot] - 1].hash != hash)
 		slot = (slot + 1) & mask;
 	return slot;

@@ -12,7 +12,7 @@
 
 /*
  * What the core asks. An error that an interrupt raises must not jump over the core's frames: it is caught, the core returns
- * SB_INTERRUPTED, and raise_interrupt() raises the same error again. Interrupts that raise no error are dealt with and forgotten.
+ * SB_INTERRUPTED, and raise_if_unfinished() raises the same error again. Interrupts that raise no error are dealt with and forgotten.
  */
 static bool
 interrupt_raises_error(void)
@@ -40,10 +40,15 @@ call_init(void)
 }
 
 void
-raise_interrupt(void)
+raise_if_unfinished(sb_status status)
 {
-	PG_RE_THROW();
-	pg_unreachable();
+	if (status == SB_INTERRUPTED)
+		PG_RE_THROW();
+	if (status == SB_NO_MEMORY)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("There is not enough memory for what a function of streambloom collects.")));
 }
 
 void

@@ -18,17 +18,20 @@
 /* Makes the core ask for interrupts. Once, when the library is loaded. */
 extern void call_init(void);
 
-/* Raises the error that made the core return SB_INTERRUPTED. */
-extern SB_NORETURN void raise_interrupt(void);
+/*
+ * Raises the error for a status that says nothing about a value: SB_INTERRUPTED (the error that made the core stop), SB_NO_MEMORY
+ * (53200). Returns for other statuses.
+ */
+extern void raise_if_unfinished(sb_status status);
 
-/* For a status that can only be SB_OK or SB_INTERRUPTED. */
+/* For a status that can only be SB_OK or one of those. */
 static inline void
 must_finish(sb_status status)
 {
-	if (unlikely(status == SB_INTERRUPTED))
-		raise_interrupt();
-	if (unlikely(status != SB_OK))
-		elog(ERROR, "unexpected status of the core: %s", sb_status_text(status));
+	if (likely(status == SB_OK))
+		return;
+	raise_if_unfinished(status);
+	elog(ERROR, "unexpected status of the core: %s", sb_status_text(status));
 }
 
 /* So many items or entries are worked on between two looks for interrupts. */

@@ -7,6 +7,39 @@
 
 #include "base/call.h"
 
+void
+memory_init(void)
+{
+	uint64_t	secret[2];
+
+	if (!pg_strong_random(secret, sizeof secret))
+		ereport(ERROR,
+				(errcode(ERRCODE_SYSTEM_ERROR),
+				 errmsg("could not generate random numbers")));
+	sb_set_secret(secret[0] | 1, secret[1]);	/* the first is not 0 */
+}
+
+/* Without an error, which would jump out of the core. */
+static void *
+allocate(void *context, size_t size)
+{
+	if (!AllocHugeSizeIsValid(size))
+		return NULL;
+	return MemoryContextAllocExtended(context, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+}
+
+static void
+release(void *context, void *block)
+{
+	pfree(block);
+}
+
+sb_memory
+memory_in(MemoryContext context)
+{
+	return (sb_memory) {.allocate = allocate, .release = release, .context = context};
+}
+
 /*
  * Not in huge pages, though they would make an access at random some 2 ns cheaper: a virtual machine that reports its free memory
  * to the host has to get each of them back at the first touch, which took 4 to 5 ms a megabyte, and 0.7 to 1 in small pages.
@@ -27,62 +60,26 @@ allocate_lines(MemoryContext context, size_t before, size_t bytes)
 	return (void *) TYPEALIGN(64, (char *) allocate_cells(context, before + bytes + 63) + before);
 }
 
-/*
- * From so many bytes on the fours of a set are aligned: then before them stands what was allocated. Smaller sets take what
- * PostgreSQL's allocator gives to them in any case, a power of two.
- */
-#define ALIGNED_SET ((size_t) 8192)
-
 void
 allocate_set(MemoryContext context, sb_hash_set *set)
 {
-	size_t		bytes = sb_hash_set_bytes(set->capacity, set->beside);
+	sb_memory	memory = memory_in(context);
 
-	set->count = 0;
-	if (bytes < ALIGNED_SET)
-		set->slots = allocate_cells(context, bytes);
-	else
-	{
-		char	   *allocated = allocate_cells(context, bytes + sizeof(void *) + 63);
-
-		set->slots = (uint64_t *) TYPEALIGN(64, allocated + sizeof(void *));
-		((void **) set->slots)[-1] = allocated;
-	}
-}
-
-/* One secret for all sets of a process: those that have it are in the same order. */
-static void
-take_secret(sb_hash_set *set)
-{
-	static uint64_t secret[2];
-
-	if (secret[0] == 0)
-	{
-		if (!pg_strong_random(secret, sizeof secret))
-			ereport(ERROR,
-					(errcode(ERRCODE_SYSTEM_ERROR),
-					 errmsg("could not generate random numbers")));
-		secret[0] |= 1;			/* not 0 */
-	}
-	memcpy(set->secret, secret, sizeof secret);
+	must_finish(sb_hash_set_make(set, &memory, set->capacity, set->beside));
 }
 
 void
 remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside)
 {
-	sb_hash_set remade = {.capacity = capacity, .beside = beside, .secret = {set->secret[0], set->secret[1]}};
+	sb_memory	memory = memory_in(context);
 
-	if (sb_hash_set_wants_secret(set))
-		take_secret(&remade);
-	allocate_set(context, &remade);
-	must_finish(sb_hash_set_move(&remade, set));
-	free_set(set);
-	*set = remade;
+	must_finish(sb_hash_set_remake(set, &memory, capacity, beside));
 }
 
 void
 free_set(sb_hash_set *set)
 {
-	pfree(sb_hash_set_bytes(set->capacity, set->beside) < ALIGNED_SET ? (void *) set->slots : ((void **) set->slots)[-1]);
-	set->slots = NULL;
+	sb_memory	memory = memory_in(NULL);
+
+	sb_hash_set_release(set, &memory);
 }

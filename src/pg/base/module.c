@@ -4,6 +4,7 @@
 #include "base/compat.h"
 
 #include "base/call.h"
+#include "base/memory.h"
 #include "index/bf_index.h"
 #include "chunks/chunk_skip.h"
 
@@ -15,6 +16,7 @@ void
 _PG_init(void)
 {
 	call_init();
+	memory_init();
 	bf_index_init();
 	chunk_skip_init();
 }

@@ -99,8 +99,7 @@ value_has_cheap_slices(Datum value)
 void
 value_refuse(const char *type, sb_status status)
 {
-	if (status == SB_INTERRUPTED)
-		raise_interrupt();
+	raise_if_unfinished(status);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 			 errmsg("invalid value for type %s", type),
