@@ -25,7 +25,7 @@ SELECT DISTINCT sqlstate_of(format('SELECT sbf_empty(%s)', arguments)) FROM unne
 \pset tuples_only off
 \pset format aligned
 
--- calculators: the IBF paper's parameters give 0.74, 0.52 and 0.37 and not 0.2, for which P must be 25 (DESIGN section 7)
+-- calculators: the IBF paper's parameters give 0.74, 0.52 and 0.37 and not 0.2, for which P must be 25
 SELECT round(sbf_false_positive_bound(43690, 5, 10)::numeric, 2) AS sbf, round(sbf_false_positive_bound(43690, 5, 10, 7, '{0,0,0.5,0,0,0,0.5}')::numeric, 2) AS two_class,
 	round(sbf_false_positive_bound(43690, 5, 10, 7, array_fill(1/7.0::float8, '{7}'))::numeric, 2) AS multi_class, ceil(sbf_evictions(0.2, 43690, 5)) AS evictions;
 SELECT sbf_stable_point(1000, 5, 0) AS never_evicts, sbf_stable_point(1000, 5, NULL) IS NULL AS null;

@@ -16,10 +16,11 @@
 #define STREAMBLOOM_H
 
 #include "base/sb_base.h"
-#include "bf/sb_bf.h"
-#include "bf/sb_formula.h"
 #include "base/sb_hash_set.h"
+#include "bf/sb_bf.h"
+#include "bf/sb_bf_formula.h"
 #include "stable/sb_stable.h"
+#include "tbf/sb_decay_functions.h"
 #include "tbf/sb_sums.h"
 #include "tbf/sb_tbf.h"
 #include "tbf/sb_top.h"

@@ -1,6 +1,6 @@
 # bf on real items: 5.3 million disk block numbers and the 25 thousand URLs of a blog's log. No item is ever missed,
 # whichever way the filter was built; the measured false-positive rate is the one that was asked for; the size is what
-# DESIGN section 5 promises. (w106: CloudPhysics trace, see SOURCES.md of the data.)
+# docs/bf.md promises. (w106: CloudPhysics trace, see SOURCES.md of the data.)
 use strict;
 use warnings;
 

@@ -334,7 +334,7 @@ TEST(BlockedLoad, IsTheLargestMultipleOf1024thsThatKeepsTheRate)
 			}
 }
 
-/* DESIGN section 5: what a line of 512 bits costs beside the classic optimum, at the best k. */
+/* What a line of 512 bits costs beside the classic optimum, at the best k. */
 TEST(BlockedLoad, OfALineCostsWhatTheDesignSays)
 {
 	struct

@@ -356,7 +356,7 @@ TEST(Sbf, UnionSquaresTheZeroes)
 
 /* ------------------------------------------------------------------ formulas */
 
-/* The IBF paper's own setting, and what DESIGN section 7 says of it. */
+/* The IBF paper's own setting. */
 TEST(StableFormulas, ThePapersParametersDoNotGiveItsTwentyPercent)
 {
 	double shares[7];

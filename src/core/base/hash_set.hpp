@@ -24,7 +24,7 @@ inline uint64_t folded_product(uint64_t a, uint64_t b)
 /* A number for each hash, which only those can foretell who know the secret. */
 inline uint64_t secret_key(uint64_t hash, const uint64_t (&secret)[2])
 {
-	return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), UINT64_C(0x9e3779b97f4a7c15));
+	return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), random_step);
 }
 
 constexpr size_t hashes_at_once = 256; /* at most, in a walk */

@@ -51,11 +51,16 @@ static void line_add_portable(unsigned char *line, int hashes, uint32_t probe)
 
 #if SB_HAS_AVX2_CODE
 
+namespace {
+
 struct alignas(32) probe_constants
 {
 	uint32_t power[SB_BF_MAX_HASHES]; /* golden^i */
 	uint32_t ones[8 + 8];			  /* from ones + 8 - n on: n times 1, then zeros */
 };
+
+} // namespace
+
 static constexpr probe_constants constants = []
 {
 	probe_constants c{};
@@ -70,6 +75,8 @@ static constexpr probe_constants constants = []
 	return c;
 }();
 
+namespace {
+
 /* At most eight of an item's probes: the words of the line, and a bit in each; no bit for those beyond `count`. */
 struct probes
 {
@@ -77,6 +84,8 @@ struct probes
 	__m256i bit;
 	__m256i product;
 };
+
+} // namespace
 
 SB_AVX2 static inline probes probes_of(uint32_t hash, int first, int count)
 {
@@ -240,6 +249,8 @@ void sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) noexcept
 
 /* ------------------------------------------------------------- whole filters */
 
+namespace {
+
 /* A line in registers: two of AVX2's, four of SSE's or NEON's. */
 using half = uint64_t __attribute__((vector_size(32), aligned(1), may_alias));
 struct line_bits
@@ -247,6 +258,8 @@ struct line_bits
 	half low;
 	half high;
 };
+
+} // namespace
 
 SB_KERNEL void load_line(const unsigned char *from, line_bits &line)
 {

@@ -28,6 +28,9 @@ SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
 }
 
 #if SB_HAS_AVX2_CODE
+
+namespace {
+
 /* For each set of eight bytes how to shuffle: these to the front, or those at the front to where these are; others are zero. */
 struct shuffles
 {
@@ -50,6 +53,9 @@ struct shuffles
 		}
 	}
 };
+
+} // namespace
+
 constexpr shuffles shuffle;
 
 /* (Not pext and pdep: on some processors they take a hundred cycles and more.) */

@@ -23,6 +23,8 @@
 
 using namespace streambloom;
 
+namespace {
+
 /* Two bytes that hold a cell, the cell's bits in them, and how far it is shifted there. */
 struct alignas(8) place
 {
@@ -31,10 +33,10 @@ struct alignas(8) place
 	uint16_t shift;
 };
 
-static constexpr size_t lanes = 4;		   /* steps that are prepared together */
-static constexpr size_t groups_known = 4;  /* more than groups_ahead */
-static constexpr size_t groups_ahead = 2;  /* where it has to be asked for */
-static constexpr size_t ahead_from = 131072; /* bytes of cells: beyond a level-1 cache, for the scan of a table uses the next one, too */
+constexpr size_t lanes = 4;		   /* steps that are prepared together */
+constexpr size_t groups_known = 4;  /* more than groups_ahead */
+constexpr size_t groups_ahead = 2;  /* where it has to be asked for */
+constexpr size_t ahead_from = 131072; /* bytes of cells: beyond a level-1 cache, for the scan of a table uses the next one, too */
 
 /* Of some groups of steps: the item's cells, and the first bit of the run that loses 1. */
 struct known_steps
@@ -53,6 +55,8 @@ struct step_constants
 	int k;
 	size_t size; /* of the payload */
 };
+
+} // namespace
 
 static uint64_t first_of_run(const step_constants &c, size_t step)
 {
@@ -178,6 +182,8 @@ SB_KERNEL void raise_to(unsigned char *cells, const place (*places)[lanes], int 
 	}
 }
 
+namespace {
+
 /* What differs between processors. Not SB_KERNELs: they have instructions that what they are called from gets only in its variant. */
 template <sb_simd>
 struct code
@@ -213,6 +219,8 @@ struct code<SB_SIMD_AVX2>
 	}
 };
 #endif
+
+} // namespace
 
 /* With a number of bits that the compiler knows. */
 template <sb_simd variant, unsigned bits>

@@ -71,7 +71,7 @@ typedef struct sb_moment
 } sb_moment;
 
 /*
- * The moment of a time: E(t) = floor(t / T), x = E*T / half_life (DESIGN section 6; Cheng et al., Fig. 1 decays at
+ * The moment of a time: E(t) = floor(t / T), x = E*T / half_life (Cheng et al., Fig. 1, decays at
  * common epoch boundaries). Exact integer arithmetic, so the same on every machine. Without decay: 0, 2^62.
  * REQUIRES: half_life and epoch as sb_tbf_plan() accepts, |at| <= SB_TBF_MAX_TIME.
  */

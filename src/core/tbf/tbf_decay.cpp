@@ -20,6 +20,8 @@ using namespace streambloom;
 
 /* --------------------------------------------------------------------- flat */
 
+namespace {
+
 /* What is found out on the way. */
 struct passed
 {
@@ -27,14 +29,16 @@ struct passed
 	uint64_t dropped; /* the same of those that went to zero */
 };
 
-constexpr size_t at_once = 32;
-
 /* A using-declaration does not take the attribute for a type that depends on a parameter. */
 template <typename Cell, size_t bytes>
 struct vector_of
 {
 	typedef Cell type __attribute__((vector_size(bytes)));
 };
+
+} // namespace
+
+constexpr size_t at_once = 32;
 static_assert(SB_TBF_MIN_BLOCK % at_once == 0, "there is never a rest");
 
 /* 1 <= half_lives <= bits of a cell; bytes: a multiple of at_once */

@@ -16,21 +16,13 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 	return static_cast<uint32_t>(multiply_high(hash, blocks));
 }
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of the hash reaches every position. */
-constexpr uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 [[gnu::always_inline]] inline void positions_of(uint32_t block_cells, int hashes, uint64_t hash, uint16_t *positions)
 {
 	uint64_t pieces = 0;
 	for (int i = 0; i < hashes; i++)
 	{
 		if (i % 4 == 0)
-			pieces = mix(hash + static_cast<uint64_t>(i / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15));
+			pieces = mix(hash + static_cast<uint64_t>(i / 4 + 1) * random_step);
 		positions[i] = static_cast<uint16_t>((pieces & 0xffff) * block_cells >> 16);
 		pieces >>= 16;
 	}

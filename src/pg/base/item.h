@@ -1,5 +1,5 @@
 /*
- * item.h: from SQL values to 64-bit hashes and item kinds (DESIGN section 3).
+ * item.h: from SQL values to 64-bit hashes and item kinds.
  *
  * The rule that must never be broken: items that SQL's = calls equal hash alike, and an item hashes the same when a
  * filter is built and when it is asked. What cannot keep it is refused with an error.

@@ -1,5 +1,5 @@
 /*
- * formula.cpp: the formulas that size a filter and foretell its rate. Doubles, because they plan; what they decide is
+ * bf_formula.cpp: the formulas that size a filter and foretell its rate. Doubles, because they plan; what they decide is
  * cut to coarse integers (sb_blocked_load), so that a last-bit difference between two C libraries cannot change a
  * stored size.
  */

@@ -1,5 +1,5 @@
 /*
- * decay.cpp: weights by age, for merging undecayed filters by any decay function. Doubles, because a weight is one; an
+ * decay_functions.cpp: weights by age, for merging undecayed filters by any decay function. Doubles, because a weight is one; an
  * age stays an integer until it is divided, so that a whole number of half-lives, or the point of a polygon, gives
  * the weight that one would write down.
  *

@@ -1,42 +1,14 @@
 /*
- * sb_formula.h: the calculators: sizes and rates; weights by age. Part of streambloom.h.
+ * sb_decay_functions.h: weights by age. Part of streambloom.h.
  */
-#ifndef STREAMBLOOM_SB_FORMULA_H
-#define STREAMBLOOM_SB_FORMULA_H
+#ifndef STREAMBLOOM_SB_DECAY_FUNCTIONS_H
+#define STREAMBLOOM_SB_DECAY_FUNCTIONS_H
 
 #include "base/sb_base.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* -------------------------------------------------------------- formulas */
-
-/*
- * The classic Bloom filter's false-positive rate (1 - e^(-kn/m))^k (Bloom 1970; Ullman's slides; Cheng et al., eq. 5).
- * bits > 0, hashes > 0, items >= 0, all finite; NaN for anything else.
- */
-double		sb_bloom_fpr(double bits, double hashes, double items) SB_NOEXCEPT;
-
-/* The bits that the classic filter needs at its best k: n ln(1/p) / ln(2)^2. items >= 0, 0 < fpr < 1, else NaN. */
-double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
-
-/* The number of hashes that is best for m bits and n items: m/n ln 2, at least 1 (not rounded). Else NaN. */
-double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
-
-/*
- * The exact false-positive rate of a blocked filter: items fall on blocks of `cells` cells by a Poisson law of mean
- * `load` items a block; an item sets `hashes` cells of its block, drawn independently (so two may coincide).
- * Sum over the number d of distinct cells of a query, by inclusion and exclusion (Putze, Sanders, Singler 2007
- * give the Poisson mixture; the inner probability here is exact instead of (1-e^..)^k).
- * REQUIRES: cells >= 2, 1 <= hashes <= 16, load >= 0.
- */
-double		sb_blocked_fpr(double cells, int hashes, double load) SB_NOEXCEPT;
-
-/* The largest load (items a block) at which sb_blocked_fpr() is at most fpr, cut to a multiple of 1/1024. */
-double		sb_blocked_load(double cells, int hashes, double fpr) SB_NOEXCEPT;
-
-/* ----------------------------------------------------- weights by age (decay) */
 
 /*
  * Decay functions: the weight of a hit of this age, for merging undecayed filters by any of them. The family is that of

@@ -1,5 +1,5 @@
 /*
- * formula.c: the calculators in SQL. The formulas and their sources are in the core (streambloom.h).
+ * bf_formula.c: the calculators in SQL. The formulas and their sources are in the core (streambloom.h).
  */
 #include "base/compat.h"
 

@@ -1,0 +1,48 @@
+/*
+ * tbf_decay.c: a filter decayed to a time.
+ */
+#include "tbf/tbf.h"
+
+#include "utils/timestamp.h"
+
+#include "base/call.h"
+#include "base/value.h"
+
+SB_FUNCTION_IN_OWN_MEMORY(tbf_decay)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
+	TbfValue	tbf;
+	sb_tbf		decayed;
+	char	   *value;
+	unsigned char *cells;
+	sb_status	status;
+	TbfTop	   *top = NULL;
+	Datum		result;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	if (tbf.header.half_life != 0)
+		tbf_check_time(at);
+	if (!sb_tbf_decays(&tbf.header, at))
+		return PG_GETARG_DATUM(0);	/* nothing to do: not even a copy, so an UPDATE need not write it again */
+
+	/* not zeroed, as that would take as long as the decay: all of what is left in the end is written */
+	value = MemoryContextAlloc(result_memory(), VARHDRSZ + SB_TBF_HEADER + sb_tbf_decay_room(&tbf.header));
+	cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
+	status = sb_tbf_decay(&tbf.header, tbf.cells, at, &decayed, cells);
+	if (status == SB_TOO_LARGE)
+		tbf_refuse_size(&decayed);
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+	if (tbf.header.top != 0)
+	{
+		top = tbf_top_decayed(&tbf, decayed.base);
+		tbf_top_plan(top, &decayed);
+	}
+	result = tbf_fit(value, &decayed, &cells);
+	if (top != NULL)
+	{
+		memset(cells + sb_tbf_counters_size(&decayed), 0, decayed.extra);
+		tbf_top_store(top, &decayed, cells);
+	}
+	return result;
+}
