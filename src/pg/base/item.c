@@ -761,6 +761,22 @@ item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 	return hash;
 }
 
+uint64_t
+item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter_kind)
+{
+	uint64_t	hash = item_hash_for(hasher, item, filter_kind);
+
+	if (filter_kind->code == SB_KIND_NONE)
+		*filter_kind = hasher->kind;
+	return hash;
+}
+
+bool
+item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind)
+{
+	return filter_kind->code != SB_KIND_NAMED && sb_kind_equal(filter_kind, &hasher->kind);
+}
+
 /* -------------------------------------------------------------------- showing */
 
 char *

@@ -41,6 +41,15 @@ extern const sb_kind *item_kind(const ItemHasher *hasher);
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
 
+/* The same for an item that is to be added: a filter of no kind becomes one of the item's. */
+extern uint64_t item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter_kind);
+
+/*
+ * Does item_hash() give the same as item_hash_for() for all further items of this hasher and a filter of this kind, one of which
+ * was just hashed? Not for records, which may be of another kind in each row, nor for untyped literals where the filter holds char(n).
+ */
+extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind);
+
 /* The item's hash without a filter at hand. */
 extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 

@@ -7,7 +7,6 @@
 #include "access/htup_details.h"
 #include "access/toast_internals.h"
 #include "funcapi.h"
-#include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -162,116 +161,6 @@ refuse_difference(const char *type, const char *action, const sb_difference *dif
 					action, type, difference->parameter, difference->left, difference->right),
 			 errhint("Build both with the same parameters. Sizes may differ by a power of two, as those of filters that size themselves do.")));
 	pg_unreachable();
-}
-
-/* ---------------------------------------------------------------- in and out */
-
-static Datum
-checked(struct varlena *value, const char *type, ValueCheck check)
-{
-	sb_status	status = check(VARDATA(value), VARSIZE(value) - VARHDRSZ);
-
-	if (status != SB_OK)
-		value_refuse(type, status);
-	PG_RETURN_POINTER(value);
-}
-
-/* false if it is not hexadecimal digits all through. */
-static bool
-decode_in_pieces(const char *digits, size_t length, char *to)
-{
-	for (size_t at = 0; at < length; at += PIECE_BYTES)
-	{
-		size_t		now = Min(length - at, PIECE_BYTES);
-
-		CHECK_FOR_INTERRUPTS();
-		if (hex_decode(digits + at, now, to + at / 2) != now / 2)
-			return false;
-	}
-	return true;
-}
-
-Datum
-value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
-{
-	char	   *text = PG_GETARG_CSTRING(0);
-	size_t		length = strlen(text);
-	struct varlena *value;
-	void	   *data;
-
-	if (length >= 2 && text[0] == '\\' && text[1] == 'x' && length % 2 == 0)
-	{
-		value = value_make(length / 2 - 1, &data);
-		if (decode_in_pieces(text + 2, length - 2, data))
-			return checked(value, type, check);
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			 errmsg("invalid input syntax for type %s: \"%.*s\"", type,
-					pg_mbcliplen(text, (int) length, 40), text),
-			 errdetail("A value is written as \\x and an even number of hexadecimal digits."),
-			 errhint("Build filters with %s_agg() or %s_empty().", type, type)));
-	pg_unreachable();
-}
-
-Datum
-value_to_text(FunctionCallInfo fcinfo)
-{
-	size_t		size;
-	const void *data = value_open(PG_GETARG_DATUM(0), &size);
-	char	   *text = MemoryContextAlloc(result_memory(), size * 2 + 3);
-
-	text[0] = '\\';
-	text[1] = 'x';
-	for (size_t at = 0; at < size; at += PIECE_BYTES)
-	{
-		CHECK_FOR_INTERRUPTS();
-		(void) hex_encode((const char *) data + at, Min(size - at, PIECE_BYTES), text + 2 + 2 * at);
-	}
-	text[size * 2 + 2] = '\0';
-	PG_RETURN_CSTRING(text);
-}
-
-Datum
-value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
-{
-	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
-	int			size = message->len - message->cursor;
-	void	   *data;
-	struct varlena *value = value_make(size, &data);
-
-	copy_in_pieces(data, pq_getmsgbytes(message, size), size);
-	return checked(value, type, check);
-}
-
-Datum
-value_to_binary(FunctionCallInfo fcinfo)
-{
-	Datum		value = PG_GETARG_DATUM(0);
-	ExpandedFilter *expanded = expanded_filter(value);
-
-	PG_RETURN_POINTER(detoast_copy(expanded != NULL ? PointerGetDatum(flat_filter(expanded)) : value));
-}
-
-Datum
-value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
-{
-	return checked(detoast_copy(PG_GETARG_DATUM(0)), type, check);
-}
-
-bool
-value_equal(FunctionCallInfo fcinfo)
-{
-	size_t		left_size;
-	size_t		right_size;
-	const void *left;
-	const void *right;
-
-	if (value_size(PG_GETARG_DATUM(0)) != value_size(PG_GETARG_DATUM(1)))
-		return false;
-	left = value_open(PG_GETARG_DATUM(0), &left_size);
-	right = value_open(PG_GETARG_DATUM(1), &right_size);
-	return left_size == right_size && equal_in_pieces(left, right, left_size);
 }
 
 /* ----------------------------------------------------------------- aggregates */

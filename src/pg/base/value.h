@@ -36,12 +36,29 @@ extern const void *value_open(Datum value, size_t *size);
  */
 extern SB_NORETURN void value_refuse(const char *type, sb_status status);
 
-/* From and to text, binary, bytea. The check runs over everything that comes in. */
+/* From text, binary, bytea. The check runs over everything that comes in. The way out, value_out and value_send, is one for all types. */
 extern Datum value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
-extern Datum value_to_text(FunctionCallInfo fcinfo);
 extern Datum value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
-extern Datum value_to_binary(FunctionCallInfo fcinfo);
 extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
+
+/* Defines the SQL functions by which values of a type come in: <type>_in, _recv, _from_bytea. */
+#define SB_VALUE_INPUTS(type, check) \
+	SB_FUNCTION(type##_in); \
+	Datum \
+	type##_in(PG_FUNCTION_ARGS) \
+	{ \
+		return value_from_text(fcinfo, #type, check); \
+	} \
+	SB_FUNCTION(type##_recv); \
+	Datum \
+	type##_recv(PG_FUNCTION_ARGS) \
+	{ \
+		return value_from_binary(fcinfo, #type, check); \
+	} \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_from_bytea) \
+	{ \
+		return value_from_bytea(fcinfo, #type, check); \
+	}
 
 /* Are the stored forms the same bytes? Arguments 0 and 1 of the call. */
 extern bool value_equal(FunctionCallInfo fcinfo);

@@ -106,12 +106,16 @@ bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 	return copy_bf(bf, lines);
 }
 
-/* Writes the header before these lines again, whose kind became known. */
-static void
-set_kind(unsigned char *lines, sb_bf *header, const sb_kind *kind)
+/* The hash of an item that is to be added. Writes the header before these lines again if the filter's kind becomes known. */
+static uint64_t
+hash_to_add(ItemHasher *hasher, Datum item, sb_bf *header, unsigned char *lines)
 {
-	header->kind = *kind;
-	sb_bf_encode_header(header, lines - SB_BF_HEADER);
+	bool		known = header->kind.code != SB_KIND_NONE;
+	uint64_t	hash = item_hash_to_add(hasher, item, &header->kind);
+
+	if (!known)
+		sb_bf_encode_header(header, lines - SB_BF_HEADER);
+	return hash;
 }
 
 /* --------------------------------------------------------------- in and out */
@@ -134,49 +138,7 @@ check_bf(const void *data, size_t size)
 	return status;
 }
 
-SB_FUNCTION(bf_in);
-Datum
-bf_in(PG_FUNCTION_ARGS)
-{
-	return value_from_text(fcinfo, "bf", check_bf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_out)
-{
-	return value_to_text(fcinfo);
-}
-
-SB_FUNCTION(bf_recv);
-Datum
-bf_recv(PG_FUNCTION_ARGS)
-{
-	return value_from_binary(fcinfo, "bf", check_bf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_send)
-{
-	return value_to_binary(fcinfo);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_from_bytea)
-{
-	return value_from_bytea(fcinfo, "bf", check_bf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_to_bytea)
-{
-	return value_to_binary(fcinfo);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_eq)
-{
-	PG_RETURN_BOOL(value_equal(fcinfo));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_ne)
-{
-	PG_RETURN_BOOL(!value_equal(fcinfo));
-}
+SB_VALUE_INPUTS(bf, check_bf)
 
 /* ------------------------------------------------------------ making, adding */
 
@@ -196,15 +158,11 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 {
 	BfValue		bf;
 	unsigned char *lines;
-	uint64_t	hash;
 	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &bf.header.kind);
 	result = bf_to_change(fcinfo, &bf, &lines);
-	if (bf.header.kind.code == SB_KIND_NONE)
-		set_kind(lines, &bf.header, item_kind(hasher));
-	sb_bf_add(&bf.header, lines, hash);
+	sb_bf_add(&bf.header, lines, hash_to_add(hasher, PG_GETARG_DATUM(1), &bf.header, lines));
 	return result;
 }
 
@@ -239,9 +197,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 	result = bf_to_change(fcinfo, &bf, &lines);
 	while (next_item(&elements, &item))
 	{
-		hashes[hashed++] = item_hash_for(hasher, item, &bf.header.kind);
-		if (bf.header.kind.code == SB_KIND_NONE)
-			set_kind(lines, &bf.header, item_kind(hasher));
+		hashes[hashed++] = hash_to_add(hasher, item, &bf.header, lines);
 		if (hashed == ITEMS_AT_ONCE)
 		{
 			sb_bf_add_many(&bf.header, lines, hashes, hashed);

@@ -22,24 +22,7 @@ check_ibf(const void *data, size_t size)
 	return status != SB_OK ? status : sb_stable_check_cells(&header, (const char *) data + SB_STABLE_HEADER);
 }
 
-SB_FUNCTION(ibf_in);
-Datum
-ibf_in(PG_FUNCTION_ARGS)
-{
-	return value_from_text(fcinfo, "ibf", check_ibf);
-}
-
-SB_FUNCTION(ibf_recv);
-Datum
-ibf_recv(PG_FUNCTION_ARGS)
-{
-	return value_from_binary(fcinfo, "ibf", check_ibf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(ibf_from_bytea)
-{
-	return value_from_bytea(fcinfo, "ibf", check_ibf);
-}
+SB_VALUE_INPUTS(ibf, check_ibf)
 
 /* -------------------------------------------------------------------- making */
 

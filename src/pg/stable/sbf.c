@@ -17,24 +17,7 @@ check_sbf(const void *data, size_t size)
 	return status != SB_OK ? status : sb_stable_check_cells(&header, (const char *) data + SB_STABLE_HEADER);
 }
 
-SB_FUNCTION(sbf_in);
-Datum
-sbf_in(PG_FUNCTION_ARGS)
-{
-	return value_from_text(fcinfo, "sbf", check_sbf);
-}
-
-SB_FUNCTION(sbf_recv);
-Datum
-sbf_recv(PG_FUNCTION_ARGS)
-{
-	return value_from_binary(fcinfo, "sbf", check_sbf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(sbf_from_bytea)
-{
-	return value_from_bytea(fcinfo, "sbf", check_sbf);
-}
+SB_VALUE_INPUTS(sbf, check_sbf)
 
 /* ------------------------------------------------------------ making, adding */
 

@@ -104,12 +104,9 @@ stable_changed(const StableState *state, struct varlena *copy)
 uint64_t
 stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item)
 {
-	uint64_t	hash = item_hash_for(hasher, item, &state->header.kind);
+	uint64_t	hash = item_hash_to_add(hasher, item, &state->header.kind);
 
-	if (state->header.kind.code == SB_KIND_NONE)
-		state->header.kind = *item_kind(hasher);
-	/* records may be of another kind in each row, and an untyped literal is hashed as the filter's kind wants it */
-	if (state->header.kind.code != SB_KIND_NAMED && sb_kind_equal(&state->header.kind, item_kind(hasher)))
+	if (item_kind_is_settled(hasher, &state->header.kind))
 		state->hasher = hasher;
 	return hash;
 }
@@ -548,26 +545,6 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
 }
 
 /* --------------------------------------------------------------- looking inside */
-
-SB_FUNCTION_IN_OWN_MEMORY(stable_eq)
-{
-	PG_RETURN_BOOL(value_equal(fcinfo));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(stable_ne)
-{
-	PG_RETURN_BOOL(!value_equal(fcinfo));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(stable_out)
-{
-	return value_to_text(fcinfo);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(stable_send)
-{
-	return value_to_binary(fcinfo);
-}
 
 /* Of both types, in this order; those of an ibf after the 16 of the sbf. */
 SB_FUNCTION_IN_OWN_MEMORY(stable_info)

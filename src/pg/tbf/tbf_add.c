@@ -206,12 +206,11 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 		PG_RETURN_NULL();
 	hasher = item_hasher_for_argument(fcinfo, 1);
 	open_to_change(PG_GETARG_DATUM(0), &tbf);
-	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
+	hash = item_hash_to_add(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 	sums = sums_to_change(fcinfo, &tbf, &target);
-	if (tbf.header.kind.code == SB_KIND_NONE)
-		sums->plan.kind = *item_kind(hasher);
+	sums->plan.kind = tbf.header.kind;
 	tbf_sums_add_hit(sums, hash, &moment, hit);
 	if (sums->top != NULL)
 		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &moment, PG_GETARG_FLOAT8(3));
@@ -242,10 +241,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	sums = sums_to_change(fcinfo, &tbf, &target);
 	while (next_item(&elements, &item))
 	{
-		uint64_t	hash = item_hash_for(hasher, item, &sums->plan.kind);
+		uint64_t	hash = item_hash_to_add(hasher, item, &sums->plan.kind);
 
-		if (sums->plan.kind.code == SB_KIND_NONE)
-			sums->plan.kind = *item_kind(hasher);
 		tbf_sums_add_hit(sums, hash, &moment, hit);
 		if (sums->top != NULL)
 			tbf_top_add_hit(sums->top, hasher, item, hash, &moment, PG_GETARG_FLOAT8(3));

@@ -235,7 +235,6 @@ check_tbf(const void *data, size_t size)
 {
 	sb_tbf		header;
 	sb_status	status = sb_tbf_decode_header(data, size, size, &header);
-
 	sb_top_section section;
 
 	if (status == SB_OK)
@@ -245,39 +244,7 @@ check_tbf(const void *data, size_t size)
 	return status;
 }
 
-SB_FUNCTION(tbf_in);
-Datum
-tbf_in(PG_FUNCTION_ARGS)
-{
-	return value_from_text(fcinfo, "tbf", check_tbf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(tbf_out)
-{
-	return value_to_text(fcinfo);
-}
-
-SB_FUNCTION(tbf_recv);
-Datum
-tbf_recv(PG_FUNCTION_ARGS)
-{
-	return value_from_binary(fcinfo, "tbf", check_tbf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(tbf_send)
-{
-	return value_to_binary(fcinfo);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(tbf_from_bytea)
-{
-	return value_from_bytea(fcinfo, "tbf", check_tbf);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(tbf_to_bytea)
-{
-	return value_to_binary(fcinfo);
-}
+SB_VALUE_INPUTS(tbf, check_tbf)
 
 #define OFFSET_OF_EXTRA 124		/* of the header's field that says how long the list is */
 
