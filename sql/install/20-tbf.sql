@@ -122,18 +122,20 @@ COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter in a line: items, fill, and h
 
 CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, double precision, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, double precision, tbf) IS 'transition function of tbf_agg_like';
-CREATE FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision, interval, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision, interval, timestamptz) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf) IS 'transition function of tbf_agg_like';
+CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision) IS 'transition function of tbf_agg_like';
+CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) IS 'transition function of tbf_agg_like';
 CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf) IS 'transition function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -145,63 +147,74 @@ COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_ag
 CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg and tbf_merge_agg';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz) (
+-- The arguments come in one order everywhere: the item, its time, how it decays (a half-life, or a filter that has all the parameters), its
+-- weight. So an untyped third argument can only be a half-life, and a number in its place does not resolve.
+
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz) IS 'decayed hit counts of the items that are not null; item, time: sizes itself, half-life of 7 days';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz) IS 'decayed hit counts of the items that are not null; the filter sizes itself for a false-positive rate of 1 % and has a half-life of 7 days. A hit more than a day after the transaction began is an error';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision) IS 'decayed hit counts of the items that are not null; item, time, weight (0 or more)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval) IS 'decayed hit counts of the items that are not null; half_life null: no decay';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight double precision) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life (null: no decay)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision) IS 'decayed hit counts of the items that are not null; weight: how many hits a row means, 0 or more; null is an error';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight double precision, expected_items bigint, fpr double precision) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life, expected number of distinct items (null: sizes itself), share of overcounted items (null: 1 %)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision, bigint, double precision) IS 'decayed hit counts of the items that are not null; expected_items: number of distinct items (null: the filter sizes itself); fpr: the share of items that may be overcounted, 0.000001 to 0.5 (null: 0.01)';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight double precision, expected_items bigint, fpr double precision, epoch interval, not_after timestamptz) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life, expected items, share of overcounted items, epoch, not_after: an error for hits after it (null: a day after the transaction began)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision, bigint, double precision, interval, timestamptz) IS 'decayed hit counts of the items that are not null; epoch: step of the decay (null: half_life / 96); not_after: a later hit is an error (null: a day after the transaction began)';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, interval) (
-	SFUNC = tbf_agg_add_half_life, STYPE = internal, SSPACE = 1024,
-	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval) IS 'decayed hit counts of the items that are not null; item, time, half-life (null: no decay)';
-
-CREATE AGGREGATE tbf_agg_like("any", timestamptz, double precision, tbf) (
+CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf) (
 	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, double precision, tbf) IS 'decayed hit counts of the items that are not null; item, time, weight, and an empty filter whose parameters the result has: tbf_empty(...)';
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); each row is one hit';
 
-CREATE AGGREGATE tbf_merge_agg(tbf) (
+CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight double precision) (
+	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); weight: how many hits a row means, 0 or more; null is an error';
+
+CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight double precision, not_after timestamptz) (
+	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision, timestamptz) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); weight: how many hits a row means, 0 or more; not_after: a later hit is an error (null: a day after the transaction began)';
+
+CREATE AGGREGATE tbf_merge_agg(filter tbf) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,

@@ -339,7 +339,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter keeps no list of hot items"),
 				 errdetail("A list is kept by filters that were made with top, unless one without was merged into them."),
-				 errhint("Build it with tbf_agg_like(item, at, weight, tbf_empty(top => 100)).")));
+				 errhint("Build it with tbf_agg_like(item, at, tbf_empty(top => 100), weight).")));
 	if (wanted < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
