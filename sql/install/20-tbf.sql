@@ -58,6 +58,10 @@ CREATE FUNCTION tbf_add(filter tbf, item "any", at timestamptz DEFAULT now(), we
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
 COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); copies the filter (but for a PL/pgSQL variable, from PostgreSQL 18 on): tbf_add_all() is the way to add many';
+CREATE FUNCTION tbf_add(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
+		not_after timestamptz DEFAULT NULL) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
+COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
@@ -68,25 +72,46 @@ COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, ti
 CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), age being counted in whole epochs';
+CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now()) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_count_now(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count_now(tbf, "any") IS 'implementation of the operator ->: use tbf_count()';
+CREATE FUNCTION tbf_count_now(filter tbf, item bf_untyped_item) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count_now(tbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count_now);
+CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count_now);
 COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
+COMMENT ON OPERATOR -> (tbf, bf_untyped_item) IS 'the item''s decayed count now';
 CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, hits an epoch: (1 - lambda) * tbf_count() (Cheng et al., eq. 4)';
+CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now()) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 
 CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not forgotten? false is certain';
+CREATE FUNCTION tbf_contains(filter tbf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_contained(item "any", filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not forgotten? false is certain';
+CREATE FUNCTION tbf_contained(item bf_untyped_item, filter tbf) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (tbf, "any") IS 'may hold hits of the item';
+COMMENT ON OPERATOR @> (tbf, bf_untyped_item) IS 'may hold hits of the item';
 CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR <@ ("any", tbf) IS 'may have hits in the filter';
+COMMENT ON OPERATOR <@ (bf_untyped_item, tbf) IS 'may have hits in the filter';
 
 -- decaying and combining
 

@@ -6,12 +6,18 @@ COMMENT ON FUNCTION tbf_total(tbf, timestamptz) IS 'the hits of all items, decay
 CREATE FUNCTION tbf_share(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_share(tbf, "any") IS 'the item''s share of all hits, 0 to 1, at most the overcount too high; null for a filter without hits';
+CREATE FUNCTION tbf_share(filter tbf, item bf_untyped_item) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_share(tbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_error_bound(filter tbf, over double precision, at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_error_bound(tbf, double precision, timestamptz) IS 'the probability at most that an item''s count at this time is too high by more than this many hits: (k W / (m t))^k';
 CREATE FUNCTION tbf_estimate(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_estimate(tbf, "any", timestamptz) IS 'the item''s decayed count less what other items bring on average: may be too small, so never to be used for skipping; tbf_count() is the upper bound';
+CREATE FUNCTION tbf_estimate(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now()) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_estimate(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_cardinality(filter tbf) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_cardinality(tbf) IS 'the estimated number of distinct items that have not faded';

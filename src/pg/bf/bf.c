@@ -191,9 +191,10 @@ bf_empty(PG_FUNCTION_ARGS)
 	return bf_make(&header, &lines);
 }
 
-static Datum
-add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
+/* bf_add(bf, "any") */
+SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 {
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	BfValue		bf;
 	unsigned char *lines;
 	uint64_t	hash;
@@ -206,18 +207,6 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 		set_kind(lines, &bf.header, item_kind(hasher));
 	sb_bf_add(&bf.header, lines, hash);
 	return result;
-}
-
-/* bf_add(bf, "any") */
-SB_FUNCTION_IN_OWN_MEMORY(bf_add)
-{
-	return add_one(fcinfo, item_hasher_for_argument(fcinfo, 1));
-}
-
-/* bf || text: the operator's right type is text under another name, see 10-bf.sql */
-SB_FUNCTION_IN_OWN_MEMORY(bf_add_text)
-{
-	return add_one(fcinfo, item_hasher_for_text(fcinfo));
 }
 
 /* So many hashes of an array's elements are handed to the core at once. */

@@ -74,6 +74,14 @@ my @chunks = (['NULL::attack.log', "'word'", "'word 7'::text", "'attack.log_summ
 	['NULL::attack.plain', "'number'", '7::numeric', 'NULL', 'NULL'], ['NULL::attack.plain', "'mood'", "'low'::attack.mood", 'NULL', 'NULL'],
 	['NULL::attack.plain', "'many'", 'ARRAY[7, NULL]', 'NULL', 'NULL'], ['NULL::attack.parent', "'id'", '7::bigint', 'NULL', 'NULL'], ['NULL::attack.toasted', "'word'", "'x'::text", 'NULL', 'NULL'],
 	['NULL::attack.log', "'id'", '7', 'NULL', 'NULL']);
+my @untyped_chunks = (['NULL::attack.log', "'word'", "'word 7'::bf_untyped_item", "'attack.log_summaries'", "'words'"], ['NULL::attack.log', "'id'", "'7'::bf_untyped_item", "'attack.log_summaries'", "'ids'"],
+	['NULL::attack.plain', "'number'", "'7'::bf_untyped_item", 'NULL', 'NULL']);
+
+# Filters of texts, which hold 'x'.
+my %of_texts = (
+	bf => "bf_add(bf_empty(20), 'x'::text)", tbf => "tbf_add(tbf_empty(20), 'x'::text, '2024-05-01 UTC')",
+	sbf => "sbf_add(sbf_empty(90), 'x'::text)", ibf => "ibf_add(ibf_empty(90), 'x'::text, 0.5)",
+);
 
 # Arguments with which a function must succeed, where the first values of the lists do not make sense together.
 my %ordinary = (
@@ -123,6 +131,10 @@ my %ordinary = (
 	'chunk_scan(anyelement,name,"any",regclass,name)' => [@chunks],
 	'chunk_scan_any(anyelement,name,"any",regclass,name)' => [map { my @list = @$_; $list[2] = "ARRAY[$list[2], NULL, $list[2]]"; \@list } @chunks],
 	'chunk_scan_explain(anyelement,name,"any",regclass,name)' => [@chunks],
+	'chunk_scan(anyelement,name,bf_untyped_item,regclass,name)' => [@untyped_chunks],
+	'chunk_scan_any(anyelement,name,bf_untyped_item,regclass,name)' => [map { my @list = @$_; $list[2] =~ s/'(.*)'/'{$1,NULL,$1}'/; \@list } @untyped_chunks],
+	'chunk_scan_explain(anyelement,name,bf_untyped_item,regclass,name)' => [@untyped_chunks],
+	'tbf_remove(tbf,bf_untyped_item,timestamp with time zone,double precision)' => ["tbf_add(tbf_empty(10, half_life => NULL), 'x'::text, '2024-05-01 UTC', 1)", "'x'::bf_untyped_item", "'2024-05-01 UTC'", '1'],
 );
 
 sub new
@@ -143,8 +155,8 @@ sub new
 	$self->simple('text', @texts);
 	$self->add('text', ["repeat('x', 1000000)", "repeat('é', 500)", "chr(1)", "repeat('extensible', 20)"]);
 	$self->simple('name', 'word', 'id', '', 'flag', 'at', 'words', 'ids', 'wrong', 'number', 'mood', 'many', 'ctid', 'tableoid', 'xmin', 'Word', 'x' x 63, '*', 'é', '"', 'id; DROP TABLE attack.plain');
-	$self->simple('bf_text_item', 'x', '', 'é', '\\\\x00');
-	$self->add('bf_text_item', ["repeat('x', 1000000)::text::bf_text_item"]);
+	$self->simple($_, 'x', '', 'é', '\\\\x00') foreach 'bf_text_item', 'bf_untyped_item';
+	$self->add($_, ["repeat('x', 1000000)::text::$_"]) foreach 'bf_text_item', 'bf_untyped_item';
 	$self->add('regclass', [(map { "'$_'::regclass" } 'attack.plain_bf', @relations, 'pg_class', 'pg_class_oid_index', 'pg_toast.pg_toast_1255', 'pg_toast.pg_toast_1255_index'),
 		'0::oid::regclass', '4294967295::oid::regclass', '4294967294::oid::regclass', "'attack.pair'::regclass", 'NULL::regclass']);
 	$self->add('regclass', ["'attack.growing_bf'::regclass", "'attack.toasted_bf'::regclass", "'attack.log_bf'::regclass"]);
@@ -251,7 +263,7 @@ sub items
 		"array_fill('(1,x)'::attack.pair, ARRAY[300000])"];
 	$self->{heavy}{text} = ["repeat(repeat('x', 1000000), 30)"];
 	$self->{heavy}{bytea} = ["convert_to(repeat(repeat('SB', 500000), 50), 'UTF8')", 'bytea(attack.large_tbf(1))', 'bytea(attack.large_bf(2))', 'bytea(attack.large_sbf(2))'];
-	$self->{heavy}{bf_text_item} = ["repeat(repeat('x', 1000000), 100)::bf_text_item"];
+	$self->{heavy}{$_} = ["repeat(repeat('x', 1000000), 100)::$_"] foreach 'bf_text_item', 'bf_untyped_item';
 }
 
 # The bytes in hexadecimal digits of the filters that are short, as pairs of type and digits.
@@ -317,6 +329,8 @@ sub ordinary
 		return ref $given->[0] ? @$given : $given;
 	}
 	return ["'\\x" . $self->example($callable->{result}) . "'::$callable->{types}[0]"] if $callable->{types}[0] =~ /^(?:bytea|text|cstring)$/ && $filters{$callable->{result}};
+	# An item without a type is text, so the filter has to be of texts.
+	return [map { $of_texts{$_} // ($self->all_of($_))[0] } @{$callable->{types}}] if grep { $_ eq 'bf_untyped_item' } @{$callable->{types}};
 	return [map { ($self->all_of($_))[0] } @{$callable->{types}}];
 }
 
