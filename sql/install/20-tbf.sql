@@ -67,6 +67,16 @@ CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT n
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
 COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element that is not null';
 
+-- An operator that only refuses. Without it tbf || 'x' would be a text, of the filter's text and the string.
+CREATE FUNCTION tbf_add_operator(filter tbf, item "any") RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_add_operator(tbf, "any") IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
+CREATE FUNCTION tbf_add_operator(filter tbf, item bf_text_item) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_add_operator(tbf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
+CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_add_operator);
+COMMENT ON OPERATOR || (tbf, "any") IS 'always an error: use tbf_add(), or + for two filters';
+CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = bf_text_item, FUNCTION = tbf_add_operator);
+COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), or + for two filters';
+
 -- asking
 
 CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision

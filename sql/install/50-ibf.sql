@@ -66,6 +66,16 @@ CREATE FUNCTION ibf_check_add(filter ibf, items anyarray, importances double pre
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter after all elements, in their order, each with its importance, and for each of them: had it come before? (null for a null)';
 
+-- An operator that only refuses. Without it ibf || 'x' would be a text, of the filter's text and the string.
+CREATE FUNCTION ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_add_operator(ibf, "any") IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
+CREATE FUNCTION ibf_add_operator(filter ibf, item bf_text_item) RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_add_operator(ibf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
+CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_add_operator);
+COMMENT ON OPERATOR || (ibf, "any") IS 'always an error: use ibf_add(), or | for two filters';
+CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = bf_text_item, FUNCTION = ibf_add_operator);
+COMMENT ON OPERATOR || (ibf, bf_text_item) IS 'always an error: use ibf_add(), or | for two filters';
+
 -- asking
 
 CREATE FUNCTION ibf_contains(filter ibf, item "any") RETURNS boolean

@@ -97,6 +97,35 @@ is_untyped_item(Oid type)
 	return has_input_function(type, bf_untyped_item_in);
 }
 
+/* -------------------------------------------------------------------- filters */
+
+extern Datum bf_in(PG_FUNCTION_ARGS);
+extern Datum sbf_in(PG_FUNCTION_ARGS);
+extern Datum ibf_in(PG_FUNCTION_ARGS);
+extern Datum tbf_in(PG_FUNCTION_ARGS);
+
+void
+refuse_filter_as_item(Oid type)
+{
+	static const struct
+	{
+		PGFunction	input;
+		const char *hint;
+	}			filters[] = {
+		{bf_in, "Use | to unite two filters, and bf_union_agg() for those of many rows."},
+		{sbf_in, "Use | to unite two filters, and sbf_union_agg() for those of many rows."},
+		{ibf_in, "Use | to unite two filters, and ibf_union_agg() for those of many rows."},
+		{tbf_in, "Use + to merge two filters, and tbf_merge_agg() for those of many rows."},
+	};
+
+	for (int i = 0; i < lengthof(filters); i++)
+		if (has_input_function(type, filters[i].input))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("a filter of type %s cannot be an item", format_type_be(type)),
+					 errhint("%s", filters[i].hint)));
+}
+
 /* ------------------------------------------------------------------- kinds */
 
 static const char *const kind_names[] = {
@@ -495,6 +524,7 @@ prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 		fmgr_info_cxt(F_HASH_RECORD_EXTENDED, &hasher->opclass_hash, context);
 		return;					/* its columns are looked at when a value is there */
 	}
+	refuse_filter_as_item(type);
 	entry = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 	if (!OidIsValid(entry->hash_extended_proc))
 		ereport(ERROR,

@@ -90,6 +90,9 @@ my %ordinary = (
 	'tbf_empty(bigint,double precision,interval,interval,text,boolean,boolean,integer)' => ['100', '0.01', "'7 days'", "'1 day'", "'extensible'", 'false', 'false', '3'],
 	'bf_add_text(bf,bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'"],
 	'operator || (bf, bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'::bf_text_item"],
+	# These refuse all but NULL.
+	(map { my $type = $_; map { ("${type}_add_operator($type,$_->[0])" => ["${type}_empty()", $_->[1]], "operator || ($type, $_->[0])" => ["${type}_empty()", $_->[1]]) }
+		['"any"', 'NULL::bigint'], ['bf_text_item', 'NULL::bf_text_item'] } 'tbf', 'ibf'),
 	'sbf_add_text(sbf,bf_text_item)' => ["sbf_add(sbf_empty(90), 'a'::text)", "'x'"],
 	'operator || (sbf, bf_text_item)' => ["sbf_add(sbf_empty(90), 'a'::text)", "'x'::bf_text_item"],
 	'ibf_agg("any",double precision,double precision,double precision)' => ['7::bigint', '0.5', '0', '1'],
