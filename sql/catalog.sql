@@ -32,8 +32,8 @@ SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE 
 -- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones)
 SELECT signature FROM functions WHERE proparallel <> 's';
 
--- volatile ones: those that look into an index; and stable ones: that look at the clock (those that take or give a time, and the count
--- of now), at tables, or at the encoding of the client
+-- volatile ones: those that look into an index; and stable ones: that look at the clock (a time that is not given, the
+-- limit of the times of hits), at tables, or at the encoding of the client; and immutable ones that take a time
 SELECT signature FROM functions WHERE provolatile = 'v';
 SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
 SELECT signature FROM functions

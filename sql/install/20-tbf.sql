@@ -77,30 +77,36 @@ COMMENT ON OPERATOR || (tbf, "any") IS 'always an error: use tbf_add(), or + for
 CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = bf_text_item, FUNCTION = tbf_add_operator);
 COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), or + for two filters';
 
--- asking
+-- asking. Each function of a time is immutable; the form without the time reads the clock.
 
-CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), age being counted in whole epochs';
-CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now()) RETURNS double precision
+CREATE FUNCTION tbf_count(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'the same at the time of now()';
+CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
-CREATE FUNCTION tbf_count_now(filter tbf, item "any") RETURNS double precision
+CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count_now(tbf, "any") IS 'implementation of the operator ->: use tbf_count()';
-CREATE FUNCTION tbf_count_now(filter tbf, item bf_untyped_item) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count_now(tbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
-CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count_now);
-CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count_now);
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'the same at the time of now()';
+CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count);
+CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count);
 COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
 COMMENT ON OPERATOR -> (tbf, bf_untyped_item) IS 'the item''s decayed count now';
-CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, hits an epoch: (1 - lambda) * tbf_count() (Cheng et al., eq. 4)';
-CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now()) RETURNS double precision
+CREATE FUNCTION tbf_rate(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'the same at the time of now()';
+CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'the same at the time of now()';
 
 CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -125,9 +131,12 @@ COMMENT ON OPERATOR <@ (bf_untyped_item, tbf) IS 'may have hits in the filter';
 
 -- decaying and combining
 
-CREATE FUNCTION tbf_decay(filter tbf, at timestamptz DEFAULT now()) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION tbf_decay(filter tbf, at timestamptz) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: what has faded below half a unit is dropped and its space given back; the filter itself if there is nothing to do';
+CREATE FUNCTION tbf_decay(filter tbf) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_decay(tbf) IS 'the same at the time of now()';
 CREATE FUNCTION tbf_layout(filter tbf, layout text) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest)';

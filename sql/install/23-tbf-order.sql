@@ -30,9 +30,15 @@ CREATE AGGREGATE tbf_agg_in_order(item "any", at timestamptz, parameters tbf, we
 );
 COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, tbf, double precision, timestamptz) IS 'as tbf_agg_like, for filters with minimum increase or recurring minimum (Cohen, Matias 2003): the result depends on the order of the rows, so write ORDER BY at inside the call; never parallel';
 
-CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_remove(tbf, "any", timestamptz, double precision) IS 'the filter without one hit that was added at this time with this weight; only while nothing was forgotten; an error if the item has fewer hits';
-CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1) RETURNS tbf
+CREATE FUNCTION tbf_remove(filter tbf, item "any") RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_remove(tbf, "any") IS 'the same at the time of now()';
+CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item, at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item, timestamptz, double precision) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item) IS 'the same at the time of now()';

@@ -282,12 +282,12 @@ why_not_remove(const sb_tbf *tbf)
 	return NULL;
 }
 
-/* tbf_remove(tbf, "any", at, weight) */
+/* tbf_remove(tbf, "any" [, at, weight]) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 {
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
-	double		weight = PG_GETARG_FLOAT8(3);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
+	double		weight = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 1;
 	TbfValue	tbf;
 	sb_moment	moment;
 	uint64_t	hash;

@@ -48,9 +48,10 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		refuse_difference("tbf", "merge", &difference);
 }
 
+/* tbf_decay(tbf [, at]) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_decay)
 {
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
+	TimestampTz at = tbf_time_argument(fcinfo, 1);
 	TbfValue	tbf;
 	sb_tbf		decayed;
 	char	   *value;

@@ -322,11 +322,11 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* tbf_top(tbf, k, at): item, hits_from, hits_to */
+/* tbf_top(tbf, k [, at]): item, hits_from, hits_to */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 {
 	int32		wanted = PG_GETARG_INT32(1);
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
 	TbfValue	tbf;
 	sb_top_section section;
