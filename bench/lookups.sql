@@ -18,13 +18,13 @@ CREATE PROCEDURE fill(sizes bigint[], with_hll boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	wanted bigint;
 	per_item float8 := (SELECT bytes FROM bf_info(bf_empty(10000000))) / 1e7;
-	per_count float8 := (SELECT bytes FROM tbf_info(tbf_layout(tbf_agg(i, 'epoch', 1, interval '7 days', 100000, 0.01), 'flat'))) / 1e5
+	per_count float8 := (SELECT bytes FROM tbf_info(tbf_layout(tbf_agg(i, 'epoch', interval '7 days', 1, 100000, 0.01), 'flat'))) / 1e5
 		FROM generate_series(1::bigint, 1000) i;
 BEGIN
 	FOREACH wanted IN ARRAY sizes LOOP
 		INSERT INTO stored (size, f, s, t)
 		SELECT wanted, bf_agg(i, (wanted / per_item)::bigint), sbf_agg(i, wanted),
-			tbf_layout(tbf_agg(i, 'epoch', 1, interval '7 days', (wanted / per_count)::bigint, 0.01), 'flat')
+			tbf_layout(tbf_agg(i, 'epoch', interval '7 days', 1, (wanted / per_count)::bigint, 0.01), 'flat')
 		FROM generate_series(1::bigint, 1000) i;
 		UPDATE stored SET bytes = (SELECT i.bytes FROM bf_info(f) i), raw = f::bytea WHERE size = wanted;
 		COMMIT;

@@ -79,7 +79,7 @@ BEGIN {
 		over("`bf_agg(text, n)` over `hll_add_agg`", n, "bf_agg(url, n)", text, 0.8)
 		over("`bf_agg(bigint, n)` over `hll_add_agg`", n, "bf_agg(bigint, n)", integer, 0.8)
 		over("`tbf_agg(text, at)` over `hll_add_agg`", n, "tbf_agg(url, at)", text, 1.5)
-		over("`tbf_agg(text, …, n, rate)` over `hll_add_agg`", n, "tbf_agg(url, at, 1, half-life, n, rate)", text, 1.5)
+		over("`tbf_agg(text, …, n, rate)` over `hll_add_agg`", n, "tbf_agg(url, at, half-life, 1, n, rate)", text, 1.5)
 		over("`sbf_agg(text)` over `hll_add_agg`", n, "sbf_agg(url)", text, 1.2)
 		over("`bf_agg(text)` that sizes itself over one told n", n, "bf_agg(url)", "bf_agg(url, n)", 1.3)
 		over("`bf_agg(bigint)` that sizes itself over one told n", n, "bf_agg(bigint)", "bf_agg(bigint, n)", 1.3)

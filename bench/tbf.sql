@@ -62,10 +62,10 @@ DECLARE
 BEGIN
 	FOR l IN SELECT * FROM log LOOP
 		FOREACH h IN ARRAY '{NULL,30 days,7 days,1 day}'::interval[] LOOP
-			EXECUTE format('INSERT INTO space SELECT %s, 1, %L, tbf_agg_like(item, at, 1, tbf_empty(%s, 0.01, %L::interval)) FROM %I', l.id, h, l.items, h, l.tab);
+			EXECUTE format('INSERT INTO space SELECT %s, 1, %L, tbf_agg_like(item, at, tbf_empty(%s, 0.01, %L::interval)) FROM %I', l.id, h, l.items, h, l.tab);
 			CONTINUE WHEN h NOT IN ('7 days');
 			EXECUTE format('INSERT INTO space SELECT %s, 2, %L, tbf_agg(item, at, %L::interval) FROM %I', l.id, h, h, l.tab);
-			EXECUTE format('INSERT INTO space SELECT %s, 3, %L, tbf_agg_like(item, at, 1, tbf_empty(%s, 0.00031, %L::interval)) FROM %I',
+			EXECUTE format('INSERT INTO space SELECT %s, 3, %L, tbf_agg_like(item, at, tbf_empty(%s, 0.00031, %L::interval)) FROM %I',
 				l.id, h, tell_for(7 / ln(2) * l.items, 0.00031), h, l.tab);
 		END LOOP;
 	END LOOP;
@@ -111,10 +111,10 @@ BEGIN
 			CONTINUE WHEN l.id = 4 AND lambda NOT IN (0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1);        -- it takes its time
 			h := CASE WHEN lambda < 1 THEN make_interval(secs => round(86400 * ln(2) / -ln(lambda))) END;
 			fresh := tbf_empty(l.items, 0.01, h, CASE WHEN lambda < 1 THEN interval '1 day' END);
-			EXECUTE format('SELECT tbf_agg_like(item, at, 1, $1) FROM %I', l.tab) INTO at_once USING fresh;
+			EXECUTE format('SELECT tbf_agg_like(item, at, $1) FROM %I', l.tab) INTO at_once USING fresh;
 			kept := fresh;
 			FOR day IN SELECT generate_series(date_trunc('day', l.lo), l.hi, '1 day') LOOP
-				EXECUTE format('SELECT coalesce(tbf_decay($2 + tbf_agg_like(item, at, 1, $1), $3), $2) FROM %I WHERE at >= $3 AND at < $3 + interval ''1 day''', l.tab)
+				EXECUTE format('SELECT coalesce(tbf_decay($2 + tbf_agg_like(item, at, $1), $3), $2) FROM %I WHERE at >= $3 AND at < $3 + interval ''1 day''', l.tab)
 					INTO kept USING fresh, kept, day;
 			END LOOP;
 			INSERT INTO curve SELECT l.id, lambda, 2 * i.cells + 128, f.bytes, i.bytes, k.bytes
@@ -157,11 +157,11 @@ BEGIN
 	FOR l IN SELECT * FROM log ORDER BY id LOOP
 		FOREACH h IN ARRAY '{NULL,7 days}'::interval[] LOOP
 			FOREACH y IN ARRAY '{flat,extensible}'::text[] LOOP
-				EXECUTE format('INSERT INTO stored SELECT %s, %L, %L, tbf_agg_like(item, at, 1, tbf_empty(%s, 0.01, %L::interval, layout => %L)) FROM %I',
+				EXECUTE format('INSERT INTO stored SELECT %s, %L, %L, tbf_agg_like(item, at, tbf_empty(%s, 0.01, %L::interval, layout => %L)) FROM %I',
 					l.id, h, y, l.items, h, y, l.tab);
 				-- a build that takes some ms is timed five times a round, in turns with the other layout
 				INSERT INTO query (log, half_life, what, layout, sql, repeat)
-					SELECT l.id, h, 'build', y, format('SELECT tbf_agg_like(item, at, 1, tbf_empty(%s, 0.01, %L::interval, layout => %L)) IS NULL FROM %I', l.items, h, y, l.tab), r
+					SELECT l.id, h, 'build', y, format('SELECT tbf_agg_like(item, at, tbf_empty(%s, 0.01, %L::interval, layout => %L)) IS NULL FROM %I', l.items, h, y, l.tab), r
 					FROM generate_series(1, CASE WHEN l.hits < 1000000 THEN 5 ELSE 1 END) r;
 				-- sum(1) over the same join, so that what is left is the counting
 				counted := format('tbf_count(filter, item, %L::timestamptz)', l.hi);
@@ -228,7 +228,7 @@ SELECT format('INSERT INTO asked SELECT %s, count(*) FROM %I', id, tab || '_aske
 
 \echo '## Time'
 \echo
-\echo 'Build: tbf_agg_like(item, at, 1, tbf_empty(n, 0.01, half-life, layout => …)) over the whole log, ms. Count: µs for one'
+\echo 'Build: tbf_agg_like(item, at, tbf_empty(n, 0.01, half-life, layout => …)) over the whole log, ms. Count: µs for one'
 \echo 'tbf_count() of an item that has hits, over the time of the same query without it (up to 20,000 items asked of one filter);'
 \echo '*stored*: the value lies in the TOAST table, and each count reads what it needs of it; *in memory*: the value was read once'
 \echo '(a materialised CTE), and each count looks into it. Ratio: the median of the ratios of the rounds.'
@@ -247,7 +247,7 @@ SELECT format('On the logs and traces the largest ratio is %s for building (want
 -- ------------------------------------------------------------- 3. buffers
 
 CREATE TABLE large (layout text, filter tbf);
-INSERT INTO large SELECT 'extensible', tbf_agg_like(i, timestamptz '2026-01-01', 1 + i % 100, tbf_empty(2200000, 0.01, NULL)) FROM generate_series(1, 2200000) i;
+INSERT INTO large SELECT 'extensible', tbf_agg_like(i, timestamptz '2026-01-01', tbf_empty(2200000, 0.01, NULL), 1 + i % 100) FROM generate_series(1, 2200000) i;
 INSERT INTO large SELECT 'flat', tbf_layout(filter, 'flat') FROM large;
 VACUUM large;
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 'large'::regclass \gset
@@ -287,7 +287,7 @@ EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT tbf_count(
 
 -- ------------------------------------------------------------ 4. the counts
 
-SELECT to_regprocedure('tbf_agg_in_order("any", timestamptz, double precision, tbf)') IS NOT NULL AS has_increase \gset
+SELECT to_regprocedure('tbf_agg_in_order("any", timestamptz, tbf, double precision)') IS NOT NULL AS has_increase \gset
 CREATE TABLE answer (id int, half_life interval, way text, bytes bigint, items bigint, exact bigint, mean float8, largest float8, under bigint, hits float8);
 CREATE PROCEDURE compare(with_increase boolean) LANGUAGE plpgsql AS $$
 DECLARE
@@ -300,9 +300,9 @@ BEGIN
 		FOREACH h IN ARRAY '{NULL,7 days}'::interval[] LOOP
 			FOREACH way IN ARRAY CASE WHEN with_increase THEN '{tbf,minimum increase}' ELSE '{tbf}' END::text[] LOOP
 				IF way = 'tbf' THEN
-					EXECUTE format('SELECT tbf_agg_like(item, at, 1, tbf_empty(%s, 0.01, %L::interval)) FROM %I', l.items, h, l.tab) INTO filter;
+					EXECUTE format('SELECT tbf_agg_like(item, at, tbf_empty(%s, 0.01, %L::interval)) FROM %I', l.items, h, l.tab) INTO filter;
 				ELSE
-					EXECUTE format('SELECT tbf_agg_in_order(item, at, 1, tbf_empty(%s, 0.01, %L::interval, minimum_increase => true) ORDER BY at) FROM %I', l.items, h, l.tab) INTO filter;
+					EXECUTE format('SELECT tbf_agg_in_order(item, at, tbf_empty(%s, 0.01, %L::interval, minimum_increase => true) ORDER BY at) FROM %I', l.items, h, l.tab) INTO filter;
 				END IF;
 				-- rounding: 1/1000 and a unit, as docs/tbf.md promises it; the truth is a sum of doubles, good to 1e-9
 				EXECUTE format($q$
@@ -338,5 +338,5 @@ SELECT format('Minimum increase at the same size: without decay the mean overcou
 	two(min(t.mean / nullif(i.mean, 0)) FILTER (WHERE t.half_life IS NOT NULL)), two(max(t.mean / nullif(i.mean, 0)) FILTER (WHERE t.half_life IS NOT NULL)))
 FROM answer t JOIN answer i ON i.id = t.id AND i.half_life IS NOT DISTINCT FROM t.half_life WHERE t.way = 'tbf' AND i.way <> 'tbf';
 \else
-\echo 'Minimum increase was not measured: this streambloom has no tbf_agg_in_order(item, at, weight, like).'
+\echo 'Minimum increase was not measured: this streambloom has no tbf_agg_in_order(item, at, like, weight).'
 \endif

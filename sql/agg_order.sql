@@ -19,16 +19,16 @@ SELECT call, temporary_blocks('SELECT ' || call || ' FROM visits') AS temporary_
 	('ibf_agg(item, bytes ORDER BY at)'), ('ibf_agg(item, bytes, 0, 100 ORDER BY at)'), ('ibf_agg(item, bytes, 0, 100, 65536, 0.01 ORDER BY at)'),
 	('ibf_agg_like(item, bytes, ibf_parameters(65536, 0.01, ''two_class'', threshold => 1e5) ORDER BY at)'),
 	('ibf_agg_like(DISTINCT item, bytes, ibf_parameters(high => 100))'),
-	('tbf_agg(item, at, 1 ORDER BY at)'), ('tbf_agg(DISTINCT item, at, 1, ''1 day'', 100000, 0.01, ''1 hour'', ''infinity'')'),
-	('tbf_agg_like(item, at, 1, tbf_empty(100000, 0.01, ''7 days'', top => 100) ORDER BY at)'),
-	('tbf_agg_in_order(item, at, 1, tbf_empty(100000, minimum_increase => true) ORDER BY at)'),
-	('tbf_agg_in_order(item, NULL, 1, tbf_empty(100000, half_life => NULL, recurring_minimum => true) ORDER BY at)'),
-	('tbf_layout(tbf_agg_in_order(item, at, 1, tbf_empty(100000, minimum_increase => true) ORDER BY at), ''flat'')')) c(call);
+	('tbf_agg(item, at, ''7 days'', 1 ORDER BY at)'), ('tbf_agg(DISTINCT item, at, ''1 day'', 1, 100000, 0.01, ''1 hour'', ''infinity'')'),
+	('tbf_agg_like(item, at, tbf_empty(100000, 0.01, ''7 days'', top => 100) ORDER BY at)'),
+	('tbf_agg_in_order(item, at, tbf_empty(100000, minimum_increase => true) ORDER BY at)'),
+	('tbf_agg_in_order(item, NULL, tbf_empty(100000, half_life => NULL, recurring_minimum => true) ORDER BY at)'),
+	('tbf_layout(tbf_agg_in_order(item, at, tbf_empty(100000, minimum_increase => true) ORDER BY at), ''flat'')')) c(call);
 -- that would be seen
 SELECT temporary_blocks('SELECT string_agg(x, '''' ORDER BY at) FROM (SELECT at, repeat(''x'', 1000) AS x FROM visits OFFSET 0) wide') > 0 AS seen;
 -- the last one is how a flat filter is made: the same as from an empty flat filter, which is large
-SELECT tbf_layout(tbf_agg_in_order(item, at, 1, tbf_empty(1000, minimum_increase => true) ORDER BY at), 'flat') =
-	tbf_agg_in_order(item, at, 1, tbf_empty(1000, layout => 'flat', minimum_increase => true) ORDER BY at) AS same FROM visits;
+SELECT tbf_layout(tbf_agg_in_order(item, at, tbf_empty(1000, minimum_increase => true) ORDER BY at), 'flat') =
+	tbf_agg_in_order(item, at, tbf_empty(1000, layout => 'flat', minimum_increase => true) ORDER BY at) AS same FROM visits;
 
 DROP TABLE visits;
 DROP FUNCTION temporary_blocks;

@@ -32,8 +32,8 @@ SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE 
 -- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones)
 SELECT signature FROM functions WHERE proparallel <> 's';
 
--- volatile ones: those that look into an index; and stable ones: that look at the clock (those that take or give a time, and the count
--- of now) or at tables
+-- volatile ones: those that look into an index; and stable ones: that look at the clock (a time that is not given, the
+-- limit of the times of hits), at tables, or at the encoding of the client; and immutable ones that take a time
 SELECT signature FROM functions WHERE provolatile = 'v';
 SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
 SELECT signature FROM functions
@@ -42,7 +42,7 @@ WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proa
 -- not strict: tbf_empty(half_life => NULL), where not_after may be null, chunk_scan(NULL::relation), bf_fold() at the filter's own rate, parameters, states
 SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
 
--- functions that run with other rights, that claim to leak nothing, or that are not in C (bf_text_item is text and has text's)
+-- functions that run with other rights, that claim to leak nothing, or that are not in C (bf_text_item and bf_untyped_item are text and have text's)
 SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c'));
 
 -- functions over whole filters that the planner would think as cheap as an addition
@@ -57,7 +57,7 @@ WHERE proparallel <> 's' OR aggcombinefn = 0 OR aggkind <> 'n' OR
 	(aggfinalfn <> 0 AND aggfinalmodify <> 'r');
 
 -- JDBC and ODBC take ? for a placeholder; bf @> bf and bf || bf would capture untyped literals
--- (bf || bf_text_item is there to do so: it is text)
+-- (bf || bf_text_item and the operators of bf_untyped_item are there to do so: they are text)
 SELECT signature FROM operators WHERE oprname LIKE '%?%';
 SELECT signature FROM operators
 WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types));
@@ -69,10 +69,10 @@ SELECT signature FROM operators WHERE oprname IN ('=', '<>') AND oprnegate = 0;
 SELECT o.signature FROM operators o JOIN operators c ON c.oid = o.oprcom
 WHERE o.oprleft <> c.oprright OR o.oprright <> c.oprleft OR c.oprcom <> o.oid;
 
--- types that are compressed, or lack binary input and output (bf_text_item and parameters are never stored)
+-- types that are compressed, or lack binary input and output (bf_text_item, bf_untyped_item and parameters are never stored)
 SELECT typname FROM types WHERE typstorage <> 'e' OR typreceive = 0 OR typsend = 0 OR typlen <> -1 OR typcategory <> 'U' ORDER BY typname COLLATE "C";
 
--- casts: to and from bytea, each only when asked for; and the one that makes bf || text unambiguous
+-- casts: to and from bytea, each only when asked for; and those of the two types that are text
 SELECT castsource::regtype, casttarget::regtype, castcontext
 FROM pg_cast c JOIN member m ON m.classid = 'pg_cast'::regclass AND m.objid = c.oid
 ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";

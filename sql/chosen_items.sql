@@ -41,12 +41,12 @@ SELECT current_false_positive_rate < 0.001 AS low_on_average, (SELECT count(*) >
 -- aggregates give what they give otherwise: as an array that is added at once, in the other order, from groups that are united
 SELECT bf_agg(item, 50000 ORDER BY i) = bf_add_all(bf_empty(50000), array_agg(item)) AS added, bf_agg(item ORDER BY i) = bf_agg(item ORDER BY i DESC) AS backwards,
 	bf_agg(item) = bf_add_all(bf_empty(20000), array_agg(item)) OR bf_contains_all(bf_agg(item), array_agg(item)) AS sizes_itself FROM chosen;
-SELECT tbf_agg(item, '2026-01-01', 1 ORDER BY i) = tbf_agg(item, '2026-01-01', 1 ORDER BY i DESC) AS backwards,
-	tbf_agg(item, '2026-01-01', 1, '1 day', 20000, 0.01) = tbf_add_all(tbf_empty(20000, 0.01, '1 day'), array_agg(item), '2026-01-01', 1, 'infinity') AS added,
-	tbf_layout(tbf_agg_like(item, '2026-01-01', i, tbf_empty(20000)), 'flat') = tbf_agg_like(item, '2026-01-01', i, tbf_empty(20000, layout => 'flat')) AS flat FROM chosen;
+SELECT tbf_agg(item, '2026-01-01', '7 days', 1 ORDER BY i) = tbf_agg(item, '2026-01-01', '7 days', 1 ORDER BY i DESC) AS backwards,
+	tbf_agg(item, '2026-01-01', '1 day', 1, 20000, 0.01) = tbf_add_all(tbf_empty(20000, 0.01, '1 day'), array_agg(item), '2026-01-01', 1, 'infinity') AS added,
+	tbf_layout(tbf_agg_like(item, '2026-01-01', tbf_empty(20000), i), 'flat') = tbf_agg_like(item, '2026-01-01', tbf_empty(20000, layout => 'flat'), i) AS flat FROM chosen;
 SELECT bool_and(tbf_count(f, item, '2026-01-01') >= 1) AS never_less FROM chosen, (SELECT tbf_agg(item, '2026-01-01') AS f FROM chosen) s;
 -- hits of many half-lives: words of several planes beside the hashes
-SELECT tbf_agg(item, '2026-01-01'::timestamptz + i % 5 * interval '20 days', 1, '1 day' ORDER BY i) = tbf_agg(item, '2026-01-01'::timestamptz + i % 5 * interval '20 days', 1, '1 day' ORDER BY -i) AS planes FROM chosen;
+SELECT tbf_agg(item, '2026-01-01'::timestamptz + i % 5 * interval '20 days', '1 day' ORDER BY i) = tbf_agg(item, '2026-01-01'::timestamptz + i % 5 * interval '20 days', '1 day' ORDER BY -i) AS planes FROM chosen;
 -- minimum increase and recurring minimum: as a hit at a time
 CREATE FUNCTION one_by_one(f tbf) RETURNS tbf LANGUAGE plpgsql AS $$
 DECLARE
@@ -58,10 +58,10 @@ BEGIN
 	RETURN f;
 END
 $$;
-SELECT tbf_agg_in_order(item, '2026-01-01', 1 + i % 3, tbf_empty(500, half_life => NULL, recurring_minimum => true) ORDER BY i) =
+SELECT tbf_agg_in_order(item, '2026-01-01', tbf_empty(500, half_life => NULL, recurring_minimum => true), 1 + i % 3 ORDER BY i) =
 	one_by_one(tbf_empty(500, half_life => NULL, recurring_minimum => true)) AS recurring_minimum FROM chosen WHERE i <= 2500;
 SELECT bool_and(tbf_count(f, item) >= 1 + i % 3) AS minimum_increase
-FROM chosen, (SELECT tbf_agg_in_order(item, '2026-01-01', 1 + i % 3, tbf_empty(20000, half_life => NULL, minimum_increase => true) ORDER BY i) AS f FROM chosen) s;
+FROM chosen, (SELECT tbf_agg_in_order(item, '2026-01-01', tbf_empty(20000, half_life => NULL, minimum_increase => true), 1 + i % 3 ORDER BY i) AS f FROM chosen) s;
 
 -- a moving window goes on after each result; so does a union of states
 SELECT bool_and(f = expected) AS window FROM (SELECT i, bf_agg(item) OVER (ORDER BY i) AS f FROM chosen WHERE i <= 3000) s,
@@ -92,7 +92,7 @@ BEGIN
 END
 $$;
 SELECT query, w.* FROM (VALUES ('bf_agg(item)'), ('bf_agg(item, 100000)'), ('tbf_agg(item, ''2026-01-01'')'),
-	('tbf_agg(item, ''2026-01-01''::timestamptz + i % 5 * interval ''20 days'', i, ''1 day'')')) q(query), with_workers('SELECT ' || query || ' FROM chosen') w;
+	('tbf_agg(item, ''2026-01-01''::timestamptz + i % 5 * interval ''20 days'', ''1 day'', i)')) q(query), with_workers('SELECT ' || query || ' FROM chosen') w;
 
 -- an index on them
 CREATE INDEX chosen_bf ON chosen USING bf (item) WITH (pages_per_range = 16);

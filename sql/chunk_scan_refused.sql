@@ -121,8 +121,5 @@ CREATE TABLE word_summary AS SELECT tableoid::regclass AS chunk, bf_agg(word COL
 SELECT * FROM chunk_scan(NULL::word, 'word', 'WORD');
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::word, 'word', 'WORD', 'word_summary')$$);
 
--- a parameter needs a type
-SELECT error_of($$PREPARE look AS SELECT * FROM chunk_scan(NULL::log, 'uid', $1)$$);
-
 DROP SCHEMA chunk_scan_refused CASCADE;
 DROP ROLE regress_reader;

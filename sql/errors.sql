@@ -35,7 +35,7 @@ SELECT error_of('SELECT tbf_add(tbf_empty(), 1, ''-infinity'')');
 SELECT error_of('SELECT tbf_add(tbf_empty(), 1, now(), -1)');
 SELECT error_of('SELECT tbf_add(tbf_empty(), 1, now(), 1e12)');
 SELECT error_of('SELECT tbf_agg(1, NULL)');
-SELECT error_of('SELECT tbf_agg(1, now(), NULL::float8)');
+SELECT error_of('SELECT tbf_agg(1, now(), ''7 days'', NULL::float8)');
 SELECT error_of('SELECT tbf_count(tbf_add(tbf_empty(half_life => ''1 second''), 1, ''2024-01-01''), 1, ''2023-01-01'')');
 SELECT error_of('SELECT tbf_rate(tbf_empty(half_life => NULL), 1)');
 

@@ -14,7 +14,7 @@ BEGIN
 		many := bf_add_all(many, ARRAY[i, i + 1000]);
 	END LOOP;
 	RAISE NOTICE 'bf: %, tbf: %, many: %', b = (SELECT bf_agg(i, 1000, 0.01) FROM generate_series(1, 1000) i),
-		t = (SELECT tbf_agg(i % 100, '2024-01-01', 1, NULL, 1000, 0.01) FROM generate_series(1, 1000) i), many = (SELECT bf_agg(i, 1000, 0.01) FROM generate_series(1, 2000) i);
+		t = (SELECT tbf_agg(i % 100, '2024-01-01', NULL, 1, 1000, 0.01) FROM generate_series(1, 1000) i), many = (SELECT bf_agg(i, 1000, 0.01) FROM generate_series(1, 2000) i);
 	RAISE NOTICE 'asked: % %', b @> 1000 AND NOT b @> 12345678, t -> 7;
 END
 $$;

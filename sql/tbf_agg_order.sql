@@ -17,13 +17,13 @@ BEGIN
 END
 $$;
 SELECT arguments, pg_temp.different(arguments) AS different
-FROM unnest(ARRAY['few, recent', 'few, old', 'many, old', 'few, old, interval ''1 day''', 'many, old, interval ''1 day''', 'few, old, weight', 'many, old, weight, interval ''1 day''', 'few, old, NULL::interval', 'many, old, weight, NULL',
-	'few, old, weight, interval ''1 day'', 1000, 0.01', 'many, old, 1, interval ''1 day'', 100, 0.1', 'few, old, weight, NULL, 100, NULL', 'few, old, weight, interval ''1 hour'', NULL, 0.001, interval ''7 minutes'', NULL',
-	'many, old, weight, interval ''1 hour'', 50, 0.1, interval ''1 day'', ''2030-01-01''', 'many::text, old, 1, interval ''11 minutes''']) WITH ORDINALITY a (arguments, i) ORDER BY i;
+FROM unnest(ARRAY['few, recent', 'few, old', 'many, old', 'few, old, interval ''1 day''', 'many, old, ''1 day''', 'few, old, ''7 days'', weight', 'many, old, ''1 day'', weight', 'few, old, NULL', 'many, old, NULL, weight',
+	'few, old, ''1 day'', weight, 1000, 0.01', 'many, old, ''1 day'', 1, 100, 0.1', 'few, old, NULL, weight, 100, NULL', 'few, old, ''1 hour'', weight, NULL, 0.001, ''7 minutes'', NULL',
+	'many, old, ''1 hour'', weight, 50, 0.1, ''1 day'', ''2030-01-01''', 'many::text, old, ''11 minutes''']) WITH ORDINALITY a (arguments, i) ORDER BY i;
 
 -- filters too: any order, any grouping, of bases at most 32 half-lives apart
-CREATE TEMP TABLE part AS SELECT i % 16 AS p, tbf_agg(few, '2024-01-01'::timestamptz - (i % 32) * interval '1 day', weight, interval '1 day') AS f FROM hit GROUP BY 1;
-INSERT INTO part SELECT 16, tbf_agg(few, '2024-01-01'::timestamptz - (i % 32) * interval '1 day', 1, interval '1 day') FROM hit WHERE i <= 50;
-INSERT INTO part SELECT 17, tbf_agg(many, '2024-01-01'::timestamptz - (i % 32) * interval '1 day', 1, interval '1 day') FROM hit;
+CREATE TEMP TABLE part AS SELECT i % 16 AS p, tbf_agg(few, '2024-01-01'::timestamptz - (i % 32) * interval '1 day', interval '1 day', weight) AS f FROM hit GROUP BY 1;
+INSERT INTO part SELECT 16, tbf_agg(few, '2024-01-01'::timestamptz - (i % 32) * interval '1 day', interval '1 day') FROM hit WHERE i <= 50;
+INSERT INTO part SELECT 17, tbf_agg(many, '2024-01-01'::timestamptz - (i % 32) * interval '1 day', interval '1 day') FROM hit;
 SELECT count(DISTINCT coalesce(md5(f::bytea), 'none')) AS different FROM (SELECT (SELECT tbf_merge_agg(f ORDER BY o) FROM (SELECT f, random() AS o FROM part WHERE r > 0) s) AS f FROM generate_series(1, 10) r) t;
 SELECT (SELECT tbf_merge_agg(f) FROM part) = (SELECT tbf_merge_agg(u) FROM (SELECT tbf_merge_agg(f) AS u FROM part GROUP BY p % 4) s) AS grouped;

@@ -49,16 +49,16 @@ $$;
 
 -- few items, recent hits and old ones that are dropped
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, at)::bytea) FROM tbf_agg_parallel');
-SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, at, weight)::bytea) FROM tbf_agg_parallel');
+SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, at, ''7 days'', weight)::bytea) FROM tbf_agg_parallel');
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, at, NULL::interval)::bytea) FROM tbf_agg_parallel');
-SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, old, weight, interval ''1 day'')::bytea) FROM tbf_agg_parallel');
+SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, old, interval ''1 day'', weight)::bytea) FROM tbf_agg_parallel');
 -- many items, as a set
-SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, at, weight)::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
-SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i::text, old, 1, interval ''1 day'')::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
+SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, at, ''7 days'', weight)::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
+SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i::text, old, interval ''1 day'')::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
 -- told how many: counters from the beginning, or soon
-SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, old, weight, interval ''1 day'', 10, 0.1)::bytea) FROM tbf_agg_parallel');
-SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, old, weight, interval ''1 day'', 10000, 0.01)::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
-SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, at, 1, NULL, 100000, 0.01, NULL, ''2024-01-02'')::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
+SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(item, old, interval ''1 day'', weight, 10, 0.1)::bytea) FROM tbf_agg_parallel');
+SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, old, interval ''1 day'', weight, 10000, 0.01)::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
+SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, at, NULL, 1, 100000, 0.01, NULL, ''2024-01-02'')::bytea) FROM tbf_agg_parallel WHERE i <= 100000');
 
 -- many items: 655,000; twice as many; with hits that are dropped
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, at)::bytea) FROM tbf_agg_parallel WHERE i <= 655000');
@@ -68,7 +68,7 @@ SELECT * FROM pg_temp.compare('SELECT md5(tbf_agg(i, CASE WHEN i % 3 = 0 THEN at
 
 -- groups, of which some have no items
 SELECT * FROM pg_temp.compare('SELECT md5(string_agg(md5(f::bytea), '','' ORDER BY g)) FROM (SELECT item % 5 AS g, tbf_agg(i, at) AS f FROM tbf_agg_parallel WHERE i <= 50000 GROUP BY 1) s');
-SELECT * FROM pg_temp.compare('SELECT md5(string_agg(coalesce(md5(f::bytea), ''none''), '','' ORDER BY g)) FROM (SELECT i > 20000 AS g, tbf_agg(CASE WHEN i <= 20000 THEN item END, at, 1, interval ''1 hour'', 50, 0.01) AS f FROM tbf_agg_parallel GROUP BY 1) s');
+SELECT * FROM pg_temp.compare('SELECT md5(string_agg(coalesce(md5(f::bytea), ''none''), '','' ORDER BY g)) FROM (SELECT i > 20000 AS g, tbf_agg(CASE WHEN i <= 20000 THEN item END, at, interval ''1 hour'', 1, 50, 0.01) AS f FROM tbf_agg_parallel GROUP BY 1) s');
 
 -- filters
 SELECT * FROM pg_temp.compare('SELECT md5(tbf_merge_agg(f)::bytea) FROM tbf_agg_parallel');

@@ -3,7 +3,7 @@
 SET timezone = 'UTC';
 SELECT setseed(0.5);
 CREATE TEMP TABLE hit AS SELECT floor(power(random(), 2) * 60)::int AS item, '2024-01-01'::timestamptz - random() * interval '20 days' AS at, CASE WHEN i % 4 = 0 THEN random() * 1000 ELSE 1 END AS weight FROM generate_series(1, 600) i;
-CREATE TEMP TABLE filter AS SELECT tbf_agg(item, at, weight, interval '1 day', 1000, 0.001, interval '1 day', NULL) AS f FROM hit;
+CREATE TEMP TABLE filter AS SELECT tbf_agg(item, at, interval '1 day', weight, 1000, 0.001, interval '1 day', NULL) AS f FROM hit;
 CREATE TEMP TABLE later AS SELECT n, '2024-01-01'::timestamptz + n * interval '8 hours' AS at FROM generate_series(0, 90) n;
 
 -- idempotent; two steps are one step, byte for byte; never back
@@ -54,7 +54,7 @@ SELECT tbf_decay(f, '2024-01-01') = f AS same_time, tbf_decay(f, '2023-01-01') =
 SELECT tbf_decay(tbf_empty()) = tbf_empty() AS empty, tbf_decay(tbf_empty(), '30000-01-01') = tbf_empty() AS empty, tbf_decay(f, '30000-01-01') = f AS undecaying FROM tbf_add(tbf_empty(10, 0.01, NULL), 1) f;
 -- an UPDATE then writes no new TOAST value: the pointer is the same (that is as far as SQL can see)
 CREATE TABLE tbf_decay (f tbf);
-INSERT INTO tbf_decay SELECT tbf_agg(i, '2024-01-01', 1, interval '1 day', 100000, 0.01) FROM generate_series(1, 100000) i;
+INSERT INTO tbf_decay SELECT tbf_agg(i, '2024-01-01', interval '1 day', 1, 100000, 0.01) FROM generate_series(1, 100000) i;
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 'tbf_decay'::regclass \gset
 SELECT count(DISTINCT chunk_id) AS values, count(*) > 100 AS large FROM :toast;
 UPDATE tbf_decay SET f = tbf_decay(f, '2024-01-01 12:00');

@@ -3,7 +3,7 @@
 SET timezone = 'UTC';
 -- 3,000 items in a filter made for 200, so that items collide; the small numbers are the hot ones
 CREATE TEMP TABLE hit AS SELECT (3000 * power(abs(sin(i)), 3))::int AS item, '2024-01-01'::timestamptz + i * interval '1 minute' AS at FROM generate_series(1, 30000) i;
-CREATE TEMP TABLE filter AS SELECT tbf_agg(item, at, 1, NULL, 200, 0.01) AS plain, tbf_agg(item, at, 1, interval '1 day', 200, 0.01) AS fading FROM hit;
+CREATE TEMP TABLE filter AS SELECT tbf_agg(item, at, NULL, 1, 200, 0.01) AS plain, tbf_agg(item, at, interval '1 day', 1, 200, 0.01) AS fading FROM hit;
 CREATE TEMP TABLE exact AS
 	SELECT item, count(*) AS hits, sum(power(2::float8, -(floor(extract(epoch FROM '2024-02-01' - '2000-01-01 00:00+00'::timestamptz) / 900) - floor(extract(epoch FROM at - '2000-01-01 00:00+00'::timestamptz) / 900))::float8 / 96)) AS fading
 	FROM hit GROUP BY item;
@@ -39,7 +39,7 @@ SELECT abs(tbf_cardinality(plain) / (SELECT count(*) FROM exact) - 1) < 0.05 AS 
 
 -- the inner product: the size of a join, decayed or not
 CREATE TEMP TABLE other AS SELECT (3000 * power(abs(sin(i + 0.5)), 3))::int AS item, '2024-01-01'::timestamptz + i * interval '2 minutes' AS at FROM generate_series(1, 10000) i;
-CREATE TEMP TABLE others AS SELECT tbf_agg(item, at, 1, NULL, 200, 0.01) AS plain, tbf_agg(item, at, 1, interval '1 day', 200, 0.01) AS fading FROM other;
+CREATE TEMP TABLE others AS SELECT tbf_agg(item, at, NULL, 1, 200, 0.01) AS plain, tbf_agg(item, at, interval '1 day', 1, 200, 0.01) AS fading FROM other;
 SELECT abs(tbf_inner_product(f.plain, o.plain) / (SELECT count(*) FROM hit JOIN other USING (item)) - 1) < 0.05 AS join_size, tbf_inner_product(f.plain, o.plain) = tbf_inner_product(o.plain, f.plain) AS commutes FROM filter f, others o;
 SELECT abs(tbf_inner_product(f.fading, o.fading, '2024-02-01') /
 	(SELECT sum(power(2::float8, -(extract(epoch FROM '2024-02-01' - h.at) + extract(epoch FROM '2024-02-01' - o.at))::float8 / 86400)) FROM hit h JOIN other o USING (item)) - 1) < 0.05 AS decayed

@@ -3,8 +3,8 @@
 SET timezone = 'UTC';
 CREATE TEMP TABLE filter (name text, f tbf, n int);
 INSERT INTO filter VALUES ('empty', tbf_empty(1000, 0.01, '1 day'), 0), ('undecayed', tbf_add(tbf_empty(100, 0.01, NULL), 'a', '2024-01-01', 1000), 1), ('one', tbf_add(tbf_empty(1000, 0.01, '1 day'), 1, '2024-01-01 12:00'), 1);
-INSERT INTO filter SELECT 'told', tbf_agg(i, '2024-01-01', i % 10 + 1, interval '7 days', 1000, 0.01), 1000 FROM generate_series(1, 1000) i;
-INSERT INTO filter SELECT 'crowded', tbf_agg(i, '2024-01-01', 1, interval '1 day', 100, 0.01), 300 FROM generate_series(1, 300) i;
+INSERT INTO filter SELECT 'told', tbf_agg(i, '2024-01-01', interval '7 days', i % 10 + 1, 1000, 0.01), 1000 FROM generate_series(1, 1000) i;
+INSERT INTO filter SELECT 'crowded', tbf_agg(i, '2024-01-01', interval '1 day', 1, 100, 0.01), 300 FROM generate_series(1, 300) i;
 INSERT INTO filter SELECT 'self-sized', tbf_agg(i, '2024-01-01'::timestamptz - i * interval '1 minute'), 20000 FROM generate_series(1, 20000) i;
 
 SELECT name, item_kind, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit, bytes FROM filter, tbf_info(f) ORDER BY name;
@@ -21,7 +21,7 @@ SELECT fill, current_false_positive_rate, cardinality FROM filter, tbf_info(f) W
 SELECT name, abs(measured - current_false_positive_rate) < 0.1 * current_false_positive_rate + 0.001 AS as_measured
 FROM filter, tbf_info(f), LATERAL (SELECT count(*) FILTER (WHERE f @> i) / 20000.0 AS measured FROM generate_series(1000001, 1020000) i) s WHERE item_kind IN ('integer', 'none') ORDER BY name;
 -- every counter is zero: no items; none is: endless many
-SELECT cardinality, fill, current_false_positive_rate FROM (SELECT tbf_agg(i, now(), 1, NULL, 1, 0.5) AS f FROM generate_series(1, 1000) i) s, tbf_info(f);
+SELECT cardinality, fill, current_false_positive_rate FROM (SELECT tbf_agg(i, now(), NULL, 1, 1, 0.5) AS f FROM generate_series(1, 1000) i) s, tbf_info(f);
 
 -- the histogram counts every counter once; its buckets are powers of two of units, the first is zero
 SELECT hits_from, hits_to, cells FROM filter, tbf_histogram(f) WHERE name = 'empty' ORDER BY hits_from;

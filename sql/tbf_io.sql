@@ -6,7 +6,7 @@ INSERT INTO filter VALUES ('empty', tbf_empty(1)), ('nothing', tbf_empty(10000))
 	('heavy', tbf_add(tbf_empty(10, 0.01, NULL), 1, now(), 5e9)), ('fraction', tbf_add(tbf_empty(10, 0.01, NULL), 1, now(), 0.3)), ('numeric', tbf_add(tbf_empty(100), 1.5, '2024-01-01')), ('null', NULL);
 INSERT INTO filter SELECT 'large', tbf_agg(i, '2024-01-01') FROM generate_series(1, 50000) i;
 INSERT INTO filter SELECT 'widened', tbf_agg(i, '2024-01-01') FILTER (WHERE i <= 10) + tbf_agg(i, '2024-01-01') FROM generate_series(1, 1000) i;
-INSERT INTO filter SELECT 'forgetful', tbf_decay(tbf_agg(i, '2024-01-01', 1.0 / i, interval '1 day'), '2024-01-03') FROM generate_series(1, 20) i;
+INSERT INTO filter SELECT 'forgetful', tbf_decay(tbf_agg(i, '2024-01-01', interval '1 day', 1.0 / i), '2024-01-03') FROM generate_series(1, 20) i;
 INSERT INTO filter SELECT 'dropped', tbf_agg(i, '2023-01-01'::timestamptz + i * interval '20 days', interval '1 day') FROM generate_series(1, 10) i;
 INSERT INTO filter SELECT name || ', flat', tbf_layout(f, 'flat') FROM filter WHERE name IN ('empty', 'integers', 'undecayed', 'heavy', 'large', 'forgetful');
 

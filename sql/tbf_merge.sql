@@ -4,7 +4,7 @@ SET timezone = 'UTC';
 -- filters of several sizes with bases up to 32 half-lives apart
 SELECT setseed(0.5);
 CREATE TEMP TABLE hit AS SELECT p, n, floor(random() * n)::int AS item, '2024-01-01'::timestamptz - (p * 10 + i % 3) * interval '1 day' AS at, CASE WHEN i % 3 = 0 THEN random() * 20 ELSE 1 END AS weight FROM generate_series(0, 2) p, unnest('{4,30,400}'::int[]) n, generate_series(1, 3 * n) i;
-CREATE TEMP TABLE filter AS SELECT p, n, tbf_agg(item, at, weight, interval '1 day') AS f, tbf_agg(item, at, NULL::interval) AS undecayed FROM hit GROUP BY p, n;
+CREATE TEMP TABLE filter AS SELECT p, n, tbf_agg(item, at, interval '1 day', weight) AS f, tbf_agg(item, at, NULL::interval) AS undecayed FROM hit GROUP BY p, n;
 INSERT INTO filter SELECT 9, 0, tbf_empty(1, 0.01, '1 day'), tbf_empty(1, 0.01, NULL);
 SELECT n, cells FROM filter, tbf_info(f) WHERE p IN (0, 9) ORDER BY n;
 
@@ -22,14 +22,14 @@ FROM filter a, filter b, LATERAL (SELECT item, sum(weight * power(2::float8, -ex
 WHERE (a.p, a.n) < (b.p, b.n);
 -- it rises by no more than two roundings where items do not collide
 SELECT bool_and(tbf_count(a + b, item, '2024-01-01') BETWEEN exact * (1 - 1e-14) AND exact * 1.001 + 2 * 0.0625) AS hardly_above
-FROM (SELECT tbf_agg(item, at, weight, interval '1 day', 5000, 0.0001) FILTER (WHERE p = 0) AS a, tbf_agg(item, at, weight, interval '1 day', 5000, 0.0001) FILTER (WHERE p <> 0) AS b FROM hit) f,
+FROM (SELECT tbf_agg(item, at, interval '1 day', weight, 5000, 0.0001) FILTER (WHERE p = 0) AS a, tbf_agg(item, at, interval '1 day', weight, 5000, 0.0001) FILTER (WHERE p <> 0) AS b FROM hit) f,
 	(SELECT item, sum(weight * power(2::float8, -extract(epoch FROM '2024-01-01' - at) / 86400)) AS exact FROM hit GROUP BY item) s;
 -- twice the same filter: twice the counts
 SELECT bool_and(tbf_count(f + f, item, '2024-01-01') = 2 * tbf_count(f, item, '2024-01-01')) AS twice FROM filter JOIN hit USING (p, n);
 
 -- where nothing is rounded, parts merge to the whole, byte for byte
-SELECT tbf_merge_agg(f) = (SELECT tbf_agg(item, at, 1, NULL, 1000, 0.01) FROM hit) AS same FROM (SELECT tbf_agg(item, at, 1, NULL, 1000, 0.01) AS f FROM hit GROUP BY p, n) s;
-SELECT tbf_agg(item, at, 1, NULL, 1000, 0.01) FILTER (WHERE p = 0) + tbf_agg(item, at, 1, NULL, 1000, 0.01) FILTER (WHERE p <> 0) = tbf_agg(item, at, 1, NULL, 1000, 0.01) AS same FROM hit;
+SELECT tbf_merge_agg(f) = (SELECT tbf_agg(item, at, NULL, 1, 1000, 0.01) FROM hit) AS same FROM (SELECT tbf_agg(item, at, NULL, 1, 1000, 0.01) AS f FROM hit GROUP BY p, n) s;
+SELECT tbf_agg(item, at, NULL, 1, 1000, 0.01) FILTER (WHERE p = 0) + tbf_agg(item, at, NULL, 1, 1000, 0.01) FILTER (WHERE p <> 0) = tbf_agg(item, at, NULL, 1, 1000, 0.01) AS same FROM hit;
 -- the aggregate is the operator
 SELECT tbf_merge_agg(f) = (SELECT a.f + b.f + c.f FROM filter a, filter b, filter c WHERE (a.n, b.n, c.n) = (4, 30, 400) AND (a.p, b.p, c.p) = (0, 0, 0)) AS same FROM filter WHERE p = 0 AND n IN (4, 30, 400);
 SELECT tbf_merge_agg(f) = tbf_merge_agg(f) FILTER (WHERE f IS NOT NULL) AS nulls_are_skipped FROM (SELECT f FROM filter UNION ALL SELECT NULL) s;
@@ -53,4 +53,4 @@ SELECT tbf_empty(10000) + tbf_empty(17000);
 SELECT tbf_merge_agg(f) FROM (VALUES (tbf_empty(10000)), (tbf_empty(17000))) v (f);
 SELECT sqlstate_of('SELECT tbf_empty(10, 0.01, ''1 day'') + tbf_empty(10, 0.01, ''2 days'')'), sqlstate_of('SELECT tbf_empty(10000) + tbf_empty(17000)');
 -- a total that would overflow: 2^51 hits and more
-SELECT error_of(format('SELECT %1$L::tbf + %1$L::tbf + %1$L::tbf', f)) LIKE '22003: %' AS refused FROM (SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(1, NULL, 8e9, NULL, 1, 0.01) AS f FROM generate_series(1, 130000)) s) t;
+SELECT error_of(format('SELECT %1$L::tbf + %1$L::tbf + %1$L::tbf', f)) LIKE '22003: %' AS refused FROM (SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(1, NULL, NULL, 8e9, 1, 0.01) AS f FROM generate_series(1, 130000)) s) t;

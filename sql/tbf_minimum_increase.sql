@@ -13,8 +13,8 @@ SELECT count(*) AS items, sum(undecayed) AS hits FROM truth;
 -- The same data, the same parameters and size, with and without. Told fewer items, the state goes over from items to
 -- counters on its way. (A hit weighs 100, so that the rounding of counters to a sixteenth does not blur what is compared.)
 CREATE TEMP TABLE built AS
-	SELECT half_life, n, tbf_agg_like(item, at, 100, tbf_empty(n, 0.01, half_life)) AS plain,
-		tbf_agg_in_order(item, at, 100, tbf_empty(n, 0.01, half_life, minimum_increase => true) ORDER BY at) AS raised
+	SELECT half_life, n, tbf_agg_like(item, at, tbf_empty(n, 0.01, half_life), 100) AS plain,
+		tbf_agg_in_order(item, at, tbf_empty(n, 0.01, half_life, minimum_increase => true), 100 ORDER BY at) AS raised
 	FROM hit, unnest(ARRAY[NULL, interval '1 day']) half_life, unnest(ARRAY[1500, 400, 200]) n GROUP BY half_life, n;
 CREATE FUNCTION pg_temp.overcounts(f tbf, decays boolean, weight float8, OUT below bigint, OUT mean float8) LANGUAGE sql AS $$
 	SELECT count(*) FILTER (WHERE c BETWEEN x * (1 - 1e-12) AND 1e300 IS NOT TRUE), avg(c - x)
@@ -43,21 +43,21 @@ BEGIN
 END $$;
 
 -- while a state knows all items the order of the rows leaves no trace; later it does, but never below the truth
-SELECT tbf_agg_in_order(item, at, 1, tbf_empty(1500, minimum_increase => true) ORDER BY at) = tbf_agg_in_order(item, at, 1, tbf_empty(1500, minimum_increase => true) ORDER BY at DESC) AS items FROM hit;
-SELECT tbf_agg_in_order(item, at, 1, like_this ORDER BY at) = tbf_agg_in_order(item, at, 1, like_this ORDER BY i) AS same_order,
-	tbf_agg_in_order(item, at, 1, like_this ORDER BY at) = tbf_agg_in_order(item, at, 1, like_this ORDER BY at DESC) AS same_backward
+SELECT tbf_agg_in_order(item, at, tbf_empty(1500, minimum_increase => true) ORDER BY at) = tbf_agg_in_order(item, at, tbf_empty(1500, minimum_increase => true) ORDER BY at DESC) AS items FROM hit;
+SELECT tbf_agg_in_order(item, at, like_this ORDER BY at) = tbf_agg_in_order(item, at, like_this ORDER BY i) AS same_order,
+	tbf_agg_in_order(item, at, like_this ORDER BY at) = tbf_agg_in_order(item, at, like_this ORDER BY at DESC) AS same_backward
 FROM hit, tbf_empty(100, minimum_increase => true) like_this;
-SELECT below FROM (SELECT tbf_agg_in_order(item, at, 1, tbf_empty(100, 0.01, '1 day', minimum_increase => true) ORDER BY at DESC) AS f FROM hit) b, pg_temp.overcounts(f, true, 1);
+SELECT below FROM (SELECT tbf_agg_in_order(item, at, tbf_empty(100, 0.01, '1 day', minimum_increase => true) ORDER BY at DESC) AS f FROM hit) b, pg_temp.overcounts(f, true, 1);
 
 -- a window's frames: what an aggregate over the same rows says
-SELECT bool_and(f = (SELECT tbf_agg_in_order(item, at, 1, tbf_empty(10, minimum_increase => true) ORDER BY at) FROM hit WHERE i <= w.i)) AS frames_agree, count(*)
-FROM (SELECT i, tbf_agg_in_order(item, at, 1, tbf_empty(10, minimum_increase => true)) OVER (ORDER BY at) AS f FROM hit WHERE i <= 3000) w WHERE i % 250 = 0;
+SELECT bool_and(f = (SELECT tbf_agg_in_order(item, at, tbf_empty(10, minimum_increase => true) ORDER BY at) FROM hit WHERE i <= w.i)) AS frames_agree, count(*)
+FROM (SELECT i, tbf_agg_in_order(item, at, tbf_empty(10, minimum_increase => true)) OVER (ORDER BY at) AS f FROM hit WHERE i <= 3000) w WHERE i % 250 = 0;
 
 -- the same in a state so large that hits wait for its memory: they arrive in their order, whenever somebody looks
 CREATE TEMP TABLE many AS SELECT i, abs(hashint4(i)) % 6000 AS item FROM generate_series(1, 8000) i;
 SELECT cells FROM tbf_info(tbf_empty(390, minimum_increase => true));
-SELECT bool_and(f = (SELECT tbf_agg_in_order(item, '2024-01-01', 1, tbf_empty(390, minimum_increase => true) ORDER BY i) FROM many WHERE i / 57 <= w.part)) AS frames_agree, count(*)
-FROM (SELECT DISTINCT ON (part) part, f FROM (SELECT i, i / 57 AS part, tbf_agg_in_order(item, '2024-01-01', 1, tbf_empty(390, minimum_increase => true)) OVER (ORDER BY i / 57) AS f FROM (SELECT * FROM many ORDER BY i) m) w ORDER BY part) w WHERE part > 20 AND part % 4 = 0;
+SELECT bool_and(f = (SELECT tbf_agg_in_order(item, '2024-01-01', tbf_empty(390, minimum_increase => true) ORDER BY i) FROM many WHERE i / 57 <= w.part)) AS frames_agree, count(*)
+FROM (SELECT DISTINCT ON (part) part, f FROM (SELECT i, i / 57 AS part, tbf_agg_in_order(item, '2024-01-01', tbf_empty(390, minimum_increase => true)) OVER (ORDER BY i / 57) AS f FROM (SELECT * FROM many ORDER BY i) m) w ORDER BY part) w WHERE part > 20 AND part % 4 = 0;
 
 -- fades, changes its layout and is stored as others are
 SELECT bool_and(tbf_count(tbf_decay(raised, '2024-01-15'), item, '2024-01-15') BETWEEN 100 * decayed * 2 ^ -3 * (1 - 1e-12) AND 1e300) AS none_below FROM built, truth WHERE half_life IS NOT NULL;
@@ -67,7 +67,7 @@ SELECT bool_and(tbf_layout(raised, 'flat') -> item = raised -> item) AS same FRO
 -- merging adds counters: never below the truth, and never above what filters without minimum increase come to. It keeps
 -- the flag, and further hits raise.
 CREATE TEMP TABLE part AS
-	SELECT i % 3 AS part, tbf_agg_like(item, at, 1, tbf_empty(300, 0.01, NULL)) AS plain, tbf_agg_in_order(item, at, 1, tbf_empty(300, 0.01, NULL, minimum_increase => true) ORDER BY at) AS raised
+	SELECT i % 3 AS part, tbf_agg_like(item, at, tbf_empty(300, 0.01, NULL)) AS plain, tbf_agg_in_order(item, at, tbf_empty(300, 0.01, NULL, minimum_increase => true) ORDER BY at) AS raised
 	FROM hit GROUP BY 1;
 CREATE TEMP TABLE whole AS SELECT tbf_merge_agg(plain ORDER BY part) AS plain, tbf_merge_agg(raised ORDER BY part) AS raised, tbf_merge_agg(raised ORDER BY part DESC) AS backward FROM part;
 SELECT raised = backward AS any_order, bool_and(raised -> item BETWEEN undecayed AND 1e300) AS none_below, bool_and(raised -> item <= plain -> item) AS none_above, sum(raised -> item) < sum(plain -> item) AS less
@@ -77,12 +77,12 @@ SELECT sum(more_raised -> item) < sum(more_plain -> item) AS raised_further, boo
 FROM (SELECT tbf_add_all(raised, items) AS more_raised, tbf_add_all(plain, items) AS more_plain FROM whole, (SELECT array_agg(item) AS items FROM truth) i) m, truth;
 -- but it may overcount where neither did: there are items of which each knows that it has none, and their sum does not
 SELECT count(*) > 0 AS only_the_sum_overcounts
-FROM (SELECT tbf_agg_in_order(i, NULL, 1, tbf_empty(60, 0.01, NULL, minimum_increase => true)) FILTER (WHERE i % 2 = 1) AS f, tbf_agg_in_order(i, NULL, 1, tbf_empty(60, 0.01, NULL, minimum_increase => true)) FILTER (WHERE i % 2 = 0) AS g
+FROM (SELECT tbf_agg_in_order(i, NULL, tbf_empty(60, 0.01, NULL, minimum_increase => true)) FILTER (WHERE i % 2 = 1) AS f, tbf_agg_in_order(i, NULL, tbf_empty(60, 0.01, NULL, minimum_increase => true)) FILTER (WHERE i % 2 = 0) AS g
 	FROM generate_series(1, 200) i) s, generate_series(201, 1200) x WHERE f -> x = 0 AND g -> x = 0 AND (f + g) -> x > 0;
 
 -- no aggregate whose workers share the rows
-SELECT tbf_agg_like(1, now(), 1, tbf_empty(minimum_increase => true));
-SELECT tbf_agg_in_order(1, now(), 1, tbf_add(tbf_empty(minimum_increase => true), 1));
-SELECT sqlstate_of('SELECT tbf_agg_in_order(1, now(), 1, NULL)'), sqlstate_of('SELECT tbf_agg_in_order(1, NULL, 1, tbf_empty())'), sqlstate_of('SELECT tbf_agg_in_order(1, now(), NULL, tbf_empty())'), sqlstate_of('SELECT tbf_agg_in_order(1, now(), -1, tbf_empty())');
-SELECT tbf_agg_in_order(NULL::int, now(), 1, tbf_empty(minimum_increase => true)), tbf_agg_in_order(1, now(), 1, tbf_empty()) FILTER (WHERE false);
-SELECT tbf_agg_in_order(item, at, 1, tbf_empty(100)) = tbf_agg_like(item, at, 1, tbf_empty(100)) AS without_the_option FROM hit;
+SELECT tbf_agg_like(1, now(), tbf_empty(minimum_increase => true));
+SELECT tbf_agg_in_order(1, now(), tbf_add(tbf_empty(minimum_increase => true), 1));
+SELECT sqlstate_of('SELECT tbf_agg_in_order(1, now(), NULL)'), sqlstate_of('SELECT tbf_agg_in_order(1, NULL, tbf_empty())'), sqlstate_of('SELECT tbf_agg_in_order(1, now(), tbf_empty(), NULL)'), sqlstate_of('SELECT tbf_agg_in_order(1, now(), tbf_empty(), -1)');
+SELECT tbf_agg_in_order(NULL::int, now(), tbf_empty(minimum_increase => true)), tbf_agg_in_order(1, now(), tbf_empty()) FILTER (WHERE false);
+SELECT tbf_agg_in_order(item, at, tbf_empty(100)) = tbf_agg_like(item, at, tbf_empty(100)) AS without_the_option FROM hit;

@@ -5,25 +5,25 @@ SET timezone = 'UTC';
 -- rates and numbers as for bf
 SELECT rate, array_agg(DISTINCT sqlstate_of(format(command, rate))) AS states
 FROM unnest(ARRAY['0', '-1', '0.6', '1', '2', '0.0000009', '''NaN''', '''Infinity''']) WITH ORDINALITY r (rate, i),
-	unnest(ARRAY['SELECT tbf_empty(10, %s)', 'SELECT tbf_empty(fpr => %s)', 'SELECT tbf_agg(1, now(), 1, interval ''1 day'', 10, %s)', 'SELECT tbf_agg(NULL::int, now(), 1, NULL, NULL, %s)',
-		'SELECT tbf_agg(1, now(), 1, interval ''1 day'', 10, %s, NULL, NULL)']) command
+	unnest(ARRAY['SELECT tbf_empty(10, %s)', 'SELECT tbf_empty(fpr => %s)', 'SELECT tbf_agg(1, now(), interval ''1 day'', 1, 10, %s)', 'SELECT tbf_agg(NULL::int, now(), NULL, 1, NULL, %s)',
+		'SELECT tbf_agg(1, now(), interval ''1 day'', 1, 10, %s, NULL, NULL)']) command
 GROUP BY i, rate ORDER BY i;
 SELECT number, array_agg(DISTINCT sqlstate_of(format(command, number))) AS states
 FROM unnest(ARRAY['0', '-5', '1000000000', '1000000000000000000', '9223372036854775807']) WITH ORDINALITY n (number, i),
-	unnest(ARRAY['SELECT tbf_empty(%s)', 'SELECT tbf_empty(expected_items => %s, half_life => NULL)', 'SELECT tbf_agg(1, now(), 1, interval ''1 day'', %s, 0.01)', 'SELECT tbf_agg(NULL::int, now(), 1, NULL, %s, NULL, NULL, NULL)']) command
+	unnest(ARRAY['SELECT tbf_empty(%s)', 'SELECT tbf_empty(expected_items => %s, half_life => NULL)', 'SELECT tbf_agg(1, now(), interval ''1 day'', 1, %s, 0.01)', 'SELECT tbf_agg(NULL::int, now(), NULL, 1, %s, NULL, NULL, NULL)']) command
 GROUP BY i, number ORDER BY i;
 SELECT (tbf_info(tbf_empty(1, 0.5))).false_positive_rate, (tbf_info(tbf_empty(1, 0.000001))).false_positive_rate, (tbf_info(tbf_empty(1))).expected_items;
 
 -- half-lives from a microsecond to 36,500 years, in days and below; epochs likewise, and never without a half-life
 SELECT half_life, array_agg(DISTINCT sqlstate_of(format(command, half_life))) AS states
 FROM unnest(ARRAY['0', '-1 day', '1 day -24 hours', '1 month', '1 year', '1 month -30 days', '14000000 days', '2147483647 days']) WITH ORDINALITY h (half_life, i),
-	unnest(ARRAY['SELECT tbf_empty(half_life => %L)', 'SELECT tbf_empty(epoch => %L)', 'SELECT tbf_agg(1, now(), interval %L)', 'SELECT tbf_agg(NULL::int, now(), 1, interval %L)',
-		'SELECT tbf_agg(1, now(), 1, ''7 days'', NULL, NULL, %L, NULL)']) command
+	unnest(ARRAY['SELECT tbf_empty(half_life => %L)', 'SELECT tbf_empty(epoch => %L)', 'SELECT tbf_agg(1, now(), interval %L)', 'SELECT tbf_agg(NULL::int, now(), interval %L)',
+		'SELECT tbf_agg(1, now(), ''7 days'', 1, NULL, NULL, %L, NULL)']) command
 GROUP BY i, half_life ORDER BY i;
 SELECT sqlstate_of('SELECT tbf_empty(half_life => ''infinity'')') LIKE '22%' AS refused;
 SELECT half_life, epoch FROM unnest(ARRAY['1 microsecond', '1 millisecond', '95 microseconds', '1 day', '7 days', '36 hours', '13300000 days']::interval[]) h, tbf_info(tbf_empty(10, 0.01, h)) ORDER BY half_life;
 SELECT half_life, epoch FROM (VALUES ('1 day'::interval, '1 day'::interval), ('1 day', '2 days 00:00:00.000001'), ('1 day', '1 microsecond'), ('90 minutes', '7 minutes')) v (h, e), tbf_info(tbf_empty(10, 0.01, h, e));
-SELECT sqlstate_of('SELECT tbf_empty(half_life => NULL, epoch => ''1 day'')'), sqlstate_of('SELECT tbf_agg(1, now(), 1, NULL, NULL, NULL, ''1 day'', NULL)');
+SELECT sqlstate_of('SELECT tbf_empty(half_life => NULL, epoch => ''1 day'')'), sqlstate_of('SELECT tbf_agg(1, now(), NULL, 1, NULL, NULL, ''1 day'', NULL)');
 SELECT half_life, epoch, unit FROM tbf_info(tbf_empty(half_life => NULL));
 
 -- defaults

@@ -6,8 +6,8 @@ CREATE TEMP TABLE truth AS SELECT item, count(*)::float8 AS hits FROM hit GROUP 
 
 -- never below the truth, and less above it than without, at the same number of counters; the table is found behind the counters of either layout
 CREATE TEMP TABLE built AS
-	SELECT n, tbf_agg_like(item, NULL, 1, tbf_empty(n, 0.01, NULL)) AS plain,
-		tbf_agg_in_order(item, NULL, 1, tbf_empty(n, 0.01, NULL, recurring_minimum => true) ORDER BY i) AS apart
+	SELECT n, tbf_agg_like(item, NULL, tbf_empty(n, 0.01, NULL)) AS plain,
+		tbf_agg_in_order(item, NULL, tbf_empty(n, 0.01, NULL, recurring_minimum => true) ORDER BY i) AS apart
 	FROM hit, unnest(ARRAY[3000, 1500, 700, 300]) n GROUP BY n;
 SELECT n, bool_and(apart -> item BETWEEN hits AND 1e300) AS none_below, bool_and(apart -> item <= plain -> item) AS none_above, sum((apart -> item) - hits) < sum((plain -> item) - hits) / 2 AS overcounts_halve, bool_and(tbf_layout(apart, 'flat') -> item = apart -> item) AS layouts_agree
 FROM built, truth GROUP BY n ORDER BY n;
@@ -25,25 +25,25 @@ BEGIN
 		one_by_one := tbf_add(one_by_one, h.item);
 	END LOOP;
 	ASSERT one_by_one = (SELECT tbf_add_all(tbf_empty(60, 0.01, NULL, recurring_minimum => true), array_agg(item ORDER BY i)) FROM hit WHERE i <= 500), 'as tbf_add_all';
-	ASSERT one_by_one = (SELECT tbf_agg_in_order(item, NULL, 1, tbf_empty(60, 0.01, NULL, recurring_minimum => true) ORDER BY i) FROM hit WHERE i <= 500), 'as tbf_agg_in_order';
-	ASSERT one_by_one <> (SELECT tbf_agg_in_order(item, NULL, 1, tbf_empty(60, 0.01, NULL, recurring_minimum => true) ORDER BY i DESC) FROM hit WHERE i <= 500), 'the order matters';
+	ASSERT one_by_one = (SELECT tbf_agg_in_order(item, NULL, tbf_empty(60, 0.01, NULL, recurring_minimum => true) ORDER BY i) FROM hit WHERE i <= 500), 'as tbf_agg_in_order';
+	ASSERT one_by_one <> (SELECT tbf_agg_in_order(item, NULL, tbf_empty(60, 0.01, NULL, recurring_minimum => true) ORDER BY i DESC) FROM hit WHERE i <= 500), 'the order matters';
 END $$;
-SELECT bool_and(f = (SELECT tbf_agg_in_order(item, NULL, 1, tbf_empty(60, 0.01, NULL, recurring_minimum => true) ORDER BY i) FROM hit WHERE i <= w.i)) AS frames_agree
-FROM (SELECT i, tbf_agg_in_order(item, NULL, 1, tbf_empty(60, 0.01, NULL, recurring_minimum => true)) OVER (ORDER BY i) AS f FROM hit WHERE i <= 2000) w WHERE i % 250 = 0;
+SELECT bool_and(f = (SELECT tbf_agg_in_order(item, NULL, tbf_empty(60, 0.01, NULL, recurring_minimum => true) ORDER BY i) FROM hit WHERE i <= w.i)) AS frames_agree
+FROM (SELECT i, tbf_agg_in_order(item, NULL, tbf_empty(60, 0.01, NULL, recurring_minimum => true)) OVER (ORDER BY i) AS f FROM hit WHERE i <= 2000) w WHERE i % 250 = 0;
 
 -- weights, whole and broken
 SELECT bool_and(f -> item >= weight) AS none_below, bool_and(f -> item <= weight + 0.0625 + 0.001) AS exact
-FROM (SELECT tbf_agg_in_order(i, NULL, i * 0.37, tbf_empty(1000, 0.000001, NULL, recurring_minimum => true)) AS f FROM generate_series(1, 300) i) s, LATERAL (SELECT i AS item, i * 0.37 AS weight FROM generate_series(1, 300) i) t;
-SELECT bool_and(f -> item BETWEEN 1e9 * item AND 1e300) AS none_below FROM (SELECT tbf_agg_in_order(i % 50, NULL, 1e9 * (i % 50) / 6, tbf_empty(20, 0.1, NULL, recurring_minimum => true)) AS f FROM generate_series(1, 300) i) s, generate_series(0, 49) item;
-SELECT bool_and(tbf_add(f, 0, weight => 0.1) -> item BETWEEN 12 AND 1e300) AS fractions_later FROM (SELECT tbf_agg_in_order(i % 50, NULL, 2, tbf_empty(20, 0.1, NULL, recurring_minimum => true)) AS f FROM generate_series(1, 300) i) s, generate_series(0, 49) item;
+FROM (SELECT tbf_agg_in_order(i, NULL, tbf_empty(1000, 0.000001, NULL, recurring_minimum => true), i * 0.37) AS f FROM generate_series(1, 300) i) s, LATERAL (SELECT i AS item, i * 0.37 AS weight FROM generate_series(1, 300) i) t;
+SELECT bool_and(f -> item BETWEEN 1e9 * item AND 1e300) AS none_below FROM (SELECT tbf_agg_in_order(i % 50, NULL, tbf_empty(20, 0.1, NULL, recurring_minimum => true), 1e9 * (i % 50) / 6) AS f FROM generate_series(1, 300) i) s, generate_series(0, 49) item;
+SELECT bool_and(tbf_add(f, 0, weight => 0.1) -> item BETWEEN 12 AND 1e300) AS fractions_later FROM (SELECT tbf_agg_in_order(i % 50, NULL, tbf_empty(20, 0.1, NULL, recurring_minimum => true), 2) AS f FROM generate_series(1, 300) i) s, generate_series(0, 49) item;
 
 -- with one hash every minimum is held by one counter alone: all items are in the table
 SELECT hashes, (pg_column_size(apart) - pg_column_size(plain)) / 16 = (SELECT count(*) FROM truth) AS all_apart, bool_and(apart -> item BETWEEN hits AND plain -> item) AS between
-FROM (SELECT tbf_agg_in_order(item, NULL, 1, tbf_empty(50, 0.5, NULL, recurring_minimum => true)) AS apart, tbf_agg_like(item, NULL, 1, tbf_empty(50, 0.5, NULL)) AS plain FROM hit) s, tbf_info(plain), truth
+FROM (SELECT tbf_agg_in_order(item, NULL, tbf_empty(50, 0.5, NULL, recurring_minimum => true)) AS apart, tbf_agg_like(item, NULL, tbf_empty(50, 0.5, NULL)) AS plain FROM hit) s, tbf_info(plain), truth
 GROUP BY hashes, pg_column_size(apart), pg_column_size(plain);
 
 -- stored in the TOAST table, where the table is searched by slices: the same answers as in memory, of items that are there and not
-CREATE TABLE pg_temp.stored AS SELECT tbf_agg_in_order(i % 60000, NULL, 1, tbf_empty(6000, 0.5, NULL, recurring_minimum => true)) AS f FROM generate_series(1, 65000) i;
+CREATE TABLE pg_temp.stored AS SELECT tbf_agg_in_order(i % 60000, NULL, tbf_empty(6000, 0.5, NULL, recurring_minimum => true)) AS f FROM generate_series(1, 65000) i;
 DO $$
 DECLARE
 	in_memory tbf := (SELECT bytea(f)::tbf FROM pg_temp.stored);
@@ -78,4 +78,4 @@ SELECT sqlstate_of('SELECT tbf_empty(half_life => NULL, top => 10, recurring_min
 SELECT apart + apart FROM built;
 SELECT sqlstate_of('SELECT apart + plain FROM built'), sqlstate_of('SELECT plain + apart FROM built'), sqlstate_of('SELECT tbf_merge_agg(apart) FROM built'), sqlstate_of('SELECT tbf_merge_agg(apart) FROM built WHERE n = 300');
 SELECT tbf_remove(apart, 1) FROM built;
-SELECT tbf_agg_like(1, NULL, 1, tbf_empty(half_life => NULL, recurring_minimum => true));
+SELECT tbf_agg_like(1, NULL, tbf_empty(half_life => NULL, recurring_minimum => true));

@@ -3,7 +3,7 @@
 SET timezone = 'UTC';
 
 -- undecayed whole hits: the bytes from before, whatever the layout
-SELECT layout, bool_and(tbf_remove(tbf_add(f, item, weight => hits), item, weight => hits) = f) AS same, bool_and(tbf_add(f, item, weight => hits) <> f) AS was_there
+SELECT layout, bool_and(tbf_remove(tbf_add(f, item, weight => hits), item, now(), hits) = f) AS same, bool_and(tbf_add(f, item, weight => hits) <> f) AS was_there
 FROM unnest('{flat,extensible}'::text[]) layout, tbf_add_all(tbf_empty(100, 0.01, NULL, layout => layout), '{1,2,2,3,3,3}'::int[]) f, generate_series(1, 40) item, unnest('{1,7,300,100000}'::float8[]) hits
 GROUP BY layout;
 -- only what a first hit notes remains: the kind of the items
@@ -47,7 +47,7 @@ SELECT tbf_count(tbf_remove(tbf_decay(f, '2024-01-04'), 'a', '2024-01-03'), 'a',
 SELECT tbf_remove(f, 'a', '1950-01-01') = f AS nothing_left_of_it, tbf_remove(f, 'a', '2024-01-03', 0) = f AS of_no_weight, tbf_remove(f, NULL::text) IS NULL AND tbf_remove(f, 'a', NULL) IS NULL AND tbf_remove(NULL, 'a') IS NULL AS nulls FROM decaying;
 
 -- an item that has fewer hits, none, or none at that time
-SELECT tbf_remove(tbf_add(tbf_empty(half_life => NULL), 1, weight => 2.5), 1, weight => 3);
+SELECT tbf_remove(tbf_add(tbf_empty(half_life => NULL), 1, weight => 2.5), 1, now(), 3);
 SELECT tbf_remove(f, 'a', '2024-01-03', 2) FROM decaying;
 SELECT tbf_remove(f, 'b', '2024-01-03 12:00') FROM decaying;
 SELECT tbf_remove(tbf_empty(), 1, '2024-01-01');

@@ -13,7 +13,7 @@ $$;
 INSERT INTO access_log SELECT timestamptz '2024-01-01' + day * interval '1 day' + n * interval '1 second', 'client ' || i
 FROM generate_series(1, 10) day, generate_series(1, 80) i, LATERAL generate_series(1, CASE WHEN i > 1 THEN i WHEN day IN (3, 7) THEN 60 ELSE 1 END) n;
 CREATE TABLE heat_of_chunk AS
-	SELECT tableoid::regclass AS chunk, min(at) AS lo, max(at) AS hi, tbf_agg(client, at, 1, NULL) AS clients
+	SELECT tableoid::regclass AS chunk, min(at) AS lo, max(at) AS hi, tbf_agg(client, at, NULL) AS clients
 	FROM access_log GROUP BY 1;
 VACUUM ANALYZE access_log;
 

@@ -7,11 +7,11 @@ SELECT tbf_add(tbf_empty(), 1, '2024-01-03', 1, '2024-01-02');
 SELECT tbf_add(tbf_empty(), 1, '2024-01-02', 1, '2024-01-02') @> 1 AS just_allowed, tbf_add(tbf_empty(), 1, now() + interval '1 day') @> 1 AS just_allowed, tbf_add(tbf_empty(), 1, now() + interval '9 days', 1, now() + interval '10 days') @> 1 AS allowed;
 SELECT command, sqlstate_of('SELECT ' || command) AS state FROM unnest(ARRAY[
 	'tbf_add(tbf_empty(), 1, now() + interval ''25 hours'')', 'tbf_add_all(tbf_empty(), ''{1}''::int[], now() + interval ''25 hours'')', 'tbf_agg(1, now() + interval ''25 hours'')',
-	'tbf_agg(1, now() + interval ''25 hours'', 1)', 'tbf_agg(1, now() + interval ''25 hours'', interval ''1 year'' - interval ''1 year'' + interval ''1 day'')', 'tbf_agg(1, now() + interval ''25 hours'', 1, interval ''1 day'')',
-	'tbf_agg(1, now() + interval ''25 hours'', 1, interval ''1 day'', 10, 0.1)', 'tbf_agg(1, now() + interval ''25 hours'', 1, interval ''1 day'', 10, 0.1, NULL, NULL)',
-	'tbf_agg(1, ''2024-01-02'', 1, interval ''1 day'', 10, 0.1, NULL, ''2024-01-01'')', 'tbf_add(tbf_empty(), 1, ''2024-01-01'', 1, ''-infinity'')',
+	'tbf_agg(1, now() + interval ''25 hours'', ''7 days'', 1)', 'tbf_agg(1, now() + interval ''25 hours'', interval ''1 year'' - interval ''1 year'' + interval ''1 day'')', 'tbf_agg(1, now() + interval ''25 hours'', interval ''1 day'')',
+	'tbf_agg(1, now() + interval ''25 hours'', interval ''1 day'', 1, 10, 0.1)', 'tbf_agg(1, now() + interval ''25 hours'', interval ''1 day'', 1, 10, 0.1, NULL, NULL)',
+	'tbf_agg(1, ''2024-01-02'', interval ''1 day'', 1, 10, 0.1, NULL, ''2024-01-01'')', 'tbf_add(tbf_empty(), 1, ''2024-01-01'', 1, ''-infinity'')',
 	'tbf_add(tbf_empty(), 1, ''infinity'', 1, ''infinity'')', 'tbf_add(tbf_empty(), 1, ''-infinity'')', 'tbf_add(tbf_empty(), 1, ''infinity'')', 'tbf_agg(1, ''infinity'')', 'tbf_agg(1, ''-infinity'')',
-	'tbf_agg(1, ''infinity'', 1, interval ''1 day'', NULL, NULL, NULL, ''infinity'')', 'tbf_agg(1, ''290000-01-01'', 1, interval ''1 day'', NULL, NULL, NULL, ''infinity'')',
+	'tbf_agg(1, ''infinity'', interval ''1 day'', 1, NULL, NULL, NULL, ''infinity'')', 'tbf_agg(1, ''290000-01-01'', interval ''1 day'', 1, NULL, NULL, NULL, ''infinity'')',
 	'tbf_decay(tbf_empty(), ''infinity'')', 'tbf_decay(tbf_add(tbf_empty(), 1), ''-infinity'')', 'tbf_rate(tbf_empty(), 1, ''infinity'')']) command ORDER BY command COLLATE "C";
 -- without decay time does not matter
 SELECT tbf_agg(1, at, NULL::interval) -> 1 FROM (VALUES ('infinity'::timestamptz), ('-infinity'), (NULL), ('290000-01-01'), ('4713-01-01 BC'), (now())) v (at);

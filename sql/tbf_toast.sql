@@ -11,7 +11,7 @@ END
 $$;
 CREATE TABLE tbf_toast (f tbf);
 CREATE TABLE tbf_toast_flat (f tbf);
-INSERT INTO tbf_toast SELECT tbf_agg_like(i, '2024-01-01'::timestamptz - i * interval '1 second', 1 + i % 100, tbf_empty(1000000)) FROM generate_series(1, 1000000) i;
+INSERT INTO tbf_toast SELECT tbf_agg_like(i, '2024-01-01'::timestamptz - i * interval '1 second', tbf_empty(1000000), 1 + i % 100) FROM generate_series(1, 1000000) i;
 INSERT INTO tbf_toast_flat SELECT tbf_layout(f, 'flat') FROM tbf_toast;
 SELECT length(f::bytea) > 5000000 AS large, pg_column_size(f) = length(f::bytea) AS uncompressed FROM tbf_toast;
 SELECT pg_temp.buffers('SELECT f @> 7 FROM tbf_toast') < 20 AS few, pg_temp.buffers('SELECT 7777777 <@ f FROM tbf_toast') < 20 AS few, pg_temp.buffers('SELECT f -> 7 FROM tbf_toast') < 20 AS few,

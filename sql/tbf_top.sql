@@ -12,12 +12,12 @@ SELECT error_of('SELECT tbf_top(tbf_empty(top => 3), -1)');
 
 -- as long as there are no more items than it was told, and weights are whole: the exact counts
 CREATE TEMP TABLE word AS SELECT word, n FROM string_to_table('the quick brown fox jumps over the lazy dog and the dog yawns', ' ') WITH ORDINALITY w(word, n);
-SELECT * FROM tbf_top((SELECT tbf_agg_like(word, NULL, 1, tbf_empty(100, 0.0001, NULL, top => 10)) FROM word));
-SELECT * FROM tbf_top((SELECT tbf_agg_like(word, NULL, n, tbf_empty(100, 0.0001, NULL, top => 10)) FROM word), 3);
-SELECT count(*) FROM tbf_top((SELECT tbf_agg_like(word, NULL, 1, tbf_empty(100, 0.0001, NULL, top => 10)) FROM word), 0);
+SELECT * FROM tbf_top((SELECT tbf_agg_like(word, NULL, tbf_empty(100, 0.0001, NULL, top => 10)) FROM word));
+SELECT * FROM tbf_top((SELECT tbf_agg_like(word, NULL, tbf_empty(100, 0.0001, NULL, top => 10), n) FROM word), 3);
+SELECT count(*) FROM tbf_top((SELECT tbf_agg_like(word, NULL, tbf_empty(100, 0.0001, NULL, top => 10)) FROM word), 0);
 -- 13 hits in a list of two: what exceeds a third of them would be listed; the error is at most 13 / 3
 SELECT bool_and(hits_from <= exact) AS never_above, bool_and(hits_to >= exact) AS never_below, count(*) <= 2 AS two, max(hits_to - hits_from) <= 13.0 / 3 AS error
-FROM tbf_top((SELECT tbf_agg_like(word, NULL, 1, tbf_empty(100, 0.0001, NULL, top => 2)) FROM word)) JOIN (SELECT word AS item, count(*) AS exact FROM word GROUP BY word) e USING (item);
+FROM tbf_top((SELECT tbf_agg_like(word, NULL, tbf_empty(100, 0.0001, NULL, top => 2)) FROM word)) JOIN (SELECT word AS item, count(*) AS exact FROM word GROUP BY word) e USING (item);
 
 /*
  * The whole promise, beside the exact sums at a time. exact: item, hits. L <= hits <= upper bound for the listed; upper
@@ -50,15 +50,15 @@ CREATE FUNCTION pg_temp.exact(at timestamptz, weight text DEFAULT '1', until tim
 -- in any order, for any number of items; at the newest hit, before it, later
 SELECT way, c, bool_and(pg_temp.bools(pg_temp.kept(f, c, pg_temp.exact(at), at))) AS kept
 FROM unnest('{1,2,10,100,5000}'::int[]) c, LATERAL (
-	SELECT 'forward', tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => c) ORDER BY at) FROM tbf_top_log
-	UNION ALL SELECT 'backward', tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => c) ORDER BY at DESC) FROM tbf_top_log
-	UNION ALL SELECT 'any', tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => c) ORDER BY n) FROM tbf_top_log) b(way, f),
+	SELECT 'forward', tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c) ORDER BY at) FROM tbf_top_log
+	UNION ALL SELECT 'backward', tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c) ORDER BY at DESC) FROM tbf_top_log
+	UNION ALL SELECT 'any', tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c) ORDER BY n) FROM tbf_top_log) b(way, f),
 	unnest('{2023-12-31,2023-12-24,2024-02-01}'::timestamptz[]) at
 GROUP BY way, c ORDER BY way, c;
 SELECT c, pg_temp.kept(f, c, pg_temp.exact('2023-12-31', 'weight'), '2023-12-31') AS weighted
-FROM unnest('{1,30,5000}'::int[]) c, LATERAL (SELECT tbf_agg_like(url, at, weight, tbf_empty(3000, 0.01, '1 day', top => c)) FROM tbf_top_log) b(f) ORDER BY c;
+FROM unnest('{1,30,5000}'::int[]) c, LATERAL (SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c), weight) FROM tbf_top_log) b(f) ORDER BY c;
 -- split into weeks, merged by the aggregate and by +; decayed in between; brought in by tbf_add_all and tbf_add
-CREATE TEMP TABLE week AS SELECT c, date_trunc('week', at) AS week, tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{3,40}'::int[]) c GROUP BY c, week;
+CREATE TEMP TABLE week AS SELECT c, date_trunc('week', at) AS week, tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{3,40}'::int[]) c GROUP BY c, week;
 SELECT c, pg_temp.kept(tbf_merge_agg(f ORDER BY week), c, pg_temp.exact('2023-12-31'), '2023-12-31') AS merged, pg_temp.kept(tbf_merge_agg(f ORDER BY week DESC), c, pg_temp.exact('2023-12-31'), '2023-12-31') AS backward,
 	pg_temp.kept(tbf_merge_agg(tbf_decay(f, '2023-12-30')), c, pg_temp.exact('2023-12-31'), '2023-12-31') AS decayed FROM week GROUP BY c ORDER BY c;
 DO $$
@@ -85,10 +85,10 @@ DROP TABLE week;
 
 -- no decay: whole weights are counted exactly, so that the bounds are those of the textbook
 SELECT c, pg_temp.kept(f, c, 'SELECT url AS item, count(*) AS hits FROM tbf_top_log GROUP BY url', now()) AS kept, (SELECT bool_and(hits_from = trunc(hits_from) AND hits_to = trunc(hits_to)) FROM tbf_top(f, c)) AS whole
-FROM unnest('{1,9,5000}'::int[]) c, LATERAL (SELECT tbf_agg_like(url, NULL, 1, tbf_empty(3000, 0.01, NULL, top => c)) FROM tbf_top_log) b(f) ORDER BY c;
+FROM unnest('{1,9,5000}'::int[]) c, LATERAL (SELECT tbf_agg_like(url, NULL, tbf_empty(3000, 0.01, NULL, top => c)) FROM tbf_top_log) b(f) ORDER BY c;
 
 -- decay leaves the list what it is, at its new scale; so does the other layout
-CREATE TEMP TABLE hot AS SELECT tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 50)) AS f FROM tbf_top_log;
+CREATE TEMP TABLE hot AS SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 50)) AS f FROM tbf_top_log;
 SELECT count(*) AS times, bool_and(pg_temp.bools(pg_temp.kept(tbf_decay(f, at), 50, pg_temp.exact(at), at))) AS kept FROM hot, unnest('{2023-12-31,2024-01-01,2024-01-03,2024-01-09,2024-01-31}'::timestamptz[]) at;
 SELECT tbf_decay(tbf_decay(f, '2024-01-05'), '2024-01-05') = tbf_decay(f, '2024-01-05') AS idempotent, (SELECT count(*) FROM tbf_top(tbf_decay(f, '2030-01-01'), 50)) AS all_gone FROM hot;
 SELECT count(*) AS items, bool_and(a = b) AS same FROM hot, tbf_top(f, 50, '2024-01-01') a JOIN tbf_top(tbf_layout(f, 'flat'), 50, '2024-01-01') b USING (item);
@@ -103,13 +103,13 @@ SELECT error_of('SELECT tbf_top(f, 1, ''infinity'') FROM hot') LIKE '22008:%' AS
 
 -- = compares the counters and that there is a list, not what the order of the hits has left in it
 SELECT a.f = b.f AS equal, a.f <> b.f AS different, a.f::bytea = b.f::bytea AS same_bytes, a.f = hot.f AS other_number, a.f = c.f AS no_list, c.f = a.f AS no_list, a.f = d.f AS other_hits FROM hot,
-	(SELECT tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 10) ORDER BY at) FROM tbf_top_log) a(f), (SELECT tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 10) ORDER BY at DESC) FROM tbf_top_log) b(f),
-	(SELECT tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day')) FROM tbf_top_log) c(f), (SELECT tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 10)) FROM tbf_top_log WHERE n > 1) d(f);
+	(SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 10) ORDER BY at) FROM tbf_top_log) a(f), (SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 10) ORDER BY at DESC) FROM tbf_top_log) b(f),
+	(SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day')) FROM tbf_top_log) c(f), (SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 10)) FROM tbf_top_log WHERE n > 1) d(f);
 
 -- merging: the smaller of two lists' numbers; no list where one has none, empty or not
 SELECT l.c AS left, r.c AS right, (SELECT count(*) FROM tbf_top(l.f, 100)) AS of_left, (SELECT count(*) FROM tbf_top(r.f, 100)) AS of_right, (SELECT count(*) FROM tbf_top(l.f + r.f, 100)) AS of_both, (l.f + r.f) = (r.f + l.f) AS commutes,
 	pg_temp.kept(l.f + r.f, least(l.c, r.c), pg_temp.exact('2024-01-01'), '2024-01-01') AS kept
-FROM (SELECT c, tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{5,50}'::int[]) c WHERE n % 2 = 0 GROUP BY c) l, (SELECT c, tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{5,50}'::int[]) c WHERE n % 2 = 1 GROUP BY c) r ORDER BY 1, 2;
+FROM (SELECT c, tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{5,50}'::int[]) c WHERE n % 2 = 0 GROUP BY c) l, (SELECT c, tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{5,50}'::int[]) c WHERE n % 2 = 1 GROUP BY c) r ORDER BY 1, 2;
 SELECT error_of('SELECT tbf_top(f + tbf_empty(3000, 0.01, ''1 day'')) FROM hot') LIKE '22023: the filter keeps no list%' AS none, error_of('SELECT tbf_top(tbf_empty(3000, 0.01, ''1 day'') + f) FROM hot') LIKE '22023: the filter keeps no list%' AS none,
 	(f + tbf_empty(3000, 0.01, '1 day', top => 50)) = f AS neutral, (SELECT count(*) FROM tbf_top(f + tbf_empty(3000, 0.01, '1 day', top => 7), 50)) AS seven FROM hot;
 SELECT error_of('SELECT tbf_top(tbf_merge_agg(f)) FROM (SELECT f FROM hot UNION ALL SELECT tbf_add(tbf_empty(3000, 0.01, ''1 day''), ''/''::text, ''2023-12-01'')) s') LIKE '22023: the filter keeps no list%' AS none;
@@ -117,18 +117,18 @@ SELECT error_of('SELECT tbf_top(tbf_merge_agg(f)) FROM (SELECT f FROM hot UNION 
 -- parallel workers keep lists of their own
 ANALYZE tbf_top_log;
 ALTER TABLE tbf_top_log SET (parallel_workers = 2);
-CREATE TEMP TABLE hotter AS SELECT c, tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{3,40}'::int[]) c GROUP BY c;
+CREATE TEMP TABLE hotter AS SELECT c, tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => c)) AS f FROM tbf_top_log, unnest('{3,40}'::int[]) c GROUP BY c;
 BEGIN;
 SET LOCAL parallel_setup_cost = 0;
 SET LOCAL parallel_tuple_cost = 0;
 SET LOCAL min_parallel_table_scan_size = 0;
-EXPLAIN (COSTS off) SELECT tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 3)) FROM tbf_top_log;
-CREATE TEMP TABLE in_parallel AS SELECT 3 AS c, tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 3)) AS f FROM tbf_top_log UNION ALL SELECT 40, tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 40)) AS f FROM tbf_top_log;
+EXPLAIN (COSTS off) SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 3)) FROM tbf_top_log;
+CREATE TEMP TABLE in_parallel AS SELECT 3 AS c, tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 3)) AS f FROM tbf_top_log UNION ALL SELECT 40, tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 40)) AS f FROM tbf_top_log;
 COMMIT;
 SELECT c, a.f = b.f AS same_counters, pg_temp.kept(a.f, c, pg_temp.exact('2024-01-01'), '2024-01-01') AS kept FROM in_parallel a JOIN hotter b USING (c) ORDER BY c;
 DROP TABLE in_parallel, hotter;
 -- a window's state goes on after it was stored
-SELECT bool_and(hits_from <= exact AND hits_to >= exact) AS kept, count(DISTINCT n) AS rows FROM (SELECT n, array_agg(url) OVER w AS urls, tbf_agg_like(url, NULL, 1, tbf_empty(300, 0.01, NULL, top => 30)) OVER w AS f FROM tbf_top_log WHERE n <= 300 WINDOW w AS (ORDER BY n)) s,
+SELECT bool_and(hits_from <= exact AND hits_to >= exact) AS kept, count(DISTINCT n) AS rows FROM (SELECT n, array_agg(url) OVER w AS urls, tbf_agg_like(url, NULL, tbf_empty(300, 0.01, NULL, top => 30)) OVER w AS f FROM tbf_top_log WHERE n <= 300 WINDOW w AS (ORDER BY n)) s,
 	tbf_top(f), LATERAL (SELECT count(*) AS exact FROM unnest(urls) url WHERE url = item) e;
 
 -- items are shown as their type writes them, and are what the filter takes them for
@@ -149,7 +149,7 @@ SELECT count(*) AS none FROM tbf_top(tbf_add(tbf_empty(top => 3), 'a', now(), 0)
 SELECT item, hits_from > 1e-6 * 0.999 AS not_zero, hits_from <= 1e-6 AS below FROM tbf_top(tbf_add(tbf_empty(top => 3), 'a', now(), 1e-6), 10, now());
 
 -- of a long item the first 256 bytes are shown, cut between letters; it is still the item that it is
-SELECT length(item), octet_length(item), hits_from, hits_to FROM (SELECT tbf_agg_like(item, NULL, n, tbf_empty(100, 0.0001, NULL, top => 9)) AS f FROM (VALUES (repeat('x', 255), 1), (repeat('x', 256), 2), (repeat('x', 257), 3), (repeat('x', 100000), 4), (repeat('€', 100), 5)) v(item, n)) s, tbf_top(f);
+SELECT length(item), octet_length(item), hits_from, hits_to FROM (SELECT tbf_agg_like(item, NULL, tbf_empty(100, 0.0001, NULL, top => 9), n) AS f FROM (VALUES (repeat('x', 255), 1), (repeat('x', 256), 2), (repeat('x', 257), 3), (repeat('x', 100000), 4), (repeat('€', 100), 5)) v(item, n)) s, tbf_top(f);
 
 -- what comes in is checked: the list's length, order, numbers, letters
 CREATE TEMP TABLE forged AS SELECT f::bytea AS b, length(f::bytea) - length(tbf_layout(e, 'flat')::bytea) AS list, length(f::bytea) AS size FROM tbf_empty(10, 0.01, NULL, layout => 'flat', top => 3) e, tbf_add_all(e, '{a,bb}'::text[]) f;
@@ -167,7 +167,7 @@ SELECT sqlstate_of(format('SELECT tbf_top(%L::tbf)', set_byte(b, size - 1, 97)))
 
 -- icebergs: all pages above a threshold now. From the log itself, ...
 CREATE TEMP TABLE now AS SELECT '2023-12-31'::timestamptz AS at;
-CREATE TEMP TABLE summary AS SELECT tbf_agg_like(url, at, 1, tbf_empty(3000, 0.01, '1 day', top => 100)) AS heat FROM tbf_top_log;
+CREATE TEMP TABLE summary AS SELECT tbf_agg_like(url, at, tbf_empty(3000, 0.01, '1 day', top => 100)) AS heat FROM tbf_top_log;
 CREATE TEMP TABLE exact AS SELECT url, sum(power(2::float8, -extract(epoch FROM now.at - l.at) / 86400)) AS hits FROM tbf_top_log l, now GROUP BY url;
 CREATE TEMP TABLE iceberg AS SELECT url, tbf_count(heat, url, at) AS hits FROM (SELECT DISTINCT url FROM tbf_top_log) l, summary, now WHERE tbf_count(heat, url, at) >= 3;
 SELECT count(*) AS missed FROM exact WHERE hits >= 3 AND url NOT IN (SELECT url FROM iceberg);
@@ -187,7 +187,7 @@ DROP TABLE tbf_top_log;
 
 -- weights of merging are weights of the list: never too much from below, never too little from above
 CREATE TEMP TABLE weighted AS
-	SELECT n, tbf_agg_like(i % (10 * n), '2024-01-01', i % 3, tbf_empty(100, half_life => NULL, top => 20)) AS f, power(0.7, n) AS weight FROM generate_series(1, 600) i, generate_series(1, 4) n GROUP BY n;
+	SELECT n, tbf_agg_like(i % (10 * n), '2024-01-01', tbf_empty(100, half_life => NULL, top => 20), i % 3) AS f, power(0.7, n) AS weight FROM generate_series(1, 600) i, generate_series(1, 4) n GROUP BY n;
 WITH merged AS (SELECT tbf_merge_agg(f, weight) AS f FROM weighted),
 	exact AS (SELECT i % (10 * n) AS item, sum(i % 3 * power(0.7, n)) AS hits FROM generate_series(1, 600) i, generate_series(1, 4) n GROUP BY 1)
 SELECT count(*) AS listed, bool_and(hits_from <= hits * (1 + 1e-12)) AS from_below, bool_and(hits_to >= hits * (1 - 1e-12)) AS from_above, max(hits_to - hits_from) <= (SELECT sum(hits) FROM exact) / 21 + 0.1 AS near

@@ -44,6 +44,63 @@ COMMENT ON OPERATOR = (bf, bf) IS 'same filter, byte for byte';
 CREATE OPERATOR <> (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (bf, bf) IS 'different filters';
 
+-- items
+
+-- Types for what stands in the place of an item. An item may be of any type, so the functions below take "any"; but of "any" the parser
+-- makes nothing of a parameter without a type: it refuses f @> $1, as drivers send it.
+
+-- An untyped literal or parameter in the place of an item is of this type, which is text under another name. Nothing is converted to
+-- it, and it belongs to the strings: of two functions of one name the parser takes the one for strings if an argument has no type.
+CREATE TYPE bf_untyped_item;
+CREATE FUNCTION bf_untyped_item_in(cstring) RETURNS bf_untyped_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_untyped_item_in(cstring) IS 'I/O';
+CREATE FUNCTION bf_untyped_item_out(bf_untyped_item) RETURNS cstring AS 'textout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_untyped_item_out(bf_untyped_item) IS 'I/O';
+CREATE FUNCTION bf_untyped_item_recv(internal) RETURNS bf_untyped_item AS 'textrecv' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_untyped_item_recv(internal) IS 'I/O';
+CREATE FUNCTION bf_untyped_item_send(bf_untyped_item) RETURNS bytea AS 'textsend' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_untyped_item_send(bf_untyped_item) IS 'I/O';
+CREATE TYPE bf_untyped_item (
+	INPUT = bf_untyped_item_in,
+	OUTPUT = bf_untyped_item_out,
+	RECEIVE = bf_untyped_item_recv,
+	SEND = bf_untyped_item_send,
+	LIKE = text,
+	CATEGORY = 'S',
+	COLLATABLE = true
+);
+COMMENT ON TYPE bf_untyped_item IS 'what an untyped literal or parameter in the place of an item is: text; not for any other use';
+CREATE CAST (bf_untyped_item AS text) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (bf_untyped_item AS text) IS 'for a parameter that the query also compares with text: f @> $1 AND url = $1';
+
+-- "bf || text" would be as near to the core's "anynonarray || text" as to the operator bf || "any", and so an error. A second
+-- operator for text itself would also draw in whatever casts to text (citext, char(n)) and forget what it was. This type
+-- is text under another name, preferred among strings, and reached from text alone: it catches text and untyped
+-- literals and nothing else.
+CREATE TYPE bf_text_item;
+CREATE FUNCTION bf_text_item_in(cstring) RETURNS bf_text_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_text_item_in(cstring) IS 'I/O';
+CREATE FUNCTION bf_text_item_out(bf_text_item) RETURNS cstring AS 'textout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_text_item_out(bf_text_item) IS 'I/O';
+CREATE FUNCTION bf_text_item_recv(internal) RETURNS bf_text_item AS 'textrecv' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_text_item_recv(internal) IS 'I/O';
+CREATE FUNCTION bf_text_item_send(bf_text_item) RETURNS bytea AS 'textsend' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_text_item_send(bf_text_item) IS 'I/O';
+CREATE TYPE bf_text_item (
+	INPUT = bf_text_item_in,
+	OUTPUT = bf_text_item_out,
+	RECEIVE = bf_text_item_recv,
+	SEND = bf_text_item_send,
+	LIKE = text,
+	CATEGORY = 'S',
+	PREFERRED = true,
+	COLLATABLE = true
+);
+COMMENT ON TYPE bf_text_item IS 'text on the right of bf || and sbf ||; not for any other use';
+CREATE CAST (text AS bf_text_item) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (text AS bf_text_item) IS 'for bf || text and sbf || text';
+CREATE CAST (bf_text_item AS text) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (bf_text_item AS text) IS 'for a parameter that the query also compares with text: f || $1 … WHERE url = $1';
 -- making and adding
 
 CREATE FUNCTION bf_empty(expected_items bigint DEFAULT 10000, fpr double precision DEFAULT 0.01) RETURNS bf
@@ -55,32 +112,15 @@ COMMENT ON FUNCTION bf_add_support(internal) IS 'planner support: from PostgreSQ
 CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; copies the filter (but for a PL/pgSQL variable, from PostgreSQL 18 on): bf_add_all() is the way to add many';
+CREATE FUNCTION bf_add(filter bf, item bf_untyped_item) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
+COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
 
--- "bf || text" would be as near to the core's "anynonarray || text" as to the operator above, and so an error. A second
--- operator for text itself would also draw in whatever casts to text (citext, char(n)) and forget what it was. This type
--- is text under another name, preferred among strings, and reached from text alone: it catches text and untyped
--- literals and nothing else.
-CREATE TYPE bf_text_item;
-CREATE FUNCTION bf_text_item_in(cstring) RETURNS bf_text_item AS 'textin' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bf_text_item_in(cstring) IS 'I/O';
-CREATE FUNCTION bf_text_item_out(bf_text_item) RETURNS cstring AS 'textout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bf_text_item_out(bf_text_item) IS 'I/O';
-CREATE TYPE bf_text_item (
-	INPUT = bf_text_item_in,
-	OUTPUT = bf_text_item_out,
-	LIKE = text,
-	CATEGORY = 'S',
-	PREFERRED = true,
-	COLLATABLE = true
-);
-COMMENT ON TYPE bf_text_item IS 'text on the right of bf || and sbf ||; not for any other use';
-CREATE CAST (text AS bf_text_item) WITHOUT FUNCTION AS IMPLICIT;
-COMMENT ON CAST (text AS bf_text_item) IS 'for bf || text and sbf || text';
 CREATE FUNCTION bf_add_text(filter bf, item bf_text_item) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
+	AS 'MODULE_PATHNAME', 'bf_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add_text(bf, bf_text_item) IS 'implementation of the operator bf || text: use bf_add()';
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = bf_text_item, FUNCTION = bf_add_text);
 COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
@@ -94,13 +134,23 @@ COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements ad
 CREATE FUNCTION bf_contains(filter bf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain';
+CREATE FUNCTION bf_contains(filter bf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION bf_contained(item "any", filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? false is certain';
+CREATE FUNCTION bf_contained(item bf_untyped_item, filter bf) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = bf_untyped_item, FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (bf, "any") IS 'may hold the item';
+COMMENT ON OPERATOR @> (bf, bf_untyped_item) IS 'may hold the item';
 CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR <@ ("any", bf) IS 'may be in the filter';
+COMMENT ON OPERATOR <@ (bf_untyped_item, bf) IS 'may be in the filter';
 
 CREATE FUNCTION bf_contains_any(filter bf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;

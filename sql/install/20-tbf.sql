@@ -58,41 +58,85 @@ CREATE FUNCTION tbf_add(filter tbf, item "any", at timestamptz DEFAULT now(), we
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
 COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); copies the filter (but for a PL/pgSQL variable, from PostgreSQL 18 on): tbf_add_all() is the way to add many';
+CREATE FUNCTION tbf_add(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
+		not_after timestamptz DEFAULT NULL) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
+COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
 COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element that is not null';
 
--- asking
+-- An operator that only refuses. Without it tbf || 'x' would be a text, of the filter's text and the string.
+CREATE FUNCTION tbf_add_operator(filter tbf, item "any") RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_add_operator(tbf, "any") IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
+CREATE FUNCTION tbf_add_operator(filter tbf, item bf_text_item) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_add_operator(tbf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
+CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_add_operator);
+COMMENT ON OPERATOR || (tbf, "any") IS 'always an error: use tbf_add(), or + for two filters';
+CREATE OPERATOR || (LEFTARG = tbf, RIGHTARG = bf_text_item, FUNCTION = tbf_add_operator);
+COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), or + for two filters';
 
-CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+-- asking. Each function of a time is immutable; the form without the time reads the clock.
+
+CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), age being counted in whole epochs';
-CREATE FUNCTION tbf_count_now(filter tbf, item "any") RETURNS double precision
+CREATE FUNCTION tbf_count(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count_now(tbf, "any") IS 'implementation of the operator ->: use tbf_count()';
-CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count_now);
+COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'the same at the time of now()';
+CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'the same at the time of now()';
+CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count);
+CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count);
 COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
-CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz DEFAULT now()) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON OPERATOR -> (tbf, bf_untyped_item) IS 'the item''s decayed count now';
+CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, hits an epoch: (1 - lambda) * tbf_count() (Cheng et al., eq. 4)';
+CREATE FUNCTION tbf_rate(filter tbf, item "any") RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'the same at the time of now()';
+CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'the same at the time of now()';
 
 CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not forgotten? false is certain';
+CREATE FUNCTION tbf_contains(filter tbf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_contained(item "any", filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not forgotten? false is certain';
+CREATE FUNCTION tbf_contained(item bf_untyped_item, filter tbf) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (tbf, "any") IS 'may hold hits of the item';
+COMMENT ON OPERATOR @> (tbf, bf_untyped_item) IS 'may hold hits of the item';
 CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR <@ ("any", tbf) IS 'may have hits in the filter';
+COMMENT ON OPERATOR <@ (bf_untyped_item, tbf) IS 'may have hits in the filter';
 
 -- decaying and combining
 
-CREATE FUNCTION tbf_decay(filter tbf, at timestamptz DEFAULT now()) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION tbf_decay(filter tbf, at timestamptz) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: what has faded below half a unit is dropped and its space given back; the filter itself if there is nothing to do';
+CREATE FUNCTION tbf_decay(filter tbf) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_decay(tbf) IS 'the same at the time of now()';
 CREATE FUNCTION tbf_layout(filter tbf, layout text) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest)';
@@ -122,18 +166,20 @@ COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter in a line: items, fill, and h
 
 CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'transition function of tbf_agg';
-CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, double precision, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, double precision, tbf) IS 'transition function of tbf_agg_like';
-CREATE FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_add_half_life(internal, "any", timestamptz, interval) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision, interval, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_add(internal, "any", timestamptz, interval, double precision, bigint, double precision, interval, timestamptz) IS 'transition function of tbf_agg';
+CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf) IS 'transition function of tbf_agg_like';
+CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision) IS 'transition function of tbf_agg_like';
+CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) IS 'transition function of tbf_agg_like';
 CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf) IS 'transition function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -145,63 +191,74 @@ COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_ag
 CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg and tbf_merge_agg';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz) (
+-- The arguments come in one order everywhere: the item, its time, how it decays (a half-life, or a filter that has all the parameters), its
+-- weight. So an untyped third argument can only be a half-life, and a number in its place does not resolve.
+
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz) IS 'decayed hit counts of the items that are not null; item, time: sizes itself, half-life of 7 days';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz) IS 'decayed hit counts of the items that are not null; the filter sizes itself for a false-positive rate of 1 % and has a half-life of 7 days. A hit more than a day after the transaction began is an error';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision) IS 'decayed hit counts of the items that are not null; item, time, weight (0 or more)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval) IS 'decayed hit counts of the items that are not null; half_life null: no decay';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight double precision) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life (null: no decay)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision) IS 'decayed hit counts of the items that are not null; weight: how many hits a row means, 0 or more; null is an error';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight double precision, expected_items bigint, fpr double precision) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life, expected number of distinct items (null: sizes itself), share of overcounted items (null: 1 %)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision, bigint, double precision) IS 'decayed hit counts of the items that are not null; expected_items: number of distinct items (null: the filter sizes itself); fpr: the share of items that may be overcounted, 0.000001 to 0.5 (null: 0.01)';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) (
+CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight double precision, expected_items bigint, fpr double precision, epoch interval, not_after timestamptz) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, double precision, interval, bigint, double precision, interval, timestamptz) IS 'decayed hit counts of the items that are not null; item, time, weight, half-life, expected items, share of overcounted items, epoch, not_after: an error for hits after it (null: a day after the transaction began)';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision, bigint, double precision, interval, timestamptz) IS 'decayed hit counts of the items that are not null; epoch: step of the decay (null: half_life / 96); not_after: a later hit is an error (null: a day after the transaction began)';
 
-CREATE AGGREGATE tbf_agg("any", timestamptz, interval) (
-	SFUNC = tbf_agg_add_half_life, STYPE = internal, SSPACE = 1024,
-	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval) IS 'decayed hit counts of the items that are not null; item, time, half-life (null: no decay)';
-
-CREATE AGGREGATE tbf_agg_like("any", timestamptz, double precision, tbf) (
+CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf) (
 	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, double precision, tbf) IS 'decayed hit counts of the items that are not null; item, time, weight, and an empty filter whose parameters the result has: tbf_empty(...)';
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); each row is one hit';
 
-CREATE AGGREGATE tbf_merge_agg(tbf) (
+CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight double precision) (
+	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); weight: how many hits a row means, 0 or more; null is an error';
+
+CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight double precision, not_after timestamptz) (
+	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision, timestamptz) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); weight: how many hits a row means, 0 or more; not_after: a later hit is an error (null: a day after the transaction began)';
+
+CREATE AGGREGATE tbf_merge_agg(filter tbf) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,

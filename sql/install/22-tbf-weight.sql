@@ -15,7 +15,7 @@ COMMENT ON OPERATOR * (double precision, tbf) IS 'all counts times a weight';
 CREATE FUNCTION tbf_merge_agg_add(internal, tbf, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf, double precision) IS 'transition function of tbf_merge_agg';
 
-CREATE AGGREGATE tbf_merge_agg(tbf, double precision) (
+CREATE AGGREGATE tbf_merge_agg(filter tbf, weight double precision) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,

@@ -1,17 +1,44 @@
 -- tbf-order.sql: filters that depend on the order of their hits, and taking hits out (docs/tbf.md)
 
-CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, double precision, tbf) RETURNS internal
+CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, double precision, tbf) IS 'transition function of tbf_agg_in_order';
+COMMENT ON FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf) IS 'transition function of tbf_agg_in_order';
+CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double precision) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double precision) IS 'transition function of tbf_agg_in_order';
+CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double precision, timestamptz) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double precision, timestamptz) IS 'transition function of tbf_agg_in_order';
 
 -- No combine function: what two workers have built could be added, but not to what one would have built.
-CREATE AGGREGATE tbf_agg_in_order("any", timestamptz, double precision, tbf) (
+CREATE AGGREGATE tbf_agg_in_order(item "any", at timestamptz, parameters tbf) (
 	SFUNC = tbf_agg_in_order_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, double precision, tbf) IS 'as tbf_agg_like, for filters with minimum increase or recurring minimum: the result depends on the order of the rows, so write ORDER BY at inside the call; never parallel';
+COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, tbf) IS 'as tbf_agg_like, for filters with minimum increase or recurring minimum (Cohen, Matias 2003): the result depends on the order of the rows, so write ORDER BY at inside the call; never parallel';
+CREATE AGGREGATE tbf_agg_in_order(item "any", at timestamptz, parameters tbf, weight double precision) (
+	SFUNC = tbf_agg_in_order_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, tbf, double precision) IS 'as tbf_agg_like, for filters with minimum increase or recurring minimum (Cohen, Matias 2003): the result depends on the order of the rows, so write ORDER BY at inside the call; never parallel';
+CREATE AGGREGATE tbf_agg_in_order(item "any", at timestamptz, parameters tbf, weight double precision, not_after timestamptz) (
+	SFUNC = tbf_agg_in_order_add, STYPE = internal, SSPACE = 1024,
+	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, tbf, double precision, timestamptz) IS 'as tbf_agg_like, for filters with minimum increase or recurring minimum (Cohen, Matias 2003): the result depends on the order of the rows, so write ORDER BY at inside the call; never parallel';
 
-CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_remove(tbf, "any", timestamptz, double precision) IS 'the filter without one hit that was added at this time with this weight; only while nothing was forgotten; an error if the item has fewer hits';
+CREATE FUNCTION tbf_remove(filter tbf, item "any") RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_remove(tbf, "any") IS 'the same at the time of now()';
+CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item, at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item, timestamptz, double precision) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item) IS 'the same at the time of now()';

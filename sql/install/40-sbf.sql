@@ -54,12 +54,15 @@ COMMENT ON FUNCTION sbf_empty(bigint, double precision, integer, integer, intege
 CREATE FUNCTION sbf_add(filter sbf, item "any") RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter after one more item; copies the filter: sbf_add_all() is the way to add many';
+CREATE FUNCTION sbf_add(filter sbf, item bf_untyped_item) RETURNS sbf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_add);
 COMMENT ON OPERATOR || (sbf, "any") IS 'add an item';
 
 -- as for bf || text, see 10-bf.sql
 CREATE FUNCTION sbf_add_text(filter sbf, item bf_text_item) RETURNS sbf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+	AS 'MODULE_PATHNAME', 'sbf_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_add_text(sbf, bf_text_item) IS 'implementation of the operator sbf || text: use sbf_add()';
 CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = bf_text_item, FUNCTION = sbf_add_text);
 COMMENT ON OPERATOR || (sbf, bf_text_item) IS 'add a text';
@@ -76,13 +79,23 @@ COMMENT ON FUNCTION sbf_check_add(sbf, anyarray) IS 'the filter after all elemen
 CREATE FUNCTION sbf_contains(filter sbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_contains(sbf, "any") IS 'does the filter remember this item?';
+CREATE FUNCTION sbf_contains(filter sbf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION sbf_contained(item "any", filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_contained("any", sbf) IS 'is this item remembered by the filter?';
+CREATE FUNCTION sbf_contained(item bf_untyped_item, filter sbf) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = bf_untyped_item, FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (sbf, "any") IS 'remembers the item';
+COMMENT ON OPERATOR @> (sbf, bf_untyped_item) IS 'remembers the item';
 CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = sbf, FUNCTION = sbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = sbf, FUNCTION = sbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR <@ ("any", sbf) IS 'is remembered by the filter';
+COMMENT ON OPERATOR <@ (bf_untyped_item, sbf) IS 'is remembered by the filter';
 CREATE FUNCTION sbf_contains_any(filter sbf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION sbf_contains_any(sbf, anyarray) IS 'does the filter remember one of these items? nulls are skipped; false for an empty array';

@@ -56,6 +56,9 @@ COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, 
 CREATE FUNCTION ibf_add(filter ibf, item "any", importance double precision) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter after one more item; copies the filter: ibf_add_all() is the way to add many';
+CREATE FUNCTION ibf_add(filter ibf, item bf_untyped_item, importance double precision) RETURNS ibf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_add_all(filter ibf, items anyarray, importances double precision[]) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter after all elements that are not null, in their order, each with its importance';
@@ -63,18 +66,38 @@ CREATE FUNCTION ibf_check_add(filter ibf, items anyarray, importances double pre
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter after all elements, in their order, each with its importance, and for each of them: had it come before? (null for a null)';
 
+-- An operator that only refuses. Without it ibf || 'x' would be a text, of the filter's text and the string.
+CREATE FUNCTION ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_add_operator(ibf, "any") IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
+CREATE FUNCTION ibf_add_operator(filter ibf, item bf_text_item) RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_add_operator(ibf, bf_text_item) IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
+CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_add_operator);
+COMMENT ON OPERATOR || (ibf, "any") IS 'always an error: use ibf_add(), or | for two filters';
+CREATE OPERATOR || (LEFTARG = ibf, RIGHTARG = bf_text_item, FUNCTION = ibf_add_operator);
+COMMENT ON OPERATOR || (ibf, bf_text_item) IS 'always an error: use ibf_add(), or | for two filters';
+
 -- asking
 
 CREATE FUNCTION ibf_contains(filter ibf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_contains(ibf, "any") IS 'does the filter remember this item?';
+CREATE FUNCTION ibf_contains(filter ibf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_contained(item "any", filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_contained("any", ibf) IS 'is this item remembered by the filter?';
+CREATE FUNCTION ibf_contained(item bf_untyped_item, filter ibf) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = bf_untyped_item, FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (ibf, "any") IS 'remembers the item';
+COMMENT ON OPERATOR @> (ibf, bf_untyped_item) IS 'remembers the item';
 CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = ibf, FUNCTION = ibf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = ibf, FUNCTION = ibf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR <@ ("any", ibf) IS 'is remembered by the filter';
+COMMENT ON OPERATOR <@ (bf_untyped_item, ibf) IS 'is remembered by the filter';
 CREATE FUNCTION ibf_contains_any(filter ibf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION ibf_contains_any(ibf, anyarray) IS 'does the filter remember one of these items? nulls are skipped; false for an empty array';

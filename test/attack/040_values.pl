@@ -142,21 +142,21 @@ BEGIN
 		END IF;
 		CASE way
 		WHEN 'like' THEN
-			SELECT tbf_agg_like(item, at(us), weight, like_this ORDER BY n) INTO f FROM input WHERE part = k;
+			SELECT tbf_agg_like(item, at(us), like_this, weight ORDER BY n) INTO f FROM input WHERE part = k;
 		WHEN 'in order' THEN
-			SELECT tbf_agg_in_order(item, at(us), weight, like_this ORDER BY n) INTO f FROM input WHERE part = k;
+			SELECT tbf_agg_in_order(item, at(us), like_this, weight ORDER BY n) INTO f FROM input WHERE part = k;
 		WHEN 'parallel' THEN
 			SET LOCAL parallel_setup_cost = 0;
 			SET LOCAL parallel_tuple_cost = 0;
 			SET LOCAL min_parallel_table_scan_size = 0;
 			SET LOCAL max_parallel_workers_per_gather = 3;
-			EXECUTE format('SELECT tbf_agg_like(item, at(us), weight, %L) FROM input WHERE part = %s', like_this, k) INTO f;
+			EXECUTE format('SELECT tbf_agg_like(item, at(us), %L, weight) FROM input WHERE part = %s', like_this, k) INTO f;
 			SET LOCAL max_parallel_workers_per_gather = 0;
 		WHEN 'window' THEN -- the final function runs in between, on a state that goes on
-			SELECT all_of_it INTO f FROM (SELECT n, tbf_agg_in_order(item, at(us), weight, like_this) OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 77 FOLLOWING) AS all_of_it
+			SELECT all_of_it INTO f FROM (SELECT n, tbf_agg_in_order(item, at(us), like_this, weight) OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 77 FOLLOWING) AS all_of_it
 				FROM input WHERE part = k OFFSET 0) s ORDER BY n DESC LIMIT 1;
 		WHEN 'one by one' THEN -- the last of them
-			SELECT tbf_agg_in_order(item, at(us), weight, like_this ORDER BY n) INTO f FROM input WHERE part = k AND n > 40;
+			SELECT tbf_agg_in_order(item, at(us), like_this, weight ORDER BY n) INTO f FROM input WHERE part = k AND n > 40;
 			f := coalesce(f, like_this);
 			FOR r IN SELECT * FROM input WHERE part = k AND n <= 40 ORDER BY n LOOP
 				f := tbf_add(f, r.item, at(r.us), r.weight);

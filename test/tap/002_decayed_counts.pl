@@ -232,7 +232,7 @@ foreach my $half_life ('none', '1 hour', '6 hours', '7 days', '60 days')
 		};
 
 		subtest "half-life $half_life, ${item}s: days merged" => sub {
-			my $days = "SELECT day, tbf_agg($item, at, 1, $interval, $items, 0.01) AS f FROM days GROUP BY day";
+			my $days = "SELECT day, tbf_agg($item, at, $interval, 1, $items, 0.01) AS f FROM days GROUP BY day";
 			my $small_days = "SELECT day, tbf_agg($item, at, $interval) AS f FROM days GROUP BY day";
 
 			$db->sql("CREATE TABLE day_filters AS $days; CREATE TABLE small_day_filters AS $small_days; " .
@@ -332,7 +332,7 @@ foreach my $half_life ('none', '6 hours', '7 days', '60 days')
 			my ($code, $out, $err) = $db->try(<<"SQL");
 DO \$\$
 DECLARE
-	f tbf := (SELECT coalesce(tbf_agg(url, at, 1, $interval, $count_urls, 0.01), tbf_empty($count_urls, 0.01, $interval))
+	f tbf := (SELECT coalesce(tbf_agg(url, at, $interval, 1, $count_urls, 0.01), tbf_empty($count_urls, 0.01, $interval))
 		FROM daily WHERE $first);
 	batch record;
 	batches int := 0;
@@ -359,10 +359,10 @@ foreach my $half_life ('none', '7 days')
 	subtest "half-life $half_life: hits weighted by kilobytes sent" => sub {
 		my $interval = interval($half_life);
 		$db->sql("CALL note_exact('weighted', $half_lives{$half_life}, 'hits', 'host', 'bytes / 1024.0')");
-		$db->plan_is_parallel("SELECT tbf_agg(host, at, bytes / 1024.0, $interval) FROM hits", 'the plan is parallel');
-		my $bytes = build($half_life, 'weighted', 'self-sized', "SELECT tbf_agg(host, at, bytes / 1024.0, $interval) FROM hits_forward");
-		build($half_life, 'weighted', 'shuffled', "SELECT tbf_agg(host, at, bytes / 1024.0, $interval) FROM hits_shuffled");
-		$db->sql("$parallel CREATE TABLE in_parallel AS SELECT tbf_agg(host, at, bytes / 1024.0, $interval) FROM hits");
+		$db->plan_is_parallel("SELECT tbf_agg(host, at, $interval, bytes / 1024.0) FROM hits", 'the plan is parallel');
+		my $bytes = build($half_life, 'weighted', 'self-sized', "SELECT tbf_agg(host, at, $interval, bytes / 1024.0) FROM hits_forward");
+		build($half_life, 'weighted', 'shuffled', "SELECT tbf_agg(host, at, $interval, bytes / 1024.0) FROM hits_shuffled");
+		$db->sql("$parallel CREATE TABLE in_parallel AS SELECT tbf_agg(host, at, $interval, bytes / 1024.0) FROM hits");
 		build($half_life, 'weighted', 'in parallel', 'TABLE in_parallel');
 		$db->sql('DROP TABLE in_parallel');
 		same_bytes($half_life, 'weighted', 'weighted', 'self-sized', 'shuffled', 'in parallel');
@@ -381,7 +381,7 @@ SELECT distance, count(*), count(*) FILTER (WHERE added BETWEEN 1000 * 2 ^ (-dis
 FROM (SELECT distance, tbf_count(tbf_add(old, 'new'::text, later), 'old'::text, later) AS added,
 		tbf_count(old + new, 'old'::text, later) AS summed,
 		tbf_count((SELECT tbf_merge_agg(f) FROM (VALUES (old), (new)) v(f)), 'old'::text, later) AS merged,
-		tbf_count((SELECT tbf_agg(item, t, weight::float8, '1 hour') FROM (VALUES ('old'::text, at, 1000), ('new', later, 1)) v(item, t, weight)),
+		tbf_count((SELECT tbf_agg(item, t, '1 hour', weight::float8) FROM (VALUES ('old'::text, at, 1000), ('new', later, 1)) v(item, t, weight)),
 			'old'::text, later) AS one_pass
 	FROM (SELECT distance, at, later, tbf_add(empty, 'old'::text, at, 1000) AS old, tbf_add(empty, 'new'::text, later) AS new
 		FROM (SELECT distance::float8, '2020-01-01 00:00 UTC'::timestamptz + place * interval '1 hour' AS at,

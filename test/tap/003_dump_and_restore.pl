@@ -58,7 +58,7 @@ SQL
 		$old->sql(<<"SQL");
 CREATE TABLE items_$name AS SELECT i, ($item)::$type AS item FROM generate_series(1, 1500) i;
 INSERT INTO filters SELECT '$name', bf_agg(item, NULL, 0.001),
-	tbf_agg(item, '2024-05-01 UTC'::timestamptz + i * interval '1 hour', i % 7 + 1, interval '30 days', NULL, 0.001)
+	tbf_agg(item, '2024-05-01 UTC'::timestamptz + i * interval '1 hour', interval '30 days', i % 7 + 1, NULL, 0.001)
 FROM items_$name WHERE i <= 500;
 SQL
 	}

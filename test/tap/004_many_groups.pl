@@ -58,10 +58,10 @@ my @aggregates = (
 	['bf_agg(item, 1000000)', 'bf, told a million'],
 	['bf_agg(item, NULL, 0.0001)', 'bf, self-sized at 0.01 %'],
 	['tbf_agg(item, at)', 'tbf, self-sized'],
-	["tbf_agg(item, at, 1, interval '1 hour')", 'tbf, half-life of an hour'],
+	["tbf_agg(item, at, interval '1 hour')", 'tbf, half-life of an hour'],
 	["tbf_agg(item, at, interval '30 days')", 'tbf, half-life of 30 days'],
 	['tbf_agg(item, at, NULL::interval)', 'tbf, no decay'],
-	["tbf_agg(item, at, 1, interval '7 days', 1000000, 0.01)", 'tbf, told a million'],
+	["tbf_agg(item, at, interval '7 days', 1, 1000000, 0.01)", 'tbf, told a million'],
 );
 
 subtest "memory of $groups groups with four items each" => sub {

@@ -16,12 +16,12 @@ my $db = StreambloomTap->new('005');
 # 300 thousand items in filters that are made for millions: 10 MB and several.
 $db->sql(<<'SQL');
 CREATE TABLE stored (name text PRIMARY KEY, b bf, t tbf);
-INSERT INTO stored SELECT 'integers', bf_agg(i, 8400000, 0.01), tbf_agg(i, '2024-05-01 UTC', 1, '7 days', 600000, 0.01)
+INSERT INTO stored SELECT 'integers', bf_agg(i, 8400000, 0.01), tbf_agg(i, '2024-05-01 UTC', '7 days', 1, 600000, 0.01)
 	FROM generate_series(1, 300000) i;
 INSERT INTO stored SELECT 'texts', bf_agg('item ' || i, 8400000, 0.01),
-	tbf_agg('item ' || i, '2024-05-01 UTC', 1 + 300 * (i % 100 = 0)::int, '7 days', 600000, 0.01) FROM generate_series(1, 300000) i;
+	tbf_agg('item ' || i, '2024-05-01 UTC', '7 days', 1 + 300 * (i % 100 = 0)::int, 600000, 0.01) FROM generate_series(1, 300000) i;
 -- flat counters of eight bytes, so that a block of 4,096 is as wide as it gets
-INSERT INTO stored SELECT 'wide', NULL, tbf_layout(tbf_agg(i, '2024-05-01 UTC', 1e9, '7 days', 100000, 0.01), 'flat') FROM generate_series(1, 30000) i;
+INSERT INTO stored SELECT 'wide', NULL, tbf_layout(tbf_agg(i, '2024-05-01 UTC', '7 days', 1e9, 100000, 0.01), 'flat') FROM generate_series(1, 30000) i;
 VACUUM ANALYZE stored;
 SQL
 
@@ -155,7 +155,7 @@ ALTER TABLE packed ALTER b SET COMPRESSION $method, ALTER t SET COMPRESSION $met
 INSERT INTO packed SELECT name, b || 0, tbf_add(t, 0, '2024-05-01 UTC') FROM stored WHERE name <> 'texts';
 INSERT INTO packed SELECT name, b || 'item 0', tbf_add(t, 'item 0', '2024-05-01 UTC') FROM stored WHERE name = 'texts';
 -- small ones, which are compressed inside the row
-INSERT INTO packed SELECT 'small', bf_agg(i, 3000), tbf_layout(tbf_agg(i, '2024-05-01 UTC', 1, '7 days', 300, 0.01), 'flat') FROM generate_series(1, 20) i;
+INSERT INTO packed SELECT 'small', bf_agg(i, 3000), tbf_layout(tbf_agg(i, '2024-05-01 UTC', '7 days', 1, 300, 0.01), 'flat') FROM generate_series(1, 20) i;
 ALTER TABLE stored RENAME TO stored_as_is; ALTER TABLE packed RENAME TO stored;
 SQL
 		my $compressed = $db->sql("SELECT string_agg(concat_ws(' ', name, pg_column_compression(b), pg_column_compression(t)), ', ' ORDER BY name) FROM stored");

@@ -72,7 +72,7 @@ my $roll_up = <<'SQL';
 WITH closed AS (
 	DELETE FROM hits WHERE at < date_trunc('hour', now(), 'UTC') RETURNING url, at)
 INSERT INTO hourly AS h (hour, f)
-	SELECT date_trunc('hour', at, 'UTC'), tbf_agg(url, at, 1, NULL, 5000, 0.01) FROM closed GROUP BY 1
+	SELECT date_trunc('hour', at, 'UTC'), tbf_agg(url, at, NULL, 1, 5000, 0.01) FROM closed GROUP BY 1
 	ON CONFLICT (hour) DO UPDATE SET f = h.f + excluded.f
 SQL
 
@@ -86,7 +86,7 @@ CREATE TABLE past AS
 		CASE WHEN i % 500 = 0 THEN 30000 ELSE i % 100 + 1 END AS weight
 	FROM generate_series(1, 3000) i;
 CREATE TABLE heat (id int PRIMARY KEY, f tbf NOT NULL);
-INSERT INTO heat SELECT id, tbf_agg(url, at, weight, interval '7 days', 3000, 0.01) FROM past, generate_series(1, 2) id GROUP BY id;
+INSERT INTO heat SELECT id, tbf_agg(url, at, interval '7 days', weight, 3000, 0.01) FROM past, generate_series(1, 2) id GROUP BY id;
 CREATE TABLE heat_before AS TABLE heat;
 SQL
 $_->sql($make_heat) foreach $db, $other;
@@ -96,7 +96,7 @@ $db->sql(<<"SQL");
 CREATE TABLE jobs (name text, jobid bigint);
 CREATE TABLE short_past AS SELECT 'page ' || i AS url, now() - i * interval '1 millisecond' AS at, 100.0 * i * i AS weight
 	FROM generate_series(1, 3000) i;
-CREATE TABLE short_heat AS SELECT tbf_agg(url, at, weight, interval '$short', 3000, 0.01) AS f FROM short_past;
+CREATE TABLE short_heat AS SELECT tbf_agg(url, at, interval '$short', weight, 3000, 0.01) AS f FROM short_past;
 CREATE TABLE short_alone AS TABLE short_heat;
 CREATE TABLE hits (url text, at timestamptz);
 CREATE TABLE hourly (hour timestamptz PRIMARY KEY, f tbf NOT NULL);
@@ -200,7 +200,7 @@ subtest 'a run that was missed' => sub {
 
 my $rolled = <<'SQL';
 SELECT count(*), count(*) FILTER (WHERE h.f = a.f)
-FROM hourly h FULL JOIN (SELECT hour, tbf_agg(url, at, 1, NULL, 5000, 0.01) AS f FROM all_hits WHERE hour < now() GROUP BY hour) a USING (hour)
+FROM hourly h FULL JOIN (SELECT hour, tbf_agg(url, at, NULL, 1, 5000, 0.01) AS f FROM all_hits WHERE hour < now() GROUP BY hour) a USING (hour)
 SQL
 subtest 'roll-up by the hour' => sub {
 	is($db->sql('SELECT ' . runs('roll up', 'failed')), 0, 'no run failed');

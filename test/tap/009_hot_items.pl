@@ -100,7 +100,7 @@ SQL
 	foreach my $c ("$stream $half_life" eq 'url 7 days' ? (10, 100, 1000, 10000) : $stream eq 'url' ? 100 : (10, 1000))
 	{
 		subtest "$stream, half-life $half_life, a list of $c" => sub {
-			my $of = "item, at, weight, tbf_empty(25000, 0.01, " . interval($half_life) . ", top => $c)";
+			my $of = "item, at, tbf_empty(25000, 0.01, " . interval($half_life) . ", top => $c), weight";
 			my $from = "FROM %s WHERE stream = '$stream'";
 
 			build($stream, $half_life, $c, 'in order', "SELECT tbf_agg_like($of ORDER BY n) " . sprintf($from, 'stream'));

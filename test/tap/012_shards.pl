@@ -64,12 +64,12 @@ is($hub->sql($partitionwise . "SELECT count(*) FROM ($sites) r JOIN (SELECT site
 	WHERE r.f = h.f"), 4, 'to the filters of each site');
 
 # Hits: the counters of each shard are rounded before they travel, and up. (Ages are in epochs of a 96th of a half-life.)
-my $hits = "SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(url, at, 1, interval '7 days', 1000, 0.01) AS f FROM requests_0
-	UNION ALL SELECT tbf_agg(url, at, 1, interval '7 days', 1000, 0.01) FROM requests_1) s";
+my $hits = "SELECT tbf_merge_agg(f) AS f FROM (SELECT tbf_agg(url, at, interval '7 days', 1, 1000, 0.01) AS f FROM requests_0
+	UNION ALL SELECT tbf_agg(url, at, interval '7 days', 1, 1000, 0.01) FROM requests_1) s";
 is(() = remote_sql($hits) =~ /SELECT \S*tbf_agg\(url, at, /g, 2, 'tbf_agg runs on each shard');
 is($hub->sql("SELECT count(*), count(*) FILTER (WHERE merged BETWEEN exact * 2 ^ (-1 / 96.0) AND 1e300 IS NOT TRUE), count(*) FILTER (WHERE merged BETWEEN 0 AND whole * 1.01 IS NOT TRUE)
 	FROM (SELECT tbf_count(m.f, url, time) AS merged, tbf_count(one.f, url, time) AS whole, exact
-		FROM ($hits) m, (SELECT tbf_agg(url, at, 1, interval '7 days', 1000, 0.01) AS f FROM here) one,
+		FROM ($hits) m, (SELECT tbf_agg(url, at, interval '7 days', 1, 1000, 0.01) AS f FROM here) one,
 			(SELECT url, time, sum(2 ^ (-extract(epoch FROM time - at) / (7 * 86400.0))) AS exact
 			 FROM here, (VALUES (timestamptz '2026-10-15 UTC'), ('2026-12-01 UTC')) v (time) GROUP BY 1, 2) h) c"),
 	'1994|0|0', 'what they merge to undercounts no page, and is what one table says but for the rounding');

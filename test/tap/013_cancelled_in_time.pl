@@ -40,7 +40,7 @@ my %source = (
 );
 
 $db->sql(<<'SQL');
-CREATE UNLOGGED TABLE dense AS SELECT tbf_agg(i, timestamptz '2026-01-01', 1, interval '7 days', 1000000, 0.01) AS f FROM generate_series(1, 800000) i;
+CREATE UNLOGGED TABLE dense AS SELECT tbf_agg(i, timestamptz '2026-01-01', interval '7 days', 1, 1000000, 0.01) AS f FROM generate_series(1, 800000) i;
 CREATE UNLOGGED TABLE items AS SELECT array_agg(i::bigint) AS a, array_agg(1::float8) AS x FROM generate_series(1, 3000000) i;
 CREATE UNLOGGED TABLE numbers AS SELECT array_agg(i::numeric) AS a FROM generate_series(1, 3000000) i;
 SQL

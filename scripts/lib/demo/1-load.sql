@@ -85,7 +85,7 @@ FROM access_log GROUP BY 1 ORDER BY 2;
 
 \set ECHO queries
 CREATE TABLE page_heat AS
-SELECT tbf_agg(url, at, 1, interval '7 days') AS heat FROM access_log;
+SELECT tbf_agg(url, at, '7 days') AS heat FROM access_log;
 \set ECHO none
 \echo
 ANALYZE chunk_summary, page_heat;

@@ -51,6 +51,7 @@ struct ItemHasher
 	int16		length;			/* of elements, for arrays */
 	bool		by_value;
 	char		align;
+	bool		untyped;		/* a literal or a parameter without a type: text, but char(n) where the filter holds that */
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* once item_text() was called */
 	struct SliceCache *slices;
@@ -58,6 +59,72 @@ struct ItemHasher
 	Oid			row_type;		/* that items are or contain, if any; RECORDOID: only the value knows its columns */
 	uint64		columns;		/* those that the kind was made from: see assign_record_type_identifier() */
 };
+
+/* ----------------------------------------------------- text under other names */
+
+/* The input functions of two types. The types are known by them, since the extension may be in any schema. */
+SB_FUNCTION(bf_untyped_item_in);
+Datum
+bf_untyped_item_in(PG_FUNCTION_ARGS)
+{
+	return textin(fcinfo);
+}
+
+SB_FUNCTION(bf_text_item_in);
+Datum
+bf_text_item_in(PG_FUNCTION_ARGS)
+{
+	return textin(fcinfo);
+}
+
+static bool
+has_input_function(Oid type, PGFunction wanted)
+{
+	Oid			input;
+	Oid			parameter;
+	FmgrInfo	function;
+
+	if (type < FirstNormalObjectId)
+		return false;
+	getTypeInputInfo(type, &input, &parameter);
+	fmgr_info(input, &function);
+	return function.fn_addr == wanted;
+}
+
+bool
+is_untyped_item(Oid type)
+{
+	return has_input_function(type, bf_untyped_item_in);
+}
+
+/* -------------------------------------------------------------------- filters */
+
+extern Datum bf_in(PG_FUNCTION_ARGS);
+extern Datum sbf_in(PG_FUNCTION_ARGS);
+extern Datum ibf_in(PG_FUNCTION_ARGS);
+extern Datum tbf_in(PG_FUNCTION_ARGS);
+
+void
+refuse_filter_as_item(Oid type)
+{
+	static const struct
+	{
+		PGFunction	input;
+		const char *hint;
+	}			filters[] = {
+		{bf_in, "Use | to unite two filters, and bf_union_agg() for those of many rows."},
+		{sbf_in, "Use | to unite two filters, and sbf_union_agg() for those of many rows."},
+		{ibf_in, "Use | to unite two filters, and ibf_union_agg() for those of many rows."},
+		{tbf_in, "Use + to merge two filters, and tbf_merge_agg() for those of many rows."},
+	};
+
+	for (int i = 0; i < lengthof(filters); i++)
+		if (has_input_function(type, filters[i].input))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("a filter of type %s cannot be an item", format_type_be(type)),
+					 errhint("%s", filters[i].hint)));
+}
 
 /* ------------------------------------------------------------------- kinds */
 
@@ -457,6 +524,7 @@ prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 		fmgr_info_cxt(F_HASH_RECORD_EXTENDED, &hasher->opclass_hash, context);
 		return;					/* its columns are looked at when a value is there */
 	}
+	refuse_filter_as_item(type);
 	entry = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 	if (!OidIsValid(entry->hash_extended_proc))
 		ereport(ERROR,
@@ -474,8 +542,12 @@ static ItemHasher *
 make_hasher(Oid type, Oid collation, MemoryContext context)
 {
 	ItemHasher *hasher = MemoryContextAllocZero(context, sizeof(ItemHasher));
-	Oid			base = getBaseType(type);
+	Oid			base;
 
+	hasher->untyped = is_untyped_item(type);
+	if (hasher->untyped || has_input_function(type, bf_text_item_in))
+		type = TEXTOID;
+	base = getBaseType(type);
 	hasher->type = type;
 	hasher->collation = collation;
 	switch (base)
@@ -500,7 +572,7 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 			FAST(TEXTOID, HASH_VARLENA, SB_KIND_TEXT);
 			FAST(VARCHAROID, HASH_VARLENA, SB_KIND_TEXT);
 			FAST(NAMEOID, HASH_NAME, SB_KIND_TEXT);
-			FAST(UNKNOWNOID, HASH_CSTRING, SB_KIND_TEXT);
+			FAST(UNKNOWNOID, HASH_CSTRING, SB_KIND_TEXT);	/* a literal that an aggregate or a window function is given */
 			FAST(CSTRINGOID, HASH_CSTRING, SB_KIND_TEXT);
 			FAST(BPCHAROID, HASH_BPCHAR, SB_KIND_CHARACTER);
 #undef FAST
@@ -548,16 +620,6 @@ item_hasher_for_argument(FunctionCallInfo fcinfo, int argno)
 
 	if (flinfo->fn_extra == NULL)
 		flinfo->fn_extra = make_hasher(argument_type(fcinfo, argno), PG_GET_COLLATION(), flinfo->fn_mcxt);
-	return flinfo->fn_extra;
-}
-
-ItemHasher *
-item_hasher_for_text(FunctionCallInfo fcinfo)
-{
-	FmgrInfo   *flinfo = fcinfo->flinfo;
-
-	if (flinfo->fn_extra == NULL)
-		flinfo->fn_extra = make_hasher(TEXTOID, PG_GET_COLLATION(), flinfo->fn_mcxt);
 	return flinfo->fn_extra;
 }
 
@@ -738,11 +800,14 @@ item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 {
 	uint64_t	hash;
 
-	if (hasher->way == HASH_CSTRING && filter_kind->code == SB_KIND_CHARACTER &&
+	if ((hasher->untyped || hasher->way == HASH_CSTRING) && filter_kind->code == SB_KIND_CHARACTER &&
 		filter_kind->detail == hasher->kind.detail)
 	{
-		char	   *literal = DatumGetCString(item);
+		char	   *literal;
 
+		if (hasher->untyped)
+			return hash_bpchar(item);
+		literal = DatumGetCString(item);
 		return sb_hash_bytes(literal, bpchartruelen(literal, strlen(literal)));
 	}
 	hash = item_hash(hasher, item);

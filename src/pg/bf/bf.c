@@ -153,9 +153,10 @@ bf_empty(PG_FUNCTION_ARGS)
 	return bf_make(&header, &lines);
 }
 
-static Datum
-add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
+/* bf_add(bf, "any") */
+SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 {
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	BfValue		bf;
 	unsigned char *lines;
 	Datum		result;
@@ -164,18 +165,6 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 	result = bf_to_change(fcinfo, &bf, &lines);
 	sb_bf_add(&bf.header, lines, hash_to_add(hasher, PG_GETARG_DATUM(1), &bf.header, lines));
 	return result;
-}
-
-/* bf_add(bf, "any") */
-SB_FUNCTION_IN_OWN_MEMORY(bf_add)
-{
-	return add_one(fcinfo, item_hasher_for_argument(fcinfo, 1));
-}
-
-/* bf || text: the operator's right type is text under another name, see 10-bf.sql */
-SB_FUNCTION_IN_OWN_MEMORY(bf_add_text)
-{
-	return add_one(fcinfo, item_hasher_for_text(fcinfo));
 }
 
 /* So many hashes of an array's elements are handed to the core at once. */

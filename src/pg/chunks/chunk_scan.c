@@ -24,6 +24,7 @@
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/tstoreReceiver.h"
 #include "funcapi.h"
@@ -50,6 +51,8 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
+
+#include "base/item.h"
 
 /* One call. */
 typedef struct ChunkScan
@@ -193,7 +196,7 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 				 errmsg("cannot scan chunks by the system column \"%s\"", scan->column_name)));
 }
 
-/* Argument 2, as a constant for the parser: an untyped literal stays one, and becomes of the column's type. */
+/* Argument 2, as a constant for the parser: a value without a type becomes an untyped literal again, and so of the column's type. */
 static Const *
 make_item(FunctionCallInfo fcinfo)
 {
@@ -205,6 +208,8 @@ make_item(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 				 errmsg("could not determine the type of the value")));
+	if (is_untyped_item(type))
+		return makeConst(UNKNOWNOID, -1, InvalidOid, -2, CStringGetDatum(TextDatumGetCString(PG_GETARG_DATUM(2))), false, false);
 	get_typlenbyval(type, &length, &by_value);
 	return makeConst(type, -1, get_typcollation(type), length, PG_GETARG_DATUM(2), false, by_value);
 }

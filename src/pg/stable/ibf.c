@@ -116,6 +116,20 @@ open_importances(FunctionCallInfo fcinfo, Elements *importances)
 	elements_open_as(importances, PG_GETARG_DATUM(2), sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
+/* ibf || anything: without this operator PostgreSQL would append a string to the text of the filter. */
+SB_FUNCTION(ibf_add_operator);
+Datum
+ibf_add_operator(PG_FUNCTION_ARGS)
+{
+	refuse_filter_as_item(get_fn_expr_argtype(fcinfo->flinfo, 1));
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the operator || cannot add an item to an ibf"),
+			 errdetail("An item has an importance, too."),
+			 errhint("Use ibf_add(filter, item, importance). To unite two filters use |.")));
+	PG_RETURN_NULL();
+}
+
 /* ibf_add_all(ibf, anyarray, float8[]) */
 SB_FUNCTION_IN_OWN_MEMORY(ibf_add_all)
 {

@@ -51,9 +51,10 @@ sbf_empty(PG_FUNCTION_ARGS)
 	return stable_store(&header, NULL);
 }
 
-static Datum
-add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
+/* sbf_add(sbf, "any") */
+SB_FUNCTION_IN_OWN_MEMORY(sbf_add)
 {
+	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	StableValue sbf;
 	StableState state;
 	struct varlena *copy;
@@ -62,18 +63,6 @@ add_one(FunctionCallInfo fcinfo, ItemHasher *hasher)
 	copy = stable_copy_to_change(&state, result_memory(), &sbf);
 	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), stable_max(&state.header));
 	return stable_changed(&state, copy);
-}
-
-/* sbf_add(sbf, "any") */
-SB_FUNCTION_IN_OWN_MEMORY(sbf_add)
-{
-	return add_one(fcinfo, item_hasher_for_argument(fcinfo, 1));
-}
-
-/* sbf || text: the operator's right type is text under another name, see 10-bf.sql */
-SB_FUNCTION_IN_OWN_MEMORY(sbf_add_text)
-{
-	return add_one(fcinfo, item_hasher_for_text(fcinfo));
 }
 
 /* sbf_add_all(sbf, anyarray) */

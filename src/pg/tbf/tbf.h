@@ -71,6 +71,9 @@ extern int64 tbf_epoch(const Interval *interval, int64 half_life);
 /* Raises an error unless the time is finite and in range. */
 extern void tbf_check_time(TimestampTz at);
 
+/* The time at argument `argno`; that of now() for a form of the function that has no such argument. */
+extern TimestampTz tbf_time_argument(FunctionCallInfo fcinfo, int argno);
+
 /* The latest time that a hit may have: what the user gave, or a day after the transaction began. */
 extern TimestampTz tbf_default_not_after(void);
 extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);

@@ -250,6 +250,20 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	return changed_filter(sums, target);
 }
 
+/* tbf || anything: without this operator PostgreSQL would append a string to the text of the filter. */
+SB_FUNCTION(tbf_add_operator);
+Datum
+tbf_add_operator(PG_FUNCTION_ARGS)
+{
+	refuse_filter_as_item(get_fn_expr_argtype(fcinfo->flinfo, 1));
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the operator || cannot add an item to a tbf"),
+			 errdetail("A hit has a time and a weight, too."),
+			 errhint("Use tbf_add(filter, item, at, weight). To merge two filters use +.")));
+	PG_RETURN_NULL();
+}
+
 /* Which of the filter's features keeps hits from being taken out, or NULL. */
 static const char *
 why_not_remove(const sb_tbf *tbf)
@@ -265,12 +279,12 @@ why_not_remove(const sb_tbf *tbf)
 	return NULL;
 }
 
-/* tbf_remove(tbf, "any", at, weight) */
+/* tbf_remove(tbf, "any" [, at, weight]) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 {
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
-	double		weight = PG_GETARG_FLOAT8(3);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
+	double		weight = PG_NARGS() > 3 ? PG_GETARG_FLOAT8(3) : 1;
 	TbfValue	tbf;
 	sb_moment	moment;
 	uint64_t	hash;

@@ -51,10 +51,18 @@ given(FunctionCallInfo fcinfo, int argno)
 	return argno != 0 && argno < PG_NARGS() && !PG_ARGISNULL(argno);
 }
 
+/* A later hit is an error. */
+static TimestampTz
+not_after(FunctionCallInfo fcinfo, const Arguments *arguments)
+{
+	return given(fcinfo, arguments->not_after) ? PG_GETARG_TIMESTAMPTZ(arguments->not_after) : tbf_default_not_after();
+}
+
 /* The parameters of a group are those of an empty filter. */
 static TbfAggState *
-begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno, bool in_order)
+begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments)
 {
+	int			argno = arguments->like;
 	TbfAggState *state;
 	TbfValue	like;
 
@@ -69,15 +77,15 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, int argno, bool in_or
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter that says the parameters of tbf_agg() must be empty"),
 				 errhint("Give tbf_empty() with the parameters wanted. The hits of two filters are added with + or tbf_merge_agg().")));
-	if (!in_order && (like.header.flags & SB_TBF_OPTIONS) != 0)
+	if (!arguments->in_order && (like.header.flags & SB_TBF_OPTIONS) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("tbf_agg_like() cannot build a filter with %s",
 						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
 				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
-				 errhint("Use tbf_agg_in_order(item, at, weight, filter ORDER BY at).")));
+				 errhint("Use tbf_agg_in_order(item, at, filter, weight ORDER BY at).")));
 	state = make_state(context, tbf_sums_over_items(context, &like.header, false));
-	state->not_after = tbf_default_not_after();
+	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
 
@@ -92,7 +100,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	sb_tbf		plan;
 
 	if (arguments->like != 0)
-		return begin_like(fcinfo, context, arguments->like, arguments->in_order);
+		return begin_like(fcinfo, context, arguments);
 
 	/* a half-life that is given as NULL means no decay; one that is not given means the default */
 	if (arguments->half_life != 0 && arguments->half_life < PG_NARGS())
@@ -102,8 +110,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 			 tbf_epoch(given(fcinfo, arguments->epoch) ? PG_GETARG_INTERVAL_P(arguments->epoch) : NULL, half_life),
 			 self_sized, &plan);
 	state = make_state(context, tbf_sums_over_items(context, &plan, self_sized));
-	state->not_after = given(fcinfo, arguments->not_after) ? PG_GETARG_TIMESTAMPTZ(arguments->not_after) :
-		tbf_default_not_after();
+	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
 
@@ -190,42 +197,32 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	PG_RETURN_POINTER(state);
 }
 
-/* (internal, "any", at [, weight [, half_life [, expected_items, fpr [, epoch, not_after]]]]) */
+/* (internal, "any", at [, half_life [, weight [, expected_items, fpr [, epoch, not_after]]]]) */
 SB_FUNCTION(tbf_agg_add);
 Datum
 tbf_agg_add(PG_FUNCTION_ARGS)
 {
-	static const Arguments arguments = {.weight = 3, .half_life = 4, .expected_items = 5, .fpr = 6, .epoch = 7, .not_after = 8};
+	static const Arguments arguments = {.half_life = 3, .weight = 4, .expected_items = 5, .fpr = 6, .epoch = 7, .not_after = 8};
 
 	return add_row(fcinfo, &arguments);
 }
 
-/* (internal, "any", at, weight, tbf) */
+/* (internal, "any", at, tbf [, weight [, not_after]]) */
 SB_FUNCTION(tbf_agg_like_add);
 Datum
 tbf_agg_like_add(PG_FUNCTION_ARGS)
 {
-	static const Arguments arguments = {.weight = 3, .like = 4};
+	static const Arguments arguments = {.like = 3, .weight = 4, .not_after = 5};
 
 	return add_row(fcinfo, &arguments);
 }
 
-/* (internal, "any", at, weight, tbf); has no combine function */
+/* (internal, "any", at, tbf [, weight [, not_after]]); has no combine function */
 SB_FUNCTION(tbf_agg_in_order_add);
 Datum
 tbf_agg_in_order_add(PG_FUNCTION_ARGS)
 {
-	static const Arguments arguments = {.weight = 3, .like = 4, .in_order = true};
-
-	return add_row(fcinfo, &arguments);
-}
-
-/* (internal, "any", at, half_life) */
-SB_FUNCTION(tbf_agg_add_half_life);
-Datum
-tbf_agg_add_half_life(PG_FUNCTION_ARGS)
-{
-	static const Arguments arguments = {.half_life = 3};
+	static const Arguments arguments = {.like = 3, .weight = 4, .not_after = 5, .in_order = true};
 
 	return add_row(fcinfo, &arguments);
 }

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "access/xact.h"
 #include "utils/timestamp.h"
 
 #include "base/call.h"
@@ -82,30 +81,21 @@ count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *he
 	return count;
 }
 
-/* tbf_count(tbf, "any", at) */
+/* tbf_count(tbf, "any" [, at]), tbf -> item */
 SB_FUNCTION_OF_SLICES(tbf_count, 0)
 {
 	sb_tbf		header;
 
 	PG_RETURN_FLOAT8(count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
-							  PG_GETARG_TIMESTAMPTZ(2), &header));
+							  tbf_time_argument(fcinfo, 2), &header));
 }
 
-/* tbf -> item */
-SB_FUNCTION_OF_SLICES(tbf_count_now, 0)
-{
-	sb_tbf		header;
-
-	PG_RETURN_FLOAT8(count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
-							  GetCurrentTransactionStartTimestamp(), &header));
-}
-
-/* tbf_rate(tbf, "any", at): (1 - lambda) times the count, hits an epoch (Cheng et al., eq. 4) */
+/* tbf_rate(tbf, "any" [, at]): (1 - lambda) times the count, hits an epoch (Cheng et al., eq. 4) */
 SB_FUNCTION_OF_SLICES(tbf_rate, 0)
 {
 	sb_tbf		header;
 	double		count = count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
-								 PG_GETARG_TIMESTAMPTZ(2), &header);
+								 tbf_time_argument(fcinfo, 2), &header);
 
 	if (header.half_life == 0)
 		ereport(ERROR,

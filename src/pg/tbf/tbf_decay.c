@@ -8,9 +8,10 @@
 #include "base/call.h"
 #include "base/value.h"
 
+/* tbf_decay(tbf [, at]) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_decay)
 {
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(1);
+	TimestampTz at = tbf_time_argument(fcinfo, 1);
 	TbfValue	tbf;
 	sb_tbf		decayed;
 	char	   *value;

@@ -37,13 +37,13 @@ must_hold_sums(const sb_tbf *header, const char *what)
 				 errhint("Use tbf_count(), which is an upper bound and close to the truth here.")));
 }
 
-/* tbf_total(tbf, at) */
+/* tbf_total(tbf [, at]) */
 SB_FUNCTION_OF_SLICES(tbf_total, 0)
 {
 	sb_tbf		header;
 
 	tbf_open_header(PG_GETARG_DATUM(0), &header);
-	PG_RETURN_FLOAT8(total_at(&header, PG_GETARG_TIMESTAMPTZ(1)));
+	PG_RETURN_FLOAT8(total_at(&header, tbf_time_argument(fcinfo, 1)));
 }
 
 /* tbf_share(tbf, "any"): the same at all times, but for the slack */
@@ -59,7 +59,7 @@ SB_FUNCTION_OF_SLICES(tbf_share, 0)
 	PG_RETURN_FLOAT8(Min(sb_tbf_count(&header, units, base) / sb_tbf_total(&header, base), 1));
 }
 
-/* tbf_error_bound(tbf, over, at) */
+/* tbf_error_bound(tbf, over [, at]) */
 SB_FUNCTION_OF_SLICES(tbf_error_bound, 0)
 {
 	double		over = PG_GETARG_FLOAT8(1);
@@ -71,14 +71,14 @@ SB_FUNCTION_OF_SLICES(tbf_error_bound, 0)
 				 errmsg("an overcount of %g has no error bound", over),
 				 errhint("Give a number of hits greater than zero.")));
 	tbf_open_header(PG_GETARG_DATUM(0), &header);
-	PG_RETURN_FLOAT8(sb_tbf_error_bound(&header, total_at(&header, PG_GETARG_TIMESTAMPTZ(2)), over));
+	PG_RETURN_FLOAT8(sb_tbf_error_bound(&header, total_at(&header, tbf_time_argument(fcinfo, 2)), over));
 }
 
-/* tbf_estimate(tbf, "any", at) */
+/* tbf_estimate(tbf, "any" [, at]) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 {
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	TbfValue	tbf;
 	uint64_t	hash;
 	uint64_t	counters[SB_TBF_BLOCK];
@@ -102,10 +102,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_cardinality)
 	PG_RETURN_FLOAT8(sb_tbf_estimate_items(&tbf.header, tbf_nonzero_cells(&tbf)));
 }
 
-/* tbf_inner_product(tbf, tbf, at) */
+/* tbf_inner_product(tbf, tbf [, at]) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 {
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	TbfValue	left;
 	TbfValue	right;
 	sb_tbf		joined;

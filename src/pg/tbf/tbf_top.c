@@ -322,11 +322,11 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* tbf_top(tbf, k, at): item, hits_from, hits_to */
+/* tbf_top(tbf, k [, at]): item, hits_from, hits_to */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 {
 	int32		wanted = PG_GETARG_INT32(1);
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(2);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
 	TbfValue	tbf;
 	sb_top_section section;
@@ -339,7 +339,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter keeps no list of hot items"),
 				 errdetail("A list is kept by filters that were made with top, unless one without was merged into them."),
-				 errhint("Build it with tbf_agg_like(item, at, weight, tbf_empty(top => 100)).")));
+				 errhint("Build it with tbf_agg_like(item, at, tbf_empty(top => 100), weight).")));
 	if (wanted < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

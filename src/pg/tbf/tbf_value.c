@@ -167,6 +167,12 @@ tbf_check_time(TimestampTz at)
 }
 
 TimestampTz
+tbf_time_argument(FunctionCallInfo fcinfo, int argno)
+{
+	return argno < PG_NARGS() ? PG_GETARG_TIMESTAMPTZ(argno) : GetCurrentTransactionStartTimestamp();
+}
+
+TimestampTz
 tbf_default_not_after(void)
 {
 	return GetCurrentTransactionStartTimestamp() + USECS_PER_DAY;

@@ -74,6 +74,14 @@ my @chunks = (['NULL::attack.log', "'word'", "'word 7'::text", "'attack.log_summ
 	['NULL::attack.plain', "'number'", '7::numeric', 'NULL', 'NULL'], ['NULL::attack.plain', "'mood'", "'low'::attack.mood", 'NULL', 'NULL'],
 	['NULL::attack.plain', "'many'", 'ARRAY[7, NULL]', 'NULL', 'NULL'], ['NULL::attack.parent', "'id'", '7::bigint', 'NULL', 'NULL'], ['NULL::attack.toasted', "'word'", "'x'::text", 'NULL', 'NULL'],
 	['NULL::attack.log', "'id'", '7', 'NULL', 'NULL']);
+my @untyped_chunks = (['NULL::attack.log', "'word'", "'word 7'::bf_untyped_item", "'attack.log_summaries'", "'words'"], ['NULL::attack.log', "'id'", "'7'::bf_untyped_item", "'attack.log_summaries'", "'ids'"],
+	['NULL::attack.plain', "'number'", "'7'::bf_untyped_item", 'NULL', 'NULL']);
+
+# Filters of texts, which hold 'x'.
+my %of_texts = (
+	bf => "bf_add(bf_empty(20), 'x'::text)", tbf => "tbf_add(tbf_empty(20), 'x'::text, '2024-05-01 UTC')",
+	sbf => "sbf_add(sbf_empty(90), 'x'::text)", ibf => "ibf_add(ibf_empty(90), 'x'::text, 0.5)",
+);
 
 # Arguments with which a function must succeed, where the first values of the lists do not make sense together.
 my %ordinary = (
@@ -82,6 +90,9 @@ my %ordinary = (
 	'tbf_empty(bigint,double precision,interval,interval,text,boolean,boolean,integer)' => ['100', '0.01', "'7 days'", "'1 day'", "'extensible'", 'false', 'false', '3'],
 	'bf_add_text(bf,bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'"],
 	'operator || (bf, bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'::bf_text_item"],
+	# These refuse all but NULL.
+	(map { my $type = $_; map { ("${type}_add_operator($type,$_->[0])" => ["${type}_empty()", $_->[1]], "operator || ($type, $_->[0])" => ["${type}_empty()", $_->[1]]) }
+		['"any"', 'NULL::bigint'], ['bf_text_item', 'NULL::bf_text_item'] } 'tbf', 'ibf'),
 	'sbf_add_text(sbf,bf_text_item)' => ["sbf_add(sbf_empty(90), 'a'::text)", "'x'"],
 	'operator || (sbf, bf_text_item)' => ["sbf_add(sbf_empty(90), 'a'::text)", "'x'::bf_text_item"],
 	'ibf_agg("any",double precision,double precision,double precision)' => ['7::bigint', '0.5', '0', '1'],
@@ -90,7 +101,9 @@ my %ordinary = (
 	'sbf_agg_like("any",sbf)' => ['7::bigint', 'sbf_empty(64)'],
 	'ibf_agg_like("any",double precision,ibf_parameters)' => ['7::bigint', '0.5', 'ibf_parameters(1000, 0.1)'],
 	'sbf_agg_like("any",sbf_parameters)' => ['7::bigint', 'sbf_parameters(1000, 0.1)'],
-	'tbf_agg_like("any",timestamp with time zone,double precision,tbf)' => ['7::bigint', "'2024-05-01 UTC'", '1', 'tbf_empty(10)'],
+	'tbf_agg_like("any",timestamp with time zone,tbf)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty(10)'],
+	'tbf_agg_like("any",timestamp with time zone,tbf,double precision)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty(10)', '1'],
+	'tbf_agg_like("any",timestamp with time zone,tbf,double precision,timestamp with time zone)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty(10)', '1', 'NULL'],
 	'bf_contained("any",bf)' => ['7::bigint', 'bf_empty()'],
 	'decay_exponential(interval,interval)' => ["interval '1 day'", "interval '7 days'"],
 	'decay_polyexponential(interval,integer,interval,interval)' => ["interval '1 day'", '2', "interval '7 days'", "interval '1 day'"],
@@ -104,21 +117,30 @@ my %ordinary = (
 	'ibf_evictions(double precision,double precision,integer,integer,text)' => ['0.01', '1000', '3', '7', "'multi_class'"],
 	'ibf_add_all(ibf,anyarray,double precision[])' => ['ibf_empty()', "'{1,2,3}'::bigint[]", "'{0.1,0.5,1}'::float8[]"],
 	'ibf_check_add(ibf,anyarray,double precision[])' => ['ibf_empty()', "'{1,2,3}'::bigint[]", "'{0.1,0.5,1}'::float8[]"],
-	'tbf_agg("any",timestamp with time zone,double precision,interval,bigint,double precision,interval,timestamp with time zone)' =>
-		['7::bigint', "'2024-05-01 UTC'", '1', "interval '7 days'", '100', '0.01', "interval '1 day'", 'NULL'],
-	'tbf_agg("any",timestamp with time zone,double precision,interval,bigint,double precision)' => ['7::bigint', "'2024-05-01 UTC'", '1', "interval '7 days'", '100', '0.01'],
+	'tbf_agg("any",timestamp with time zone,interval,double precision,bigint,double precision,interval,timestamp with time zone)' =>
+		['7::bigint', "'2024-05-01 UTC'", "interval '7 days'", '1', '100', '0.01', "interval '1 day'", 'NULL'],
+	'tbf_agg("any",timestamp with time zone,interval,double precision,bigint,double precision)' => ['7::bigint', "'2024-05-01 UTC'", "interval '7 days'", '1', '100', '0.01'],
 	'bloom_false_positive_rate(double precision,double precision,double precision)' => ['1000', '3', '100'],
 	'bloom_optimal_hashes(double precision,double precision)' => ['1000', '100'],
 	'bf_false_positive_rate(double precision,integer,double precision)' => ['1024', '3', '100'],
 	'tbf_remove(tbf,"any",timestamp with time zone,double precision)' => ["tbf_add(tbf_empty(10, half_life => NULL), 7::bigint, '2024-05-01 UTC', 1)", '7::bigint', "'2024-05-01 UTC'", '1'],
+	'tbf_remove(tbf,"any")' => ["tbf_add(tbf_empty(10, half_life => NULL), 7::bigint, '2024-05-01 UTC', 1)", '7::bigint'],
+	'tbf_remove(tbf,bf_untyped_item)' => ["tbf_add(tbf_empty(10, half_life => NULL), 'x'::text, '2024-05-01 UTC', 1)", "'x'::bf_untyped_item"],
+	'tbf_top(tbf,integer)' => ["tbf_add(tbf_empty(9, top => 4), 7::bigint, '2024-05-01 UTC')", '3'],
 	'tbf_top(tbf,integer,timestamp with time zone)' => ["tbf_add(tbf_empty(9, top => 4), 7::bigint, '2024-05-01 UTC')", '3', "'2024-05-01 UTC'"],
-	'tbf_agg_in_order("any",timestamp with time zone,double precision,tbf)' => ['7::bigint', "'2024-05-01 UTC'", '1', 'tbf_empty()'],
+	'tbf_agg_in_order("any",timestamp with time zone,tbf)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty()'],
+	'tbf_agg_in_order("any",timestamp with time zone,tbf,double precision)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty()', '1'],
+	'tbf_agg_in_order("any",timestamp with time zone,tbf,double precision,timestamp with time zone)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty()', '1', 'NULL'],
 	'bf_of(regclass,bigint,integer)' => ["'attack.plain_bf'", '0', '1'],
 	'bf_summarize_range(regclass,bigint)' => ["'attack.plain_bf'", '0'],
 	'bf_desummarize_range(regclass,bigint)' => ["'attack.plain_bf'", '0'],
 	'chunk_scan(anyelement,name,"any",regclass,name)' => [@chunks],
 	'chunk_scan_any(anyelement,name,"any",regclass,name)' => [map { my @list = @$_; $list[2] = "ARRAY[$list[2], NULL, $list[2]]"; \@list } @chunks],
 	'chunk_scan_explain(anyelement,name,"any",regclass,name)' => [@chunks],
+	'chunk_scan(anyelement,name,bf_untyped_item,regclass,name)' => [@untyped_chunks],
+	'chunk_scan_any(anyelement,name,bf_untyped_item,regclass,name)' => [map { my @list = @$_; $list[2] =~ s/'(.*)'/'{$1,NULL,$1}'/; \@list } @untyped_chunks],
+	'chunk_scan_explain(anyelement,name,bf_untyped_item,regclass,name)' => [@untyped_chunks],
+	'tbf_remove(tbf,bf_untyped_item,timestamp with time zone,double precision)' => ["tbf_add(tbf_empty(10, half_life => NULL), 'x'::text, '2024-05-01 UTC', 1)", "'x'::bf_untyped_item", "'2024-05-01 UTC'", '1'],
 );
 
 sub new
@@ -139,8 +161,8 @@ sub new
 	$self->simple('text', @texts);
 	$self->add('text', ["repeat('x', 1000000)", "repeat('é', 500)", "chr(1)", "repeat('extensible', 20)"]);
 	$self->simple('name', 'word', 'id', '', 'flag', 'at', 'words', 'ids', 'wrong', 'number', 'mood', 'many', 'ctid', 'tableoid', 'xmin', 'Word', 'x' x 63, '*', 'é', '"', 'id; DROP TABLE attack.plain');
-	$self->simple('bf_text_item', 'x', '', 'é', '\\\\x00');
-	$self->add('bf_text_item', ["repeat('x', 1000000)::text::bf_text_item"]);
+	$self->simple($_, 'x', '', 'é', '\\\\x00') foreach 'bf_text_item', 'bf_untyped_item';
+	$self->add($_, ["repeat('x', 1000000)::text::$_"]) foreach 'bf_text_item', 'bf_untyped_item';
 	$self->add('regclass', [(map { "'$_'::regclass" } 'attack.plain_bf', @relations, 'pg_class', 'pg_class_oid_index', 'pg_toast.pg_toast_1255', 'pg_toast.pg_toast_1255_index'),
 		'0::oid::regclass', '4294967295::oid::regclass', '4294967294::oid::regclass', "'attack.pair'::regclass", 'NULL::regclass']);
 	$self->add('regclass', ["'attack.growing_bf'::regclass", "'attack.toasted_bf'::regclass", "'attack.log_bf'::regclass"]);
@@ -247,7 +269,7 @@ sub items
 		"array_fill('(1,x)'::attack.pair, ARRAY[300000])"];
 	$self->{heavy}{text} = ["repeat(repeat('x', 1000000), 30)"];
 	$self->{heavy}{bytea} = ["convert_to(repeat(repeat('SB', 500000), 50), 'UTF8')", 'bytea(attack.large_tbf(1))', 'bytea(attack.large_bf(2))', 'bytea(attack.large_sbf(2))'];
-	$self->{heavy}{bf_text_item} = ["repeat(repeat('x', 1000000), 100)::bf_text_item"];
+	$self->{heavy}{$_} = ["repeat(repeat('x', 1000000), 100)::$_"] foreach 'bf_text_item', 'bf_untyped_item';
 }
 
 # The bytes in hexadecimal digits of the filters that are short, as pairs of type and digits.
@@ -313,6 +335,8 @@ sub ordinary
 		return ref $given->[0] ? @$given : $given;
 	}
 	return ["'\\x" . $self->example($callable->{result}) . "'::$callable->{types}[0]"] if $callable->{types}[0] =~ /^(?:bytea|text|cstring)$/ && $filters{$callable->{result}};
+	# An item without a type is text, so the filter has to be of texts.
+	return [map { $of_texts{$_} // ($self->all_of($_))[0] } @{$callable->{types}}] if grep { $_ eq 'bf_untyped_item' } @{$callable->{types}};
 	return [map { ($self->all_of($_))[0] } @{$callable->{types}}];
 }
 
