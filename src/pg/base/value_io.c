@@ -4,6 +4,8 @@
  */
 #include "base/value.h"
 
+#include <ctype.h>
+
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -20,7 +22,7 @@ checked(struct varlena *value, const char *type, ValueCheck check)
 	PG_RETURN_POINTER(value);
 }
 
-/* false if it is not hexadecimal digits all through. */
+/* false if it is not hexadecimal digits all through: hex_decode() would skip spaces, and has an error of its own for the rest. */
 static bool
 decode_in_pieces(const char *digits, size_t length, char *to)
 {
@@ -29,8 +31,10 @@ decode_in_pieces(const char *digits, size_t length, char *to)
 		size_t		now = Min(length - at, PIECE_BYTES);
 
 		CHECK_FOR_INTERRUPTS();
-		if (hex_decode(digits + at, now, to + at / 2) != now / 2)
-			return false;
+		for (size_t i = at; i < at + now; i++)
+			if (!isxdigit((unsigned char) digits[i]))
+				return false;
+		(void) hex_decode(digits + at, now, to + at / 2);
 	}
 	return true;
 }
