@@ -1,4 +1,4 @@
--- bf.sql: the type bf (docs/bf.md)
+-- 10-bf.sql: the type bf (docs/bf.md)
 
 CREATE TYPE bf;
 

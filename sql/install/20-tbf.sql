@@ -1,4 +1,4 @@
--- tbf.sql: the type tbf (docs/tbf.md)
+-- 20-tbf.sql: the type tbf (docs/tbf.md)
 
 CREATE TYPE tbf;
 

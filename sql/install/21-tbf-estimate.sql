@@ -1,4 +1,4 @@
--- tbf-estimate.sql: for the expert (docs/tbf.md)
+-- 21-tbf-estimate.sql: for the expert (docs/tbf.md)
 
 CREATE FUNCTION tbf_total(filter tbf, at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;

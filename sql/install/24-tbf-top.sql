@@ -1,4 +1,4 @@
--- tbf-top.sql: hot items of a tbf (docs/tbf.md)
+-- 24-tbf-top.sql: hot items of a tbf (docs/tbf.md)
 
 CREATE FUNCTION tbf_top(filter tbf, k integer, at timestamptz)
 	RETURNS TABLE (item text, hits_from double precision, hits_to double precision)

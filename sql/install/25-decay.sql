@@ -1,4 +1,4 @@
--- decay.sql: weights by age, for merging undecayed filters by any decay function (docs/decay.md)
+-- 25-decay.sql: weights by age, for merging undecayed filters by any decay function (docs/decay.md)
 
 CREATE FUNCTION decay_exponential(age interval, half_life interval DEFAULT '7 days') RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -1,4 +1,4 @@
--- sbf.sql: the type sbf (docs/sbf.md)
+-- 40-sbf.sql: the type sbf (docs/sbf.md)
 
 CREATE TYPE sbf;
 

@@ -1,4 +1,4 @@
--- ibf.sql: the type ibf (docs/ibf.md)
+-- 50-ibf.sql: the type ibf (docs/ibf.md)
 
 CREATE TYPE ibf;
 
