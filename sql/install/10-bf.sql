@@ -1,4 +1,4 @@
--- bf.sql: the type bf (docs/bf.md)
+-- 10-bf.sql: the type bf (docs/bf.md)
 
 CREATE TYPE bf;
 
@@ -22,11 +22,11 @@ CREATE TYPE bf (
 	ALIGNMENT = double,
 	STORAGE = external
 );
-COMMENT ON TYPE bf IS 'Bloom filter: an item that was added is always found; others seldom';
+COMMENT ON TYPE bf IS 'Bloom filter: an item that was added is always found, another item seldom';
 
 CREATE FUNCTION bf(bytea) RETURNS bf
 	AS 'MODULE_PATHNAME', 'bf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bf(bytea) IS 'the bf that these bytes are, checked';
+COMMENT ON FUNCTION bf(bytea) IS 'the bf with these stored bytes (docs/format.md), which are checked';
 CREATE FUNCTION bytea(bf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(bf) IS 'the stored bytes of a bf (docs/format.md)';
@@ -46,11 +46,11 @@ COMMENT ON OPERATOR <> (bf, bf) IS 'different filters';
 
 -- items
 
--- Types for what stands in the place of an item. An item may be of any type, so the functions below take "any"; but of "any" the parser
--- makes nothing of a parameter without a type: it refuses f @> $1, as drivers send it.
+-- Two types for items. An item may be of any type, so the functions below take "any". But for "any" the parser refuses a parameter
+-- without a type, such as the $1 of f @> $1 that drivers send.
 
--- An untyped literal or parameter in the place of an item is of this type, which is text under another name. Nothing is converted to
--- it, and it belongs to the strings: of two functions of one name the parser takes the one for strings if an argument has no type.
+-- An untyped literal or parameter that is given as an item gets this type, which is text under another name. No other type is converted
+-- to it. It is in the category of strings, because if an argument has no type the parser prefers the function that takes a string.
 CREATE TYPE bf_untyped_item;
 CREATE FUNCTION bf_untyped_item_in(cstring) RETURNS bf_untyped_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_untyped_item_in(cstring) IS 'I/O';
@@ -69,14 +69,14 @@ CREATE TYPE bf_untyped_item (
 	CATEGORY = 'S',
 	COLLATABLE = true
 );
-COMMENT ON TYPE bf_untyped_item IS 'what an untyped literal or parameter in the place of an item is: text; not for any other use';
+COMMENT ON TYPE bf_untyped_item IS 'the type of an untyped literal or parameter that is given as an item; it is text, and is not meant for any other use';
 CREATE CAST (bf_untyped_item AS text) WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (bf_untyped_item AS text) IS 'for a parameter that the query also compares with text: f @> $1 AND url = $1';
 
--- "bf || text" would be as near to the core's "anynonarray || text" as to the operator bf || "any", and so an error. A second
--- operator for text itself would also draw in whatever casts to text (citext, char(n)) and forget what it was. This type
--- is text under another name, preferred among strings, and reached from text alone: it catches text and untyped
--- literals and nothing else.
+-- For bf || text the parser finds PostgreSQL's operator anynonarray || text as good a match as bf || "any", and raises an error. An
+-- operator bf || text would also take every type with a cast to text (citext, char(n)), whose items would become text. This type is text
+-- under another name. It is preferred among strings, and only text has a cast to it, so its operator takes text and untyped literals
+-- only.
 CREATE TYPE bf_text_item;
 CREATE FUNCTION bf_text_item_in(cstring) RETURNS bf_text_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_text_item_in(cstring) IS 'I/O';
@@ -96,25 +96,25 @@ CREATE TYPE bf_text_item (
 	PREFERRED = true,
 	COLLATABLE = true
 );
-COMMENT ON TYPE bf_text_item IS 'text on the right of bf || and sbf ||; not for any other use';
+COMMENT ON TYPE bf_text_item IS 'the type of a text on the right of bf || and sbf ||; it is text, and is not meant for any other use';
 CREATE CAST (text AS bf_text_item) WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (text AS bf_text_item) IS 'for bf || text and sbf || text';
 CREATE CAST (bf_text_item AS text) WITHOUT FUNCTION AS IMPLICIT;
-COMMENT ON CAST (bf_text_item AS text) IS 'for a parameter that the query also compares with text: f || $1 … WHERE url = $1';
+COMMENT ON CAST (bf_text_item AS text) IS 'for a parameter that the query also compares with text: f || $1 ... WHERE url = $1';
 -- making and adding
 
 CREATE FUNCTION bf_empty(expected_items bigint DEFAULT 10000, fpr double precision DEFAULT 0.01) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (from 1 on) at this false-positive rate (0.000001 to 0.5)';
+COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (1 or more) at this false-positive rate (0.000001 to 0.5)';
 
 CREATE FUNCTION bf_add_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_add_support(internal) IS 'planner support: from PostgreSQL 18 on PL/pgSQL may change a variable in place';
 CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; copies the filter (but for a PL/pgSQL variable, from PostgreSQL 18 on): bf_add_all() is the way to add many';
+COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; each call copies the filter (except a PL/pgSQL variable, from PostgreSQL 18 on), so use bf_add_all() for many items';
 CREATE FUNCTION bf_add(filter bf, item bf_untyped_item) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
@@ -127,7 +127,7 @@ COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements added that are not null';
+COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements that are not null';
 
 -- asking
 
@@ -136,13 +136,13 @@ CREATE FUNCTION bf_contains(filter bf, item "any") RETURNS boolean
 COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain';
 CREATE FUNCTION bf_contains(filter bf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION bf_contained(item "any", filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? false is certain';
 CREATE FUNCTION bf_contained(item bf_untyped_item, filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = bf_untyped_item, FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (bf, "any") IS 'may hold the item';
@@ -162,16 +162,16 @@ COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of
 -- combining
 
 CREATE FUNCTION bf_union(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both; sizes may differ by a power of two';
+COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both filters; their sizes may differ by a power of two';
 CREATE FUNCTION bf_intersection(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items that are in both, and more falsely than one built from them';
+COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items of both filters; it has more false positives than a filter built from these items';
 CREATE OPERATOR | (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (bf, bf) IS 'union';
 CREATE OPERATOR & (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_intersection, COMMUTATOR = &);
 COMMENT ON OPERATOR & (bf, bf) IS 'intersection';
 CREATE FUNCTION bf_fold(filter bf, fpr double precision DEFAULT NULL) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter folded by halves while this false-positive rate (its own if not given) still holds for its items';
+COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter, halved as often as this false-positive rate (its own if not given) still holds for its estimated number of items';
 
 -- looking inside
 
@@ -183,12 +183,12 @@ CREATE FUNCTION bf_info(filter bf,
 		OUT bits bigint, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_info(bf) IS 'parameters, size, fill, rates and estimated number of items of a filter';
+COMMENT ON FUNCTION bf_info(bf) IS 'kind, parameters, size, fill, current rate and estimated number of items of a filter';
 CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integer, OUT lines bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
 COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have how many bits set';
 CREATE FUNCTION bf_sketch(bf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_sketch(bf) IS 'the filter in a line: items, fill, rate, and how full its lines are';
+COMMENT ON FUNCTION bf_sketch(bf) IS 'a line of text: items, fill, current rate, and how full the filter''s lines are';
 
 -- aggregates
 
@@ -213,7 +213,7 @@ CREATE AGGREGATE bf_agg("any") (
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null; sizes itself for a false-positive rate of 1 %';
+COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null; it sizes itself for a false-positive rate of 1 %';
 
 CREATE AGGREGATE bf_agg("any", bigint) (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
@@ -221,7 +221,7 @@ CREATE AGGREGATE bf_agg("any", bigint) (
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any", bigint) IS 'filter of the items, for this expected number of distinct items (null: sizes itself) at 1 %';
+COMMENT ON AGGREGATE bf_agg("any", bigint) IS 'filter of the items that are not null, for this expected number of distinct items (null: it sizes itself) at 1 %';
 
 CREATE AGGREGATE bf_agg("any", bigint, double precision) (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
@@ -229,7 +229,7 @@ CREATE AGGREGATE bf_agg("any", bigint, double precision) (
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items, for this expected number of distinct items (null: sizes itself) and false-positive rate';
+COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items that are not null, for this expected number of distinct items (null: it sizes itself) and false-positive rate';
 
 CREATE FUNCTION bf_union_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition and combine function of bf_union_agg';

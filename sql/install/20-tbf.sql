@@ -1,4 +1,4 @@
--- tbf.sql: the type tbf (docs/tbf.md)
+-- 20-tbf.sql: the type tbf (docs/tbf.md)
 
 CREATE TYPE tbf;
 
@@ -26,7 +26,7 @@ COMMENT ON TYPE tbf IS 'Time-decaying Bloom filter: hit counts that fade with ti
 
 CREATE FUNCTION tbf(bytea) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf(bytea) IS 'the tbf that these bytes are, checked';
+COMMENT ON FUNCTION tbf(bytea) IS 'the tbf with these stored bytes (docs/format.md), which are checked';
 CREATE FUNCTION bytea(tbf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(tbf) IS 'the stored bytes of a tbf (docs/format.md)';
@@ -36,11 +36,11 @@ COMMENT ON CAST (bytea AS tbf) IS 'checked';
 COMMENT ON CAST (tbf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION tbf_eq(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'are the stored bytes the same, but for the list of hot items?';
+COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'are the stored bytes the same, apart from the list of hot items?';
 CREATE FUNCTION tbf_ne(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'do the stored bytes differ, but for the list of hot items?';
+COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'do the stored bytes differ, apart from the list of hot items?';
 CREATE OPERATOR = (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
-COMMENT ON OPERATOR = (tbf, tbf) IS 'same filter, byte for byte but for the list of hot items';
+COMMENT ON OPERATOR = (tbf, tbf) IS 'same filter, byte for byte apart from the list of hot items';
 CREATE OPERATOR <> (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (tbf, tbf) IS 'different filters';
 
@@ -57,17 +57,17 @@ COMMENT ON FUNCTION tbf_add_support(internal) IS 'planner support: from PostgreS
 CREATE FUNCTION tbf_add(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
-COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); copies the filter (but for a PL/pgSQL variable, from PostgreSQL 18 on): tbf_add_all() is the way to add many';
+COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); each call copies the filter (except a PL/pgSQL variable, from PostgreSQL 18 on), so use tbf_add_all() for many hits';
 CREATE FUNCTION tbf_add(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
-COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
 COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element that is not null';
 
--- An operator that only refuses. Without it tbf || 'x' would be a text, of the filter's text and the string.
+-- This operator always raises an error. Without it tbf || 'x' would be a text: the text form of the filter, and the string.
 CREATE FUNCTION tbf_add_operator(filter tbf, item "any") RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_add_operator(tbf, "any") IS 'implementation of the operator ||, which always raises an error: use tbf_add(), or + for two filters';
 CREATE FUNCTION tbf_add_operator(filter tbf, item bf_text_item) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -81,45 +81,45 @@ COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), o
 
 CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), age being counted in whole epochs';
+COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), with the age in whole epochs';
 CREATE FUNCTION tbf_count(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'the same at the time of now()';
+COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'the same, at the time now()';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'the same at the time of now()';
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'the same, at the time now()';
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count);
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count);
 COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
 COMMENT ON OPERATOR -> (tbf, bf_untyped_item) IS 'the item''s decayed count now';
 CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, hits an epoch: (1 - lambda) * tbf_count() (Cheng et al., eq. 4)';
+COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, in hits per epoch: (1 - lambda) * tbf_count() (Cheng et al., eq. 4)';
 CREATE FUNCTION tbf_rate(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'the same at the time of now()';
+COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'the same, at the time now()';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'the same at the time of now()';
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'the same, at the time now()';
 
 CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not forgotten? false is certain';
+COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not dropped? false is certain';
 CREATE FUNCTION tbf_contains(filter tbf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_contained(item "any", filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not forgotten? false is certain';
+COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not dropped? false is certain';
 CREATE FUNCTION tbf_contained(item bf_untyped_item, filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (tbf, "any") IS 'may hold hits of the item';
@@ -133,17 +133,17 @@ COMMENT ON OPERATOR <@ (bf_untyped_item, tbf) IS 'may have hits in the filter';
 
 CREATE FUNCTION tbf_decay(filter tbf, at timestamptz) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: what has faded below half a unit is dropped and its space given back; the filter itself if there is nothing to do';
+COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: counters that have faded to at most half a unit become zero, and their space is given back; returns the filter itself if there is nothing to do';
 CREATE FUNCTION tbf_decay(filter tbf) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_decay(tbf) IS 'the same at the time of now()';
+COMMENT ON FUNCTION tbf_decay(tbf) IS 'the same, at the time now()';
 CREATE FUNCTION tbf_layout(filter tbf, layout text) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest)';
 CREATE FUNCTION tbf_merge(tbf, tbf) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_merge(tbf, tbf) IS 'the hits of both; half-life and epoch must be the same, sizes may differ by a power of two';
+COMMENT ON FUNCTION tbf_merge(tbf, tbf) IS 'the hits of both filters; half-life and epoch must be the same, sizes may differ by a power of two';
 CREATE OPERATOR + (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_merge, COMMUTATOR = +);
-COMMENT ON OPERATOR + (tbf, tbf) IS 'the hits of both';
+COMMENT ON OPERATOR + (tbf, tbf) IS 'merge: the hits of both filters';
 
 -- looking inside
 
@@ -155,12 +155,12 @@ CREATE FUNCTION tbf_info(filter tbf,
 		OUT current_false_positive_rate double precision, OUT cardinality double precision,
 		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters, size, scale, fill and rates of a filter; slack and total are hits at the base';
+COMMENT ON FUNCTION tbf_info(tbf) IS 'kind, parameters, size, base, fill and rates of a filter; slack and total are in hits at the base';
 CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hits_to double precision, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
 COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold how many hits (at the base), by powers of two';
 CREATE FUNCTION tbf_sketch(tbf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter in a line: items, fill, and how many counters are small and large (logarithms)';
+COMMENT ON FUNCTION tbf_sketch(tbf) IS 'a line of text: items, fill, and how many counters have which size (by powers of two)';
 
 -- aggregates
 
@@ -191,8 +191,8 @@ COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_ag
 CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg and tbf_merge_agg';
 
--- The arguments come in one order everywhere: the item, its time, how it decays (a half-life, or a filter that has all the parameters), its
--- weight. So an untyped third argument can only be a half-life, and a number in its place does not resolve.
+-- All aggregates take their arguments in the same order: the item, its time, its decay (a half-life, or a filter with all parameters),
+-- its weight. So an untyped third argument can only be a half-life, and a number as third argument is an error.
 
 CREATE AGGREGATE tbf_agg(item "any", at timestamptz) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
@@ -216,7 +216,7 @@ CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight 
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision) IS 'decayed hit counts of the items that are not null; weight: how many hits a row means, 0 or more; null is an error';
+COMMENT ON AGGREGATE tbf_agg("any", timestamptz, interval, double precision) IS 'decayed hit counts of the items that are not null; weight: how many hits a row counts as, 0 or more; null is an error';
 
 CREATE AGGREGATE tbf_agg(item "any", at timestamptz, half_life interval, weight double precision, expected_items bigint, fpr double precision) (
 	SFUNC = tbf_agg_add, STYPE = internal, SSPACE = 1024,
@@ -240,7 +240,7 @@ CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf) (
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); each row is one hit';
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty filter, tbf_empty(...); each row is one hit';
 
 CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight double precision) (
 	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
@@ -248,7 +248,7 @@ CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); weight: how many hits a row means, 0 or more; null is an error';
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty filter, tbf_empty(...); weight: how many hits a row counts as, 0 or more; null is an error';
 
 CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight double precision, not_after timestamptz) (
 	SFUNC = tbf_agg_like_add, STYPE = internal, SSPACE = 1024,
@@ -256,7 +256,7 @@ CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision, timestamptz) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty one: tbf_empty(...); weight: how many hits a row means, 0 or more; not_after: a later hit is an error (null: a day after the transaction began)';
+COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision, timestamptz) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty filter, tbf_empty(...); weight: how many hits a row counts as, 0 or more; not_after: a later hit is an error (null: a day after the transaction began)';
 
 CREATE AGGREGATE tbf_merge_agg(filter tbf) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,

@@ -2,15 +2,15 @@
 
 CREATE FUNCTION tbf_scale(filter tbf, weight double precision) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_scale' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_scale(tbf, double precision) IS 'the filter with all counts times a weight (finite, 0 or more, less than 2^33), rounded up';
--- without names, so that a call by names means the other one
+COMMENT ON FUNCTION tbf_scale(tbf, double precision) IS 'the filter with all counts multiplied by a weight (finite, 0 or more, less than 2^33), rounded up';
+-- The arguments have no names, so that a call with named arguments means the function above.
 CREATE FUNCTION tbf_scale(double precision, tbf) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_scale_commuted' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'the filter with all counts times a weight (finite, 0 or more, less than 2^33), rounded up';
+COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'the filter with all counts multiplied by a weight (finite, 0 or more, less than 2^33), rounded up';
 CREATE OPERATOR * (LEFTARG = tbf, RIGHTARG = double precision, FUNCTION = tbf_scale, COMMUTATOR = *);
-COMMENT ON OPERATOR * (tbf, double precision) IS 'all counts times a weight';
+COMMENT ON OPERATOR * (tbf, double precision) IS 'all counts multiplied by a weight';
 CREATE OPERATOR * (LEFTARG = double precision, RIGHTARG = tbf, FUNCTION = tbf_scale, COMMUTATOR = *);
-COMMENT ON OPERATOR * (double precision, tbf) IS 'all counts times a weight';
+COMMENT ON OPERATOR * (double precision, tbf) IS 'all counts multiplied by a weight';
 
 CREATE FUNCTION tbf_merge_agg_add(internal, tbf, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf, double precision) IS 'transition function of tbf_merge_agg';
@@ -21,4 +21,4 @@ CREATE AGGREGATE tbf_merge_agg(filter tbf, weight double precision) (
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_merge_agg(tbf, double precision) IS 'the hits of all filters, each times its weight: by age, for example, decay_polynomial(now() - hour_end, 1, ''1 day'')';
+COMMENT ON AGGREGATE tbf_merge_agg(tbf, double precision) IS 'the hits of all filters, multiplied by each filter''s weight, for example a weight by age: decay_polynomial(now() - hour_end, 1, ''1 day'')';

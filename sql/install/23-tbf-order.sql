@@ -1,4 +1,4 @@
--- tbf-order.sql: filters that depend on the order of their hits, and taking hits out (docs/tbf.md)
+-- 23-tbf-order.sql: filters that depend on the order of their hits, and taking hits out (docs/tbf.md)
 
 CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
@@ -10,7 +10,7 @@ CREATE FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double p
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_in_order_add(internal, "any", timestamptz, tbf, double precision, timestamptz) IS 'transition function of tbf_agg_in_order';
 
--- No combine function: what two workers have built could be added, but not to what one would have built.
+-- There is no combine function: the states of two workers could be merged, but the result would differ from that of one worker.
 CREATE AGGREGATE tbf_agg_in_order(item "any", at timestamptz, parameters tbf) (
 	SFUNC = tbf_agg_in_order_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
@@ -32,13 +32,13 @@ COMMENT ON AGGREGATE tbf_agg_in_order("any", timestamptz, tbf, double precision,
 
 CREATE FUNCTION tbf_remove(filter tbf, item "any", at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_remove(tbf, "any", timestamptz, double precision) IS 'the filter without one hit that was added at this time with this weight; only while nothing was forgotten; an error if the item has fewer hits';
+COMMENT ON FUNCTION tbf_remove(tbf, "any", timestamptz, double precision) IS 'the filter without one hit that was added at this time with this weight; an error if the item has fewer hits, or if decay has dropped hits';
 CREATE FUNCTION tbf_remove(filter tbf, item "any") RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_remove(tbf, "any") IS 'the same at the time of now()';
+COMMENT ON FUNCTION tbf_remove(tbf, "any") IS 'the same, at the time now()';
 CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item, at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item, timestamptz, double precision) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item, timestamptz, double precision) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item) IS 'the same at the time of now()';
+COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item) IS 'the same, at the time now()';

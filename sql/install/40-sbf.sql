@@ -1,4 +1,4 @@
--- sbf.sql: the type sbf (docs/sbf.md)
+-- 40-sbf.sql: the type sbf (docs/sbf.md)
 
 CREATE TYPE sbf;
 
@@ -22,11 +22,11 @@ CREATE TYPE sbf (
 	ALIGNMENT = double,
 	STORAGE = external
 );
-COMMENT ON TYPE sbf IS 'Stable Bloom filter: which items of an endless stream came before? A bounded false-positive rate for ever; what is long past is forgotten';
+COMMENT ON TYPE sbf IS 'Stable Bloom filter: finds duplicates in an endless stream; its false-positive rate stays bounded, and it forgets old items';
 
 CREATE FUNCTION sbf(bytea) RETURNS sbf
 	AS 'MODULE_PATHNAME', 'sbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf(bytea) IS 'the sbf that these bytes are, checked';
+COMMENT ON FUNCTION sbf(bytea) IS 'the sbf with these stored bytes (docs/format.md), which are checked';
 CREATE FUNCTION bytea(sbf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(sbf) IS 'the stored bytes of an sbf (docs/format.md)';
@@ -49,14 +49,14 @@ COMMENT ON OPERATOR <> (sbf, sbf) IS 'different filters';
 CREATE FUNCTION sbf_empty(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, hashes integer DEFAULT NULL,
 		cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION sbf_empty(bigint, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr on an endless stream; hashes (1 to 16), bits of a cell (1 to 8) and evictions a step (0: never any) are chosen if not given; seed: of its random numbers';
+COMMENT ON FUNCTION sbf_empty(bigint, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr on an endless stream; hashes (1 to 16), bits of a cell (1 to 8) and evictions per step (0: none) are chosen if not given; seed: the seed of its random numbers';
 
 CREATE FUNCTION sbf_add(filter sbf, item "any") RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter after one more item; copies the filter: sbf_add_all() is the way to add many';
+COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter with one more item; each call copies the filter, so use sbf_add_all() for many items';
 CREATE FUNCTION sbf_add(filter sbf, item bf_untyped_item) RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_add);
 COMMENT ON OPERATOR || (sbf, "any") IS 'add an item';
 
@@ -69,10 +69,10 @@ COMMENT ON OPERATOR || (sbf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION sbf_add_all(filter sbf, items anyarray) RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add_all(sbf, anyarray) IS 'the filter after all elements that are not null, in their order';
+COMMENT ON FUNCTION sbf_add_all(sbf, anyarray) IS 'the filter with all elements that are not null, added in their order';
 CREATE FUNCTION sbf_check_add(filter sbf, items anyarray, OUT updated sbf, OUT duplicates boolean[])
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_check_add(sbf, anyarray) IS 'the filter after all elements, in their order, and for each of them: had it come before? (null for a null)';
+COMMENT ON FUNCTION sbf_check_add(sbf, anyarray) IS 'the filter with all elements, added in their order, and for each element whether it had come before (null for null)';
 
 -- asking
 
@@ -81,13 +81,13 @@ CREATE FUNCTION sbf_contains(filter sbf, item "any") RETURNS boolean
 COMMENT ON FUNCTION sbf_contains(sbf, "any") IS 'does the filter remember this item?';
 CREATE FUNCTION sbf_contains(filter sbf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION sbf_contained(item "any", filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_contained("any", sbf) IS 'is this item remembered by the filter?';
 CREATE FUNCTION sbf_contained(item bf_untyped_item, filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = bf_untyped_item, FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (sbf, "any") IS 'remembers the item';
@@ -107,9 +107,9 @@ COMMENT ON FUNCTION sbf_contains_all(sbf, anyarray) IS 'does the filter remember
 
 CREATE FUNCTION sbf_decay(filter sbf, steps bigint) RETURNS sbf
 	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_decay(sbf, bigint) IS 'the filter after this many steps of eviction without an arrival: as if so many other items had come and left nothing';
+COMMENT ON FUNCTION sbf_decay(sbf, bigint) IS 'the filter after this many steps that evict without adding an item';
 CREATE FUNCTION sbf_union(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_union(sbf, sbf) IS 'the larger of each two cells: remembers what either remembers, and errs more often until it has decayed';
+COMMENT ON FUNCTION sbf_union(sbf, sbf) IS 'each cell is the larger of the two filters'' cells: the union remembers what one of them remembers, and errs more often until it has decayed';
 CREATE OPERATOR | (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (sbf, sbf) IS 'union';
 
@@ -122,15 +122,15 @@ CREATE FUNCTION sbf_info(filter sbf,
 		OUT false_positive_bound double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision)
 	AS 'MODULE_PATHNAME', 'stable_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_info(sbf) IS 'parameters, size, items and steps so far, the share of zero cells where the filter is stable and now, the bound of the rate and the rate now, and how many items a plain filter of this fill would hold';
+COMMENT ON FUNCTION sbf_info(sbf) IS 'parameters, size, items and steps so far, the share of zero cells at the stable point and now, the bound of the false-positive rate and the current rate, and how many items a plain filter of this fill would hold';
 CREATE FUNCTION sbf_histogram(filter sbf, OUT value integer, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'stable_histogram' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 8;
 COMMENT ON FUNCTION sbf_histogram(sbf) IS 'how many cells have which value';
 CREATE FUNCTION sbf_sketch(sbf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_sketch(sbf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
+COMMENT ON FUNCTION sbf_sketch(sbf) IS 'a line of text: items, zero cells now and at the stable point, current rate, and how many cells have which value';
 
--- Aggregates: what they make depends on the order of the rows, so they have no combine function. With ORDER BY each argument is
--- sorted along for every row, so parameters are given as a small value of their own and not as an empty filter.
+-- The result of these aggregates depends on the order of the rows, so they have no combine function. With ORDER BY in the call
+-- PostgreSQL sorts every argument with every row, so the parameters are a small value and not an empty filter.
 
 CREATE TYPE sbf_parameters AS (bytes bigint, fpr double precision, hashes integer, cell_bits integer, evictions integer, seed bigint);
 COMMENT ON TYPE sbf_parameters IS 'the parameters of an sbf, for sbf_agg_like()';
@@ -170,13 +170,13 @@ COMMENT ON AGGREGATE sbf_agg_like("any", sbf_parameters) IS 'filter of the items
 CREATE FUNCTION sbf_union_agg_add(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_union_agg_add(sbf, sbf) IS 'transition and combine function of sbf_union_agg';
 CREATE AGGREGATE sbf_union_agg(sbf) (SFUNC = sbf_union_agg_add, STYPE = sbf, COMBINEFUNC = sbf_union_agg_add, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sbf_union_agg(sbf) IS 'the larger of all cells: remembers what one of the filters remembers';
+COMMENT ON AGGREGATE sbf_union_agg(sbf) IS 'each cell is the largest of the filters'' cells: the union remembers what one of them remembers';
 
 -- window functions
 
 CREATE FUNCTION sbf_duplicate(item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_duplicate("any") IS 'had the item come before in this partition, in the order of the window? null for a null; 262,144 bytes of cells, false-positive rate 1 %';
+COMMENT ON FUNCTION sbf_duplicate("any") IS 'had the item come before in this partition, in the order of the window? null for null; 262,144 bytes of cells, false-positive rate 1 %';
 CREATE FUNCTION sbf_duplicate(item "any", filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_duplicate("any", sbf) IS 'had the item come before in this partition, in the order of the window, or is it remembered by the filter of the partition''s first row?';
@@ -186,14 +186,14 @@ COMMENT ON FUNCTION sbf_duplicate("any", sbf) IS 'had the item come before in th
 CREATE FUNCTION sbf_stable_point(cells double precision, hashes integer, evictions double precision,
 		max_value integer DEFAULT 7, shares double precision[] DEFAULT NULL) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_stable_point(double precision, integer, double precision, integer, double precision[]) IS 'the share of zero cells that a filter tends to on a stream of distinct items (Deng, Rafiei 2006, theorem 2); shares: of the items that set a cell to 1, 2, ... max_value, for the ibf schemes two_class and multi_class (Bhoraskar et al. 2013, theorems III.1 and III.5)';
+COMMENT ON FUNCTION sbf_stable_point(double precision, integer, double precision, integer, double precision[]) IS 'the share of zero cells that a filter tends to on a stream of distinct items (Deng, Rafiei 2006, theorem 2); shares: the shares of the items that set a cell to 1, 2, ... max_value, for the ibf schemes two_class and multi_class (Bhoraskar et al. 2013, theorems III.1 and III.5)';
 CREATE FUNCTION sbf_false_positive_bound(cells double precision, hashes integer, evictions double precision,
 		max_value integer DEFAULT 7, shares double precision[] DEFAULT NULL) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_false_positive_bound(double precision, integer, double precision, integer, double precision[]) IS 'the bound of the false-positive rate: (1 - sbf_stable_point(...))^hashes (Bhoraskar et al. 2013, corollary III.4)';
 CREATE FUNCTION sbf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_evictions(double precision, double precision, integer, integer) IS 'the evictions a step that keep this false-positive rate, to be rounded up: 1 / ((V0^(-1/max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei 2006)';
+COMMENT ON FUNCTION sbf_evictions(double precision, double precision, integer, integer) IS 'the evictions per step that keep this false-positive rate (round them up): 1 / ((V0^(-1/max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei 2006)';
 CREATE FUNCTION sbf_false_negative_rate(filter sbf, gap bigint) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_false_negative_rate(sbf, bigint) IS 'how probably a filter of these parameters has forgotten an item after this many other ones, all distinct';
+COMMENT ON FUNCTION sbf_false_negative_rate(sbf, bigint) IS 'the probability that a filter of these parameters has forgotten an item after this many other items, all distinct';

@@ -1,4 +1,4 @@
--- ibf.sql: the type ibf (docs/ibf.md)
+-- 50-ibf.sql: the type ibf (docs/ibf.md)
 
 CREATE TYPE ibf;
 
@@ -22,11 +22,11 @@ CREATE TYPE ibf (
 	ALIGNMENT = double,
 	STORAGE = external
 );
-COMMENT ON TYPE ibf IS 'Importance-aware Bloom filter: as sbf, but of what is past the unimportant is forgotten first';
+COMMENT ON TYPE ibf IS 'Importance-aware Bloom filter: an sbf that forgets unimportant items first';
 
 CREATE FUNCTION ibf(bytea) RETURNS ibf
 	AS 'MODULE_PATHNAME', 'ibf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf(bytea) IS 'the ibf that these bytes are, checked';
+COMMENT ON FUNCTION ibf(bytea) IS 'the ibf with these stored bytes (docs/format.md), which are checked';
 CREATE FUNCTION bytea(ibf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(ibf) IS 'the stored bytes of an ibf (docs/format.md)';
@@ -50,23 +50,23 @@ CREATE FUNCTION ibf_empty(bytes bigint DEFAULT 262144, fpr double precision DEFA
 		low double precision DEFAULT 0, high double precision DEFAULT 1, threshold double precision DEFAULT NULL,
 		hashes integer DEFAULT NULL, cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr whatever the importances; scheme: two_class (important from the threshold on, which is the middle of low and high if not given), multi_class or value_weighted (importances from low to high in equal classes); hashes (1 to 16), bits of a cell (2 to 8) and evictions a step (0: never any) are chosen if not given; seed: of its random numbers';
+COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr whatever the importances are; scheme: two_class (important from the threshold on, which is the middle of low and high if not given), multi_class or value_weighted (importances from low to high in equal classes); hashes (1 to 16), bits of a cell (2 to 8) and evictions per step (0: none) are chosen if not given; seed: the seed of its random numbers';
 
 -- not strict: a null importance is an error
 CREATE FUNCTION ibf_add(filter ibf, item "any", importance double precision) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter after one more item; copies the filter: ibf_add_all() is the way to add many';
+COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter with one more item; each call copies the filter, so use ibf_add_all() for many items';
 CREATE FUNCTION ibf_add(filter ibf, item bf_untyped_item, importance double precision) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_add_all(filter ibf, items anyarray, importances double precision[]) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter after all elements that are not null, in their order, each with its importance';
+COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter with all elements that are not null, added in their order, each with its importance';
 CREATE FUNCTION ibf_check_add(filter ibf, items anyarray, importances double precision[], OUT updated ibf, OUT duplicates boolean[])
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter after all elements, in their order, each with its importance, and for each of them: had it come before? (null for a null)';
+COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter with all elements, added in their order, each with its importance, and for each element whether it had come before (null for null)';
 
--- An operator that only refuses. Without it ibf || 'x' would be a text, of the filter's text and the string.
+-- This operator always raises an error. Without it ibf || 'x' would be a text: the text form of the filter, and the string.
 CREATE FUNCTION ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_add_operator(ibf, "any") IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
 CREATE FUNCTION ibf_add_operator(filter ibf, item bf_text_item) RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -83,13 +83,13 @@ CREATE FUNCTION ibf_contains(filter ibf, item "any") RETURNS boolean
 COMMENT ON FUNCTION ibf_contains(ibf, "any") IS 'does the filter remember this item?';
 CREATE FUNCTION ibf_contains(filter ibf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_contained(item "any", filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_contained("any", ibf) IS 'is this item remembered by the filter?';
 CREATE FUNCTION ibf_contained(item bf_untyped_item, filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'as for an item of any type: for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = bf_untyped_item, FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (ibf, "any") IS 'remembers the item';
@@ -109,9 +109,9 @@ COMMENT ON FUNCTION ibf_contains_all(ibf, anyarray) IS 'does the filter remember
 
 CREATE FUNCTION ibf_decay(filter ibf, steps bigint) RETURNS ibf
 	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_decay(ibf, bigint) IS 'the filter after this many steps of eviction without an arrival: as if so many other items had come and left nothing';
+COMMENT ON FUNCTION ibf_decay(ibf, bigint) IS 'the filter after this many steps that evict without adding an item';
 CREATE FUNCTION ibf_union(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_union(ibf, ibf) IS 'the larger of each two cells: remembers what either remembers, and errs more often until it has decayed';
+COMMENT ON FUNCTION ibf_union(ibf, ibf) IS 'each cell is the larger of the two filters'' cells: the union remembers what one of them remembers, and errs more often until it has decayed';
 CREATE OPERATOR | (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (ibf, ibf) IS 'union';
 
@@ -124,15 +124,15 @@ CREATE FUNCTION ibf_info(filter ibf,
 		OUT false_positive_bound double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision, OUT scheme text, OUT low double precision, OUT high double precision)
 	AS 'MODULE_PATHNAME', 'stable_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_info(ibf) IS 'parameters, size, items and steps so far, the share of zero cells where the filter is stable (if importances are uniform over the range) and now, the bound of the rate and the rate now, and how many items a plain filter of this fill would hold';
+COMMENT ON FUNCTION ibf_info(ibf) IS 'parameters, size, items and steps so far, the share of zero cells at the stable point (if importances are uniform over the range) and now, the bound of the false-positive rate and the current rate, and how many items a plain filter of this fill would hold';
 CREATE FUNCTION ibf_histogram(filter ibf, OUT value integer, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'stable_histogram' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 8;
 COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many cells have which value';
 CREATE FUNCTION ibf_sketch(ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_sketch(ibf) IS 'the filter in a line: items, zero cells now and where it is stable, rate, and how many cells have which value';
+COMMENT ON FUNCTION ibf_sketch(ibf) IS 'a line of text: items, zero cells now and at the stable point, current rate, and how many cells have which value';
 
--- Aggregates: what they make depends on the order of the rows, so they have no combine function. With ORDER BY each argument is
--- sorted along for every row, so parameters are given as a small value of their own and not as an empty filter.
+-- The result of these aggregates depends on the order of the rows, so they have no combine function. With ORDER BY in the call
+-- PostgreSQL sorts every argument with every row, so the parameters are a small value and not an empty filter.
 
 CREATE TYPE ibf_parameters AS (bytes bigint, fpr double precision, scheme text, low double precision, high double precision,
 	threshold double precision, hashes integer, cell_bits integer, evictions integer, seed bigint);
@@ -174,23 +174,23 @@ COMMENT ON AGGREGATE ibf_agg_like("any", double precision, ibf_parameters) IS 'f
 CREATE FUNCTION ibf_union_agg_add(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_union_agg_add(ibf, ibf) IS 'transition and combine function of ibf_union_agg';
 CREATE AGGREGATE ibf_union_agg(ibf) (SFUNC = ibf_union_agg_add, STYPE = ibf, COMBINEFUNC = ibf_union_agg_add, PARALLEL = SAFE);
-COMMENT ON AGGREGATE ibf_union_agg(ibf) IS 'the larger of all cells: remembers what one of the filters remembers';
+COMMENT ON AGGREGATE ibf_union_agg(ibf) IS 'each cell is the largest of the filters'' cells: the union remembers what one of them remembers';
 
 -- window functions
 
 CREATE FUNCTION ibf_duplicate(item "any", importance double precision) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_duplicate("any", double precision) IS 'had the item come before in this partition, in the order of the window? null for a null; importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
+COMMENT ON FUNCTION ibf_duplicate("any", double precision) IS 'had the item come before in this partition, in the order of the window? null for null; importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
 CREATE FUNCTION ibf_duplicate(item "any", importance double precision, filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item come before in this partition, in the order of the window, or is it remembered by the filter of the partition''s first row?';
 
--- calculators: see also sbf_stable_point() and sbf_false_positive_bound(), which know two_class and multi_class, too
+-- calculators; sbf_stable_point() and sbf_false_positive_bound() serve two_class and multi_class too
 
 CREATE FUNCTION ibf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7,
 		scheme text DEFAULT 'multi_class') RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate where importances are uniform over their range; ibf_empty() takes as many as keep it whatever they are';
+COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions per step that keep this false-positive rate if importances are uniform over their range; ibf_empty() takes as many as keep it whatever the importances are';
 CREATE FUNCTION ibf_false_negative_rate(filter ibf, importance double precision, gap bigint) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'how probably a filter of these parameters has forgotten an item of this importance after this many other ones, all distinct and of uniform importances';
+COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'the probability that a filter of these parameters has forgotten an item of this importance after this many other items, all distinct and of uniform importances';
