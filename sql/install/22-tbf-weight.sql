@@ -6,7 +6,7 @@ COMMENT ON FUNCTION tbf_scale(tbf, double precision) IS 'the filter with all cou
 -- without names, so that a call by names means the other one
 CREATE FUNCTION tbf_scale(double precision, tbf) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_scale_commuted' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'the filter with all counts times a weight (finite, 0 or more, less than 2^33), rounded up';
+COMMENT ON FUNCTION tbf_scale(double precision, tbf) IS 'implementation of the operator *: use tbf_scale(filter, weight)';
 CREATE OPERATOR * (LEFTARG = tbf, RIGHTARG = double precision, FUNCTION = tbf_scale, COMMUTATOR = *);
 COMMENT ON OPERATOR * (tbf, double precision) IS 'all counts times a weight';
 CREATE OPERATOR * (LEFTARG = double precision, RIGHTARG = tbf, FUNCTION = tbf_scale, COMMUTATOR = *);
