@@ -62,6 +62,15 @@ SELECT signature FROM operators WHERE oprname LIKE '%?%';
 SELECT signature FROM operators
 WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types));
 
+-- functions and operators that take an item of any type, but no literal or parameter without a type (|| takes those as bf_text_item)
+SELECT f.signature FROM functions f
+WHERE '"any"'::regtype = ANY (proargtypes::oid[]) AND prokind = 'f' AND prorettype <> 'internal'::regtype AND NOT EXISTS (
+	SELECT FROM functions u WHERE u.proname = f.proname AND u.proargtypes::oid[] = array_replace(f.proargtypes::oid[], '"any"'::regtype::oid, 'bf_untyped_item'::regtype::oid));
+SELECT o.signature FROM operators o
+WHERE '"any"'::regtype IN (oprleft, oprright) AND NOT EXISTS (
+	SELECT FROM operators u WHERE u.oprname = o.oprname AND
+		(u.oprleft, u.oprright) IN ((o.oprleft, 'bf_untyped_item'::regtype), ('bf_untyped_item'::regtype, o.oprright)));
+
 -- operators that ask without an estimator, or without the other way round; = without <>
 SELECT signature FROM operators
 WHERE oprname IN ('@>', '<@', '=', '<>') AND (oprrest = 0 OR oprjoin = 0 OR oprcom = 0);
@@ -84,4 +93,5 @@ ALTER EXTENSION streambloom SET SCHEMA elsewhere;
 SELECT elsewhere.bf_contains(elsewhere.bf_agg(i), 7) FROM generate_series(1, 10) i;
 SELECT elsewhere.bf_agg(i) OPERATOR(elsewhere.@>) 7 FROM generate_series(1, 10) i;
 SELECT elsewhere.tbf_count(elsewhere.tbf_agg(7, now(), interval '1 day'), 7) >= 1;
+SELECT elsewhere.bf_contains(elsewhere.bf_agg(i::text), '7') AS untyped, elsewhere.bf_agg(i::char(9)) OPERATOR(elsewhere.@>) '7  ' AS padded FROM generate_series(1, 10) i;
 ROLLBACK;

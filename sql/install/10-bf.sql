@@ -26,7 +26,7 @@ COMMENT ON TYPE bf IS 'Bloom filter: an item that was added is always found, ano
 
 CREATE FUNCTION bf(bytea) RETURNS bf
 	AS 'MODULE_PATHNAME', 'bf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bf(bytea) IS 'the bf with these stored bytes (docs/format.md), which are checked';
+COMMENT ON FUNCTION bf(bytea) IS 'the bf that these bytes are; an error unless they are a valid one (docs/format.md)';
 CREATE FUNCTION bytea(bf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(bf) IS 'the stored bytes of a bf (docs/format.md)';
@@ -36,9 +36,9 @@ COMMENT ON CAST (bytea AS bf) IS 'checked';
 COMMENT ON CAST (bf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION bf_eq(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bf_eq(bf, bf) IS 'are the stored bytes the same?';
+COMMENT ON FUNCTION bf_eq(bf, bf) IS 'implementation of the operator =';
 CREATE FUNCTION bf_ne(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bf_ne(bf, bf) IS 'do the stored bytes differ?';
+COMMENT ON FUNCTION bf_ne(bf, bf) IS 'implementation of the operator <>';
 CREATE OPERATOR = (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
 COMMENT ON OPERATOR = (bf, bf) IS 'same filter, byte for byte';
 CREATE OPERATOR <> (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
@@ -105,13 +105,13 @@ COMMENT ON CAST (bf_text_item AS text) IS 'for a parameter that the query also c
 
 CREATE FUNCTION bf_empty(expected_items bigint DEFAULT 10000, fpr double precision DEFAULT 0.01) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (1 or more) at this false-positive rate (0.000001 to 0.5)';
+COMMENT ON FUNCTION bf_empty(bigint, double precision) IS 'an empty filter for this many distinct items (1 or more) at this false-positive rate (0.000001 to 0.5): Bloom 1970, in lines of 512 bits after Putze, Sanders, Singler 2007';
 
 CREATE FUNCTION bf_add_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_add_support(internal) IS 'planner support: from PostgreSQL 18 on PL/pgSQL may change a variable in place';
 CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added; each call copies the filter (except a PL/pgSQL variable, from PostgreSQL 18 on), so use bf_add_all() for many items';
+COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added. An error if the filter holds items of another kind. The filter is copied (but for a PL/pgSQL variable, from PostgreSQL 18 on), so bf_add_all() is the way to add many';
 CREATE FUNCTION bf_add(filter bf, item bf_untyped_item) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
@@ -127,19 +127,19 @@ COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements that are not null';
+COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements of the array added that are not null';
 
 -- asking
 
 CREATE FUNCTION bf_contains(filter bf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain';
+COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain; true is wrong for the share current_false_positive_rate of other items (bf_info). An error if the filter holds items of another kind';
 CREATE FUNCTION bf_contains(filter bf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION bf_contained(item "any", filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? false is certain';
+COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? bf_contains() with its arguments exchanged';
 CREATE FUNCTION bf_contained(item bf_untyped_item, filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is text';
@@ -154,41 +154,41 @@ COMMENT ON OPERATOR <@ (bf_untyped_item, bf) IS 'may be in the filter';
 
 CREATE FUNCTION bf_contains_any(filter bf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bf_contains_any(bf, anyarray) IS 'may the filter hold one of these items? nulls are skipped; false for an empty array';
+COMMENT ON FUNCTION bf_contains_any(bf, anyarray) IS 'may the filter hold one of these items? null elements are skipped; false for an empty array';
 CREATE FUNCTION bf_contains_all(filter bf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of these items? nulls are skipped; true for an empty array';
+COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of these items? null elements are skipped; true for an empty array';
 
 -- combining
 
-CREATE FUNCTION bf_union(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both filters; their sizes may differ by a power of two';
-CREATE FUNCTION bf_intersection(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items of both filters; it has more false positives than a filter built from these items';
+CREATE FUNCTION bf_union(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both. The parameters must be the same, but sizes may differ by a power of two';
+CREATE FUNCTION bf_intersection(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items that are in both; it has more false positives than one that is built from these items. The parameters must be the same, but sizes may differ by a power of two';
 CREATE OPERATOR | (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (bf, bf) IS 'union';
 CREATE OPERATOR & (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_intersection, COMMUTATOR = &);
 COMMENT ON OPERATOR & (bf, bf) IS 'intersection';
 CREATE FUNCTION bf_fold(filter bf, fpr double precision DEFAULT NULL) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter, halved as often as this false-positive rate (its own if not given) still holds for its estimated number of items';
+COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter, folded to half its size as often as the false-positive rate for its items stays at most fpr (0.000001 to 0.5; null: the rate that the filter was made for)';
 
 -- looking inside
 
-CREATE FUNCTION bf_cardinality(bf) RETURNS double precision
+CREATE FUNCTION bf_cardinality(filter bf) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, from the fill; Infinity if every bit is set';
+COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, from the share of bits that are set (Swamidass, Baldi 2007); Infinity if all are set';
 CREATE FUNCTION bf_info(filter bf,
 		OUT item_kind text, OUT expected_items bigint, OUT false_positive_rate double precision, OUT hashes integer,
 		OUT bits bigint, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_info(bf) IS 'kind, parameters, size, fill, current rate and estimated number of items of a filter';
+COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items';
 CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integer, OUT lines bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
-COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have how many bits set';
-CREATE FUNCTION bf_sketch(bf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_sketch(bf) IS 'a line of text: items, fill, current rate, and how full the filter''s lines are';
+COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have from bits_from to bits_to bits set';
+CREATE FUNCTION bf_sketch(filter bf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_sketch(bf) IS 'the filter as a line of text: number of items, fill, false-positive rate, and how many lines are how full';
 
 -- aggregates
 
@@ -207,36 +207,36 @@ COMMENT ON FUNCTION bf_agg_combine(internal, internal) IS 'combine function of b
 COMMENT ON FUNCTION bf_agg_serialize(internal) IS 'serialize function of bf_agg';
 COMMENT ON FUNCTION bf_agg_deserialize(bytea, internal) IS 'deserialize function of bf_agg';
 
-CREATE AGGREGATE bf_agg("any") (
+CREATE AGGREGATE bf_agg(item "any") (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = bf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null; it sizes itself for a false-positive rate of 1 %';
+COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null. It sizes itself for a false-positive rate of 1 %';
 
-CREATE AGGREGATE bf_agg("any", bigint) (
+CREATE AGGREGATE bf_agg(item "any", expected_items bigint) (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = bf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any", bigint) IS 'filter of the items that are not null, for this expected number of distinct items (null: it sizes itself) at 1 %';
+COMMENT ON AGGREGATE bf_agg("any", bigint) IS 'filter of the items that are not null, for this many distinct items (1 or more; null: it sizes itself) at a false-positive rate of 1 %';
 
-CREATE AGGREGATE bf_agg("any", bigint, double precision) (
+CREATE AGGREGATE bf_agg(item "any", expected_items bigint, fpr double precision) (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
 	FINALFUNC = bf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items that are not null, for this expected number of distinct items (null: it sizes itself) and false-positive rate';
+COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items that are not null, for this many distinct items (1 or more; null: it sizes itself) at this false-positive rate (0.000001 to 0.5; null: 0.01)';
 
 CREATE FUNCTION bf_union_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition and combine function of bf_union_agg';
-CREATE AGGREGATE bf_union_agg(bf) (SFUNC = bf_union_agg_add, STYPE = bf, COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE);
-COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters';
+CREATE AGGREGATE bf_union_agg(filter bf) (SFUNC = bf_union_agg_add, STYPE = bf, COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Their parameters must be the same, but sizes may differ by a power of two';
 
 CREATE FUNCTION bf_intersection_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_intersection_agg_add(bf, bf) IS 'transition and combine function of bf_intersection_agg';
-CREATE AGGREGATE bf_intersection_agg(bf) (SFUNC = bf_intersection_agg_add, STYPE = bf, COMBINEFUNC = bf_intersection_agg_add, PARALLEL = SAFE);
-COMMENT ON AGGREGATE bf_intersection_agg(bf) IS 'a filter that holds the items that are in all filters';
+CREATE AGGREGATE bf_intersection_agg(filter bf) (SFUNC = bf_intersection_agg_add, STYPE = bf, COMBINEFUNC = bf_intersection_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE bf_intersection_agg(bf) IS 'a filter that holds the items that are in all filters, with more false positives than one that is built from these items';

@@ -26,7 +26,7 @@ COMMENT ON TYPE tbf IS 'Time-decaying Bloom filter: hit counts that fade with ti
 
 CREATE FUNCTION tbf(bytea) RETURNS tbf
 	AS 'MODULE_PATHNAME', 'tbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf(bytea) IS 'the tbf with these stored bytes (docs/format.md), which are checked';
+COMMENT ON FUNCTION tbf(bytea) IS 'the tbf that these bytes are; an error unless they are a valid one (docs/format.md)';
 CREATE FUNCTION bytea(tbf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(tbf) IS 'the stored bytes of a tbf (docs/format.md)';
@@ -36,9 +36,9 @@ COMMENT ON CAST (bytea AS tbf) IS 'checked';
 COMMENT ON CAST (tbf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION tbf_eq(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'are the stored bytes the same, apart from the list of hot items?';
+COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'implementation of the operator =';
 CREATE FUNCTION tbf_ne(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'do the stored bytes differ, apart from the list of hot items?';
+COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'implementation of the operator <>';
 CREATE OPERATOR = (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
 COMMENT ON OPERATOR = (tbf, tbf) IS 'same filter, byte for byte apart from the list of hot items';
 CREATE OPERATOR <> (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
@@ -50,14 +50,14 @@ CREATE FUNCTION tbf_empty(expected_items bigint DEFAULT 10000, fpr double precis
 		half_life interval DEFAULT '7 days', epoch interval DEFAULT NULL, layout text DEFAULT 'extensible',
 		minimum_increase boolean DEFAULT false, recurring_minimum boolean DEFAULT false, top integer DEFAULT 0) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval, text, boolean, boolean, integer) IS 'an empty filter for this many distinct items, of which at most the share fpr is overcounted; half_life null: no decay; epoch: the step of the decay, half_life / 96 if not given; layout: extensible or flat; minimum_increase, recurring_minimum: ways to overcount less; top: entries of a list of hot items';
+COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval, text, boolean, boolean, integer) IS 'an empty filter for this many distinct items (1 or more), of which at most the share fpr (0.000001 to 0.5) is overcounted (Cheng et al. 2005). half_life: from 1 microsecond to 36,500 years, not in months; null: no decay. epoch: the step of the decay; null: half_life / 96. layout: extensible or flat. minimum_increase, recurring_minimum: ways to overcount less (Cohen, Matias 2003). top: 0 to 10,000 entries of a list of hot items';
 
 CREATE FUNCTION tbf_add_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_add_support(internal) IS 'planner support: from PostgreSQL 18 on PL/pgSQL may change a variable in place';
 CREATE FUNCTION tbf_add(filter tbf, item "any", at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
-COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added; an error if it lies after not_after (a day after the transaction began if not given); each call copies the filter (except a PL/pgSQL variable, from PostgreSQL 18 on), so use tbf_add_all() for many hits';
+COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamptz) IS 'the filter with one hit added. weight: how many hits it means, 0 or more. not_after: a later hit is an error (null: a day after the transaction began). The filter is copied (but for a PL/pgSQL variable, from PostgreSQL 18 on), so tbf_add_all() is the way to add many';
 CREATE FUNCTION tbf_add(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
@@ -65,7 +65,7 @@ COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision,
 CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
-COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element that is not null';
+COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element of the array that is not null. weight: how many hits each means, 0 or more. not_after: a later hit is an error (null: a day after the transaction began)';
 
 -- This operator always raises an error. Without it tbf || 'x' would be a text: the text form of the filter, and the string.
 CREATE FUNCTION tbf_add_operator(filter tbf, item "any") RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -81,42 +81,42 @@ COMMENT ON OPERATOR || (tbf, bf_text_item) IS 'always an error: use tbf_add(), o
 
 CREATE FUNCTION tbf_count(filter tbf, item "any", at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), with the age in whole epochs';
+COMMENT ON FUNCTION tbf_count(tbf, "any", timestamptz) IS 'the item''s hits, decayed to this time: never less than the sum of weight * 2^(-age / half_life), age being counted in whole epochs (Cheng et al. 2005, claim 1). An error for a time more than a thousand half-lives before the hits';
 CREATE FUNCTION tbf_count(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'the same, at the time now()';
+COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'the same, at the time now()';
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count);
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count);
 COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
 COMMENT ON OPERATOR -> (tbf, bf_untyped_item) IS 'the item''s decayed count now';
 CREATE FUNCTION tbf_rate(filter tbf, item "any", at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, in hits per epoch: (1 - lambda) * tbf_count() (Cheng et al., eq. 4)';
+COMMENT ON FUNCTION tbf_rate(tbf, "any", timestamptz) IS 'the item''s exponentially weighted moving average, in hits an epoch: (1 - lambda) * tbf_count(), lambda = 2^(-epoch / half_life) (Cheng et al. 2005, eq. 4). An error for a filter without a half-life';
 CREATE FUNCTION tbf_rate(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'the same, at the time now()';
+COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'the same, at the time now()';
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';
 
 CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not dropped? false is certain';
+COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not dropped? false is certain. An error if the filter holds items of another kind';
 CREATE FUNCTION tbf_contains(filter tbf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_contained(item "any", filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not dropped? false is certain';
+COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not dropped? tbf_contains() with its arguments exchanged';
 CREATE FUNCTION tbf_contained(item bf_untyped_item, filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'the same for a literal or a parameter without a type, which is text';
@@ -133,15 +133,15 @@ COMMENT ON OPERATOR <@ (bf_untyped_item, tbf) IS 'may have hits in the filter';
 
 CREATE FUNCTION tbf_decay(filter tbf, at timestamptz) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: counters that have faded to at most half a unit become zero, and their space is given back; returns the filter itself if there is nothing to do';
+COMMENT ON FUNCTION tbf_decay(tbf, timestamptz) IS 'the filter brought to this time: what has faded below half a unit (tbf_info) is dropped, and its space given back. The filter itself if there is nothing to do, or if the time is earlier';
 CREATE FUNCTION tbf_decay(filter tbf) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_decay(tbf) IS 'the same, at the time now()';
+COMMENT ON FUNCTION tbf_decay(tbf) IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_layout(filter tbf, layout text) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest)';
-CREATE FUNCTION tbf_merge(tbf, tbf) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_merge(tbf, tbf) IS 'the hits of both filters; half-life and epoch must be the same, sizes may differ by a power of two';
+CREATE FUNCTION tbf_merge(filter tbf, other tbf) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge(tbf, tbf) IS 'the hits of both. Half-life, epoch and item kind must be the same; sizes may differ by a power of two. An error for filters with recurring minimum';
 CREATE OPERATOR + (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_merge, COMMUTATOR = +);
 COMMENT ON OPERATOR + (tbf, tbf) IS 'merge: the hits of both filters';
 
@@ -155,12 +155,12 @@ CREATE FUNCTION tbf_info(filter tbf,
 		OUT current_false_positive_rate double precision, OUT cardinality double precision,
 		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_info(tbf) IS 'kind, parameters, size, base, fill and rates of a filter; slack and total are in hits at the base';
+COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; unit: hits that a counter of 1 means at the time base; newest: begin of the epoch of the newest hit; slack: hits at the base that an item may have and that were dropped; total: all hits at the base; fill: share of counters that are not 0; bytes: of the stored form; cardinality: estimated number of distinct items; top: entries of the list of hot items';
 CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hits_to double precision, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
-COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold how many hits (at the base), by powers of two';
-CREATE FUNCTION tbf_sketch(tbf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_sketch(tbf) IS 'a line of text: items, fill, and how many counters have which size (by powers of two)';
+COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold from hits_from to hits_to hits (as of the base), by powers of two';
+CREATE FUNCTION tbf_sketch(filter tbf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter as a line of text: number of items, fill, and how many counters hold how many hits, on a scale of logarithms';
 
 -- aggregates
 
@@ -264,4 +264,4 @@ CREATE AGGREGATE tbf_merge_agg(filter tbf) (
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE tbf_merge_agg(tbf) IS 'the hits of all filters';
+COMMENT ON AGGREGATE tbf_merge_agg(tbf) IS 'the hits of all filters. Half-life, epoch and item kind must be the same; sizes may differ by a power of two';

@@ -26,7 +26,7 @@ COMMENT ON TYPE sbf IS 'Stable Bloom filter: finds duplicates in an endless stre
 
 CREATE FUNCTION sbf(bytea) RETURNS sbf
 	AS 'MODULE_PATHNAME', 'sbf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf(bytea) IS 'the sbf with these stored bytes (docs/format.md), which are checked';
+COMMENT ON FUNCTION sbf(bytea) IS 'the sbf that these bytes are; an error unless they are a valid one (docs/format.md)';
 CREATE FUNCTION bytea(sbf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(sbf) IS 'the stored bytes of an sbf (docs/format.md)';
@@ -36,9 +36,9 @@ COMMENT ON CAST (bytea AS sbf) IS 'checked';
 COMMENT ON CAST (sbf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION sbf_eq(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_eq(sbf, sbf) IS 'are the stored bytes the same?';
+COMMENT ON FUNCTION sbf_eq(sbf, sbf) IS 'implementation of the operator =';
 CREATE FUNCTION sbf_ne(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_ne(sbf, sbf) IS 'do the stored bytes differ?';
+COMMENT ON FUNCTION sbf_ne(sbf, sbf) IS 'implementation of the operator <>';
 CREATE OPERATOR = (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
 COMMENT ON OPERATOR = (sbf, sbf) IS 'same filter, byte for byte';
 CREATE OPERATOR <> (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
@@ -49,11 +49,11 @@ COMMENT ON OPERATOR <> (sbf, sbf) IS 'different filters';
 CREATE FUNCTION sbf_empty(bytes bigint DEFAULT 262144, fpr double precision DEFAULT 0.01, hashes integer DEFAULT NULL,
 		cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION sbf_empty(bigint, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr on an endless stream; hashes (1 to 16), bits of a cell (1 to 8) and evictions per step (0: none) are chosen if not given; seed: the seed of its random numbers';
+COMMENT ON FUNCTION sbf_empty(bigint, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells (64 or more), whose false-positive rate stays below fpr (0.000001 to 0.5) on an endless stream (Deng, Rafiei 2006). hashes (1 to 16), bits of a cell (1 to 8) and evictions a step (0: never any) are chosen if they are null. seed: of its random numbers';
 
 CREATE FUNCTION sbf_add(filter sbf, item "any") RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter with one more item; each call copies the filter, so use sbf_add_all() for many items';
+COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter after one more item. The filter is copied, so sbf_add_all() is the way to add many';
 CREATE FUNCTION sbf_add(filter sbf, item bf_untyped_item) RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
@@ -69,22 +69,22 @@ COMMENT ON OPERATOR || (sbf, bf_text_item) IS 'add a text';
 
 CREATE FUNCTION sbf_add_all(filter sbf, items anyarray) RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add_all(sbf, anyarray) IS 'the filter with all elements that are not null, added in their order';
+COMMENT ON FUNCTION sbf_add_all(sbf, anyarray) IS 'the filter after all elements of the array that are not null, in their order';
 CREATE FUNCTION sbf_check_add(filter sbf, items anyarray, OUT updated sbf, OUT duplicates boolean[])
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_check_add(sbf, anyarray) IS 'the filter with all elements, added in their order, and for each element whether it had come before (null for null)';
+COMMENT ON FUNCTION sbf_check_add(sbf, anyarray) IS 'the filter after all elements of the array, in their order; and for each of them: had it come before? (null for a null)';
 
 -- asking
 
 CREATE FUNCTION sbf_contains(filter sbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contains(sbf, "any") IS 'does the filter remember this item?';
+COMMENT ON FUNCTION sbf_contains(sbf, "any") IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (sbf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
 CREATE FUNCTION sbf_contains(filter sbf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION sbf_contained(item "any", filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contained("any", sbf) IS 'is this item remembered by the filter?';
+COMMENT ON FUNCTION sbf_contained("any", sbf) IS 'does the filter remember this item? sbf_contains() with its arguments exchanged';
 CREATE FUNCTION sbf_contained(item bf_untyped_item, filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'the same for a literal or a parameter without a type, which is text';
@@ -98,18 +98,18 @@ COMMENT ON OPERATOR <@ ("any", sbf) IS 'is remembered by the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, sbf) IS 'is remembered by the filter';
 CREATE FUNCTION sbf_contains_any(filter sbf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION sbf_contains_any(sbf, anyarray) IS 'does the filter remember one of these items? nulls are skipped; false for an empty array';
+COMMENT ON FUNCTION sbf_contains_any(sbf, anyarray) IS 'does the filter remember one of these items? null elements are skipped; false for an empty array';
 CREATE FUNCTION sbf_contains_all(filter sbf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION sbf_contains_all(sbf, anyarray) IS 'does the filter remember all of these items? nulls are skipped; true for an empty array';
+COMMENT ON FUNCTION sbf_contains_all(sbf, anyarray) IS 'does the filter remember all of these items? null elements are skipped; true for an empty array';
 
 -- decaying and combining
 
 CREATE FUNCTION sbf_decay(filter sbf, steps bigint) RETURNS sbf
 	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_decay(sbf, bigint) IS 'the filter after this many steps that evict without adding an item';
-CREATE FUNCTION sbf_union(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_union(sbf, sbf) IS 'each cell is the larger of the two filters'' cells: the union remembers what one of them remembers, and errs more often until it has decayed';
+COMMENT ON FUNCTION sbf_decay(sbf, bigint) IS 'the filter after this many steps of eviction (0 or more) without an arrival: as if as many other items had come and left no trace';
+CREATE FUNCTION sbf_union(filter sbf, other sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_union(sbf, sbf) IS 'the larger of each two cells: remembers what either filter remembers, and has more false positives until it has decayed. The parameters must be the same';
 CREATE OPERATOR | (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (sbf, sbf) IS 'union';
 
@@ -122,12 +122,12 @@ CREATE FUNCTION sbf_info(filter sbf,
 		OUT false_positive_bound double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision)
 	AS 'MODULE_PATHNAME', 'stable_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_info(sbf) IS 'parameters, size, items and steps so far, the share of zero cells at the stable point and now, the bound of the false-positive rate and the current rate, and how many items a plain filter of this fill would hold';
+COMMENT ON FUNCTION sbf_info(sbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, false_positive_bound the one that it keeps on an endless stream, current_false_positive_rate follows from its cells; max_value: the largest of a cell; items, steps: so far; zeros: share of zero cells now; stable_zeros: the share where the filter is stable; bytes: of the stored form; cardinality: items that a filter without evictions would hold at this fill';
 CREATE FUNCTION sbf_histogram(filter sbf, OUT value integer, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'stable_histogram' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 8;
-COMMENT ON FUNCTION sbf_histogram(sbf) IS 'how many cells have which value';
-CREATE FUNCTION sbf_sketch(sbf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_sketch(sbf) IS 'a line of text: items, zero cells now and at the stable point, current rate, and how many cells have which value';
+COMMENT ON FUNCTION sbf_histogram(sbf) IS 'how many of the filter''s cells have which value';
+CREATE FUNCTION sbf_sketch(filter sbf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_sketch(sbf) IS 'the filter as a line of text: number of items, share of zero cells now and where it is stable, false-positive rate, and how many cells have which value';
 
 -- The result of these aggregates depends on the order of the rows, so they have no combine function. With ORDER BY in the call
 -- PostgreSQL sorts every argument with every row, so the parameters are a small value and not an empty filter.
@@ -150,27 +150,27 @@ COMMENT ON FUNCTION sbf_agg_add(internal, "any", bigint, double precision) IS 't
 COMMENT ON FUNCTION sbf_agg_like_add(internal, "any", sbf_parameters) IS 'transition function of sbf_agg_like';
 COMMENT ON FUNCTION sbf_agg_final(internal) IS 'final function of sbf_agg';
 
-CREATE AGGREGATE sbf_agg("any") (
+CREATE AGGREGATE sbf_agg(item "any") (
 	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sbf_agg("any") IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): 262,144 bytes of cells, false-positive rate 1 %';
-CREATE AGGREGATE sbf_agg("any", bigint) (
+CREATE AGGREGATE sbf_agg(item "any", bytes bigint) (
 	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE sbf_agg("any", bigint) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells, at 1 %';
-CREATE AGGREGATE sbf_agg("any", bigint, double precision) (
+COMMENT ON AGGREGATE sbf_agg("any", bigint) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells (64 or more; null: 262,144) and a false-positive rate of 1 %';
+CREATE AGGREGATE sbf_agg(item "any", bytes bigint, fpr double precision) (
 	SFUNC = sbf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE sbf_agg("any", bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells and this false-positive rate';
-CREATE AGGREGATE sbf_agg_like("any", sbf_parameters) (
+COMMENT ON AGGREGATE sbf_agg("any", bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with this many bytes of cells (64 or more; null: 262,144) and this false-positive rate (0.000001 to 0.5; null: 0.01)';
+CREATE AGGREGATE sbf_agg_like(item "any", parameters sbf_parameters) (
 	SFUNC = sbf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = sbf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE sbf_agg_like("any", sbf_parameters) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY), with all parameters that sbf_empty() takes: sbf_parameters(...)';
 
 CREATE FUNCTION sbf_union_agg_add(sbf, sbf) RETURNS sbf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_union_agg_add(sbf, sbf) IS 'transition and combine function of sbf_union_agg';
-CREATE AGGREGATE sbf_union_agg(sbf) (SFUNC = sbf_union_agg_add, STYPE = sbf, COMBINEFUNC = sbf_union_agg_add, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sbf_union_agg(sbf) IS 'each cell is the largest of the filters'' cells: the union remembers what one of them remembers';
+CREATE AGGREGATE sbf_union_agg(filter sbf) (SFUNC = sbf_union_agg_add, STYPE = sbf, COMBINEFUNC = sbf_union_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sbf_union_agg(sbf) IS 'the largest of each cell of all filters: remembers what one of them remembers. Their parameters must be the same';
 
 -- window functions
 
@@ -196,4 +196,4 @@ CREATE FUNCTION sbf_evictions(fpr double precision, cells double precision, hash
 COMMENT ON FUNCTION sbf_evictions(double precision, double precision, integer, integer) IS 'the evictions per step that keep this false-positive rate (round them up): 1 / ((V0^(-1/max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei 2006)';
 CREATE FUNCTION sbf_false_negative_rate(filter sbf, gap bigint) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_false_negative_rate(sbf, bigint) IS 'the probability that a filter of these parameters has forgotten an item after this many other items, all distinct';
+COMMENT ON FUNCTION sbf_false_negative_rate(sbf, bigint) IS 'the probability that a filter of these parameters has forgotten an item after gap (0 or more) other ones, all distinct (Bhoraskar et al. 2013, section III)';

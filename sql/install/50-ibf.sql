@@ -26,7 +26,7 @@ COMMENT ON TYPE ibf IS 'Importance-aware Bloom filter: an sbf that forgets unimp
 
 CREATE FUNCTION ibf(bytea) RETURNS ibf
 	AS 'MODULE_PATHNAME', 'ibf_from_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf(bytea) IS 'the ibf with these stored bytes (docs/format.md), which are checked';
+COMMENT ON FUNCTION ibf(bytea) IS 'the ibf that these bytes are; an error unless they are a valid one (docs/format.md)';
 CREATE FUNCTION bytea(ibf) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'value_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(ibf) IS 'the stored bytes of an ibf (docs/format.md)';
@@ -36,9 +36,9 @@ COMMENT ON CAST (bytea AS ibf) IS 'checked';
 COMMENT ON CAST (ibf AS bytea) IS 'the stored bytes (docs/format.md)';
 
 CREATE FUNCTION ibf_eq(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_eq(ibf, ibf) IS 'are the stored bytes the same?';
+COMMENT ON FUNCTION ibf_eq(ibf, ibf) IS 'implementation of the operator =';
 CREATE FUNCTION ibf_ne(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_ne(ibf, ibf) IS 'do the stored bytes differ?';
+COMMENT ON FUNCTION ibf_ne(ibf, ibf) IS 'implementation of the operator <>';
 CREATE OPERATOR = (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
 COMMENT ON OPERATOR = (ibf, ibf) IS 'same filter, byte for byte';
 CREATE OPERATOR <> (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
@@ -50,21 +50,21 @@ CREATE FUNCTION ibf_empty(bytes bigint DEFAULT 262144, fpr double precision DEFA
 		low double precision DEFAULT 0, high double precision DEFAULT 1, threshold double precision DEFAULT NULL,
 		hashes integer DEFAULT NULL, cell_bits integer DEFAULT NULL, evictions integer DEFAULT NULL, seed bigint DEFAULT 0) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells, whose false-positive rate stays below fpr whatever the importances are; scheme: two_class (important from the threshold on, which is the middle of low and high if not given), multi_class or value_weighted (importances from low to high in equal classes); hashes (1 to 16), bits of a cell (2 to 8) and evictions per step (0: none) are chosen if not given; seed: the seed of its random numbers';
+COMMENT ON FUNCTION ibf_empty(bigint, double precision, text, double precision, double precision, double precision, integer, integer, integer, bigint) IS 'an empty filter with this many bytes of cells (64 or more), whose false-positive rate stays below fpr (0.000001 to 0.5) whatever the importances (Bhoraskar et al. 2013). scheme: two_class (important from the threshold on; null: the middle of low and high), multi_class or value_weighted (importances from low to high in equal classes). hashes (1 to 16), bits of a cell (2 to 8) and evictions a step (0: never any) are chosen if they are null. seed: of its random numbers';
 
 -- not strict: a null importance is an error
 CREATE FUNCTION ibf_add(filter ibf, item "any", importance double precision) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter with one more item; each call copies the filter, so use ibf_add_all() for many items';
+COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter after one more item. A null importance is an error. The filter is copied, so ibf_add_all() is the way to add many';
 CREATE FUNCTION ibf_add(filter ibf, item bf_untyped_item, importance double precision) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_add_all(filter ibf, items anyarray, importances double precision[]) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter with all elements that are not null, added in their order, each with its importance';
+COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter after all elements of the array that are not null, in their order, each with its importance';
 CREATE FUNCTION ibf_check_add(filter ibf, items anyarray, importances double precision[], OUT updated ibf, OUT duplicates boolean[])
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter with all elements, added in their order, each with its importance, and for each element whether it had come before (null for null)';
+COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter after all elements of the array, in their order, each with its importance; and for each of them: had it come before? (null for a null)';
 
 -- This operator always raises an error. Without it ibf || 'x' would be a text: the text form of the filter, and the string.
 CREATE FUNCTION ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -80,13 +80,13 @@ COMMENT ON OPERATOR || (ibf, bf_text_item) IS 'always an error: use ibf_add(), o
 
 CREATE FUNCTION ibf_contains(filter ibf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contains(ibf, "any") IS 'does the filter remember this item?';
+COMMENT ON FUNCTION ibf_contains(ibf, "any") IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (ibf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
 CREATE FUNCTION ibf_contains(filter ibf, item bf_untyped_item) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_contained(item "any", filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contained("any", ibf) IS 'is this item remembered by the filter?';
+COMMENT ON FUNCTION ibf_contained("any", ibf) IS 'does the filter remember this item? ibf_contains() with its arguments exchanged';
 CREATE FUNCTION ibf_contained(item bf_untyped_item, filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'the same for a literal or a parameter without a type, which is text';
@@ -100,18 +100,18 @@ COMMENT ON OPERATOR <@ ("any", ibf) IS 'is remembered by the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, ibf) IS 'is remembered by the filter';
 CREATE FUNCTION ibf_contains_any(filter ibf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION ibf_contains_any(ibf, anyarray) IS 'does the filter remember one of these items? nulls are skipped; false for an empty array';
+COMMENT ON FUNCTION ibf_contains_any(ibf, anyarray) IS 'does the filter remember one of these items? null elements are skipped; false for an empty array';
 CREATE FUNCTION ibf_contains_all(filter ibf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION ibf_contains_all(ibf, anyarray) IS 'does the filter remember all of these items? nulls are skipped; true for an empty array';
+COMMENT ON FUNCTION ibf_contains_all(ibf, anyarray) IS 'does the filter remember all of these items? null elements are skipped; true for an empty array';
 
 -- decaying and combining
 
 CREATE FUNCTION ibf_decay(filter ibf, steps bigint) RETURNS ibf
 	AS 'MODULE_PATHNAME', 'stable_decay' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_decay(ibf, bigint) IS 'the filter after this many steps that evict without adding an item';
-CREATE FUNCTION ibf_union(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_union(ibf, ibf) IS 'each cell is the larger of the two filters'' cells: the union remembers what one of them remembers, and errs more often until it has decayed';
+COMMENT ON FUNCTION ibf_decay(ibf, bigint) IS 'the filter after this many steps of eviction (0 or more) without an arrival: as if as many other items had come and left no trace';
+CREATE FUNCTION ibf_union(filter ibf, other ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_union(ibf, ibf) IS 'the larger of each two cells: remembers what either filter remembers, and has more false positives until it has decayed. The parameters must be the same';
 CREATE OPERATOR | (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (ibf, ibf) IS 'union';
 
@@ -124,12 +124,12 @@ CREATE FUNCTION ibf_info(filter ibf,
 		OUT false_positive_bound double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision, OUT scheme text, OUT low double precision, OUT high double precision)
 	AS 'MODULE_PATHNAME', 'stable_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_info(ibf) IS 'parameters, size, items and steps so far, the share of zero cells at the stable point (if importances are uniform over the range) and now, the bound of the false-positive rate and the current rate, and how many items a plain filter of this fill would hold';
+COMMENT ON FUNCTION ibf_info(ibf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, false_positive_bound the one that it keeps on an endless stream, current_false_positive_rate follows from its cells; max_value: the largest of a cell; items, steps: so far; zeros: share of zero cells now; stable_zeros: the share where the filter is stable, if importances are uniform over their range; bytes: of the stored form; cardinality: items that a filter without evictions would hold at this fill; low, high: range of importances, for two_class both the threshold';
 CREATE FUNCTION ibf_histogram(filter ibf, OUT value integer, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'stable_histogram' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 8;
-COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many cells have which value';
-CREATE FUNCTION ibf_sketch(ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_sketch(ibf) IS 'a line of text: items, zero cells now and at the stable point, current rate, and how many cells have which value';
+COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many of the filter''s cells have which value';
+CREATE FUNCTION ibf_sketch(filter ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_sketch(ibf) IS 'the filter as a line of text: number of items, share of zero cells now and where it is stable, false-positive rate, and how many cells have which value';
 
 -- The result of these aggregates depends on the order of the rows, so they have no combine function. With ORDER BY in the call
 -- PostgreSQL sorts every argument with every row, so the parameters are a small value and not an empty filter.
@@ -154,33 +154,33 @@ COMMENT ON FUNCTION ibf_agg_add(internal, "any", double precision, double precis
 COMMENT ON FUNCTION ibf_agg_like_add(internal, "any", double precision, ibf_parameters) IS 'transition function of ibf_agg_like';
 COMMENT ON FUNCTION ibf_agg_final(internal) IS 'final function of ibf_agg';
 
-CREATE AGGREGATE ibf_agg("any", double precision) (
+CREATE AGGREGATE ibf_agg(item "any", importance double precision) (
 	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg("any", double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
-CREATE AGGREGATE ibf_agg("any", double precision, double precision, double precision) (
+CREATE AGGREGATE ibf_agg(item "any", importance double precision, low double precision, high double precision) (
 	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg("any", double precision, double precision, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, its range from low to high; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
-CREATE AGGREGATE ibf_agg("any", double precision, double precision, double precision, bigint, double precision) (
+CREATE AGGREGATE ibf_agg(item "any", importance double precision, low double precision, high double precision, bytes bigint, fpr double precision) (
 	SFUNC = ibf_agg_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg("any", double precision, double precision, double precision, bigint, double precision) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, its range from low to high, bytes of cells, false-positive rate; scheme multi_class';
-CREATE AGGREGATE ibf_agg_like("any", double precision, ibf_parameters) (
+CREATE AGGREGATE ibf_agg_like(item "any", importance double precision, parameters ibf_parameters) (
 	SFUNC = ibf_agg_like_add, STYPE = internal, SSPACE = 262400, FINALFUNC = ibf_agg_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE ibf_agg_like("any", double precision, ibf_parameters) IS 'filter of the items that are not null, in the order of the rows (use ORDER BY): item, importance, and all parameters that ibf_empty() takes: ibf_parameters(...)';
 
 CREATE FUNCTION ibf_union_agg_add(ibf, ibf) RETURNS ibf AS 'MODULE_PATHNAME', 'stable_union_agg_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_union_agg_add(ibf, ibf) IS 'transition and combine function of ibf_union_agg';
-CREATE AGGREGATE ibf_union_agg(ibf) (SFUNC = ibf_union_agg_add, STYPE = ibf, COMBINEFUNC = ibf_union_agg_add, PARALLEL = SAFE);
-COMMENT ON AGGREGATE ibf_union_agg(ibf) IS 'each cell is the largest of the filters'' cells: the union remembers what one of them remembers';
+CREATE AGGREGATE ibf_union_agg(filter ibf) (SFUNC = ibf_union_agg_add, STYPE = ibf, COMBINEFUNC = ibf_union_agg_add, PARALLEL = SAFE);
+COMMENT ON AGGREGATE ibf_union_agg(ibf) IS 'the largest of each cell of all filters: remembers what one of them remembers. Their parameters must be the same';
 
 -- window functions
 
 CREATE FUNCTION ibf_duplicate(item "any", importance double precision) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_duplicate("any", double precision) IS 'had the item come before in this partition, in the order of the window? null for null; importance from 0 to 1; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
+COMMENT ON FUNCTION ibf_duplicate("any", double precision) IS 'had the item come before in this partition, in the order of the window? null for a null item. importance: from 0 to 1, null is an error; scheme multi_class, 262,144 bytes of cells, false-positive rate 1 %';
 CREATE FUNCTION ibf_duplicate(item "any", importance double precision, filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C WINDOW IMMUTABLE PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item come before in this partition, in the order of the window, or is it remembered by the filter of the partition''s first row?';
@@ -190,7 +190,7 @@ COMMENT ON FUNCTION ibf_duplicate("any", double precision, ibf) IS 'had the item
 CREATE FUNCTION ibf_evictions(fpr double precision, cells double precision, hashes integer, max_value integer DEFAULT 7,
 		scheme text DEFAULT 'multi_class') RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions per step that keep this false-positive rate if importances are uniform over their range; ibf_empty() takes as many as keep it whatever the importances are';
+COMMENT ON FUNCTION ibf_evictions(double precision, double precision, integer, integer, text) IS 'the evictions a step that keep this false-positive rate where importances are uniform over their range. ibf_empty() takes as many as keep it whatever the importances are';
 CREATE FUNCTION ibf_false_negative_rate(filter ibf, importance double precision, gap bigint) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'the probability that a filter of these parameters has forgotten an item of this importance after this many other items, all distinct and of uniform importances';
+COMMENT ON FUNCTION ibf_false_negative_rate(ibf, double precision, bigint) IS 'the probability that a filter of these parameters has forgotten an item of this importance after gap (0 or more) other ones, all distinct and of uniform importances (Bhoraskar et al. 2013, section III)';

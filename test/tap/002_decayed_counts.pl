@@ -203,7 +203,7 @@ foreach my $half_life ('none', '1 hour', '6 hours', '7 days', '60 days')
 		my $interval = interval($half_life);
 
 		next if $half_life eq '1 hour' && $item eq 'url'; # it is here for its 900 half-lives: hosts will do
-		my %sizes = ('self-sized' => "$item, at, $interval", 'told n' => "$item, at, 1, $interval, $items, 0.01");
+		my %sizes = ('self-sized' => "$item, at, $interval", 'told n' => "$item, at, $interval, 1, $items, 0.01");
 
 		subtest "half-life $half_life, ${item}s: one pass" => sub {
 			foreach my $size (sort keys %sizes)

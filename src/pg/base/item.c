@@ -26,6 +26,8 @@
 #include "utils/typcache.h"
 #include "utils/uuid.h"
 
+#include "base/own_types.h"
+
 typedef enum HashWay
 {
 	HASH_INT2,
@@ -59,72 +61,6 @@ struct ItemHasher
 	Oid			row_type;		/* that items are or contain, if any; RECORDOID: only the value knows its columns */
 	uint64		columns;		/* those that the kind was made from: see assign_record_type_identifier() */
 };
-
-/* ----------------------------------------------------- text under other names */
-
-/* The input functions of two types. The types are known by them, since the extension may be in any schema. */
-SB_FUNCTION(bf_untyped_item_in);
-Datum
-bf_untyped_item_in(PG_FUNCTION_ARGS)
-{
-	return textin(fcinfo);
-}
-
-SB_FUNCTION(bf_text_item_in);
-Datum
-bf_text_item_in(PG_FUNCTION_ARGS)
-{
-	return textin(fcinfo);
-}
-
-static bool
-has_input_function(Oid type, PGFunction wanted)
-{
-	Oid			input;
-	Oid			parameter;
-	FmgrInfo	function;
-
-	if (type < FirstNormalObjectId)
-		return false;
-	getTypeInputInfo(type, &input, &parameter);
-	fmgr_info(input, &function);
-	return function.fn_addr == wanted;
-}
-
-bool
-is_untyped_item(Oid type)
-{
-	return has_input_function(type, bf_untyped_item_in);
-}
-
-/* -------------------------------------------------------------------- filters */
-
-extern Datum bf_in(PG_FUNCTION_ARGS);
-extern Datum sbf_in(PG_FUNCTION_ARGS);
-extern Datum ibf_in(PG_FUNCTION_ARGS);
-extern Datum tbf_in(PG_FUNCTION_ARGS);
-
-void
-refuse_filter_as_item(Oid type)
-{
-	static const struct
-	{
-		PGFunction	input;
-		const char *hint;
-	}			filters[] = {
-		{bf_in, "Use | to unite two filters, and bf_union_agg() for those of many rows."},
-		{sbf_in, "Use | to unite two filters, and sbf_union_agg() for those of many rows."},
-		{ibf_in, "Use | to unite two filters, and ibf_union_agg() for those of many rows."},
-		{tbf_in, "Use + to merge two filters, and tbf_merge_agg() for those of many rows."},
-	};
-
-	for (int i = 0; i < lengthof(filters); i++)
-		if (has_input_function(type, filters[i].input))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("a filter of type %s cannot be an item", format_type_be(type)),
-					 errhint("%s", filters[i].hint)));
-}
 
 /* ------------------------------------------------------------------- kinds */
 
@@ -545,7 +481,7 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 	Oid			base;
 
 	hasher->untyped = is_untyped_item(type);
-	if (hasher->untyped || has_input_function(type, bf_text_item_in))
+	if (hasher->untyped || is_text_item(type))
 		type = TEXTOID;
 	base = getBaseType(type);
 	hasher->type = type;

@@ -17,12 +17,6 @@ typedef struct ItemHasher ItemHasher;
  */
 extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 
-/* Is this bf_untyped_item, the type of a literal or a parameter that has none? Its values are stored as those of text are. */
-extern bool is_untyped_item(Oid type);
-
-/* Raises an error if this is one of the four types of filters; its hint says how filters are combined. */
-extern void refuse_filter_as_item(Oid type);
-
 /*
  * A hasher for an index's column of this type and collation, in this memory context. Unlike a value, an index does not store the
  * kind of its items, so it also refuses types whose hashes ALTER TYPE changes: all that contain a row type.

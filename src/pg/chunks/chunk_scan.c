@@ -52,7 +52,7 @@
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
-#include "base/item.h"
+#include "base/own_types.h"
 
 /* One call. */
 typedef struct ChunkScan
@@ -196,7 +196,7 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 				 errmsg("cannot scan chunks by the system column \"%s\"", scan->column_name)));
 }
 
-/* Argument 2, as a constant for the parser: a value without a type becomes an untyped literal again, and so of the column's type. */
+/* Argument 2, as a constant for the parser. A value without a type becomes an untyped literal, and so of the column's type. */
 static Const *
 make_item(FunctionCallInfo fcinfo)
 {
@@ -209,7 +209,11 @@ make_item(FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 				 errmsg("could not determine the type of the value")));
 	if (is_untyped_item(type))
-		return makeConst(UNKNOWNOID, -1, InvalidOid, -2, CStringGetDatum(TextDatumGetCString(PG_GETARG_DATUM(2))), false, false);
+	{
+		char	   *literal = TextDatumGetCString(PG_GETARG_DATUM(2));
+
+		return makeConst(UNKNOWNOID, -1, InvalidOid, -2, CStringGetDatum(literal), false, false);
+	}
 	get_typlenbyval(type, &length, &by_value);
 	return makeConst(type, -1, get_typcollation(type), length, PG_GETARG_DATUM(2), false, by_value);
 }

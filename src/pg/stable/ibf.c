@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 
 #include "base/call.h"
+#include "base/own_types.h"
 #include "base/value.h"
 
 /* --------------------------------------------------------------- in and out */

@@ -11,6 +11,7 @@
 #include "base/elements.h"
 #include "base/expanded.h"
 #include "base/item.h"
+#include "base/own_types.h"
 #include "base/value.h"
 
 static const Interval *

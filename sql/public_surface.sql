@@ -1,0 +1,67 @@
+-- public_surface: everything that users of the extension can name. A change of this list is a change for them: release notes, and an
+-- upgrade script, have to say it. Not here: the functions that only the server calls, for input, output, planning and aggregates.
+
+LOAD 'streambloom';
+SET search_path = public;
+SET IntervalStyle = postgres;
+\pset format unaligned
+\pset tuples_only on
+
+CREATE TEMP VIEW member AS
+	SELECT d.classid, d.objid
+	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+	WHERE e.extname = 'streambloom' AND d.deptype = 'e' AND
+		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND typcategory = 'A');
+CREATE TEMP VIEW functions AS
+	SELECT p.* FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
+	WHERE NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND
+		NOT EXISTS (SELECT FROM pg_type WHERE typsend = p.oid) AND NOT EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggcombinefn, aggfinalfn));
+
+-- the extension
+SELECT format('relocatable: %s, superuser: %s, trusted: %s', relocatable, superuser, trusted) FROM pg_available_extension_versions WHERE name = 'streambloom' AND installed;
+
+-- types: category, storage, alignment; composite types with their columns
+SELECT format('%s: category %s%s, storage %s, alignment %s%s%s', t.oid::regtype, typcategory, CASE WHEN typispreferred THEN ' preferred' END, typstorage, typalign,
+	CASE WHEN typcollation <> 0 THEN ', collatable' END,
+	(SELECT ' (' || string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum) || ')' FROM pg_attribute WHERE attrelid = typrelid AND attnum > 0))
+FROM pg_type t JOIN member m ON m.classid = 'pg_type'::regclass AND m.objid = t.oid ORDER BY t.oid::regtype::text COLLATE "C";
+
+-- casts
+SELECT format('%s AS %s: %s, %s', castsource::regtype, casttarget::regtype,
+	CASE castcontext WHEN 'i' THEN 'implicit' WHEN 'a' THEN 'assignment' ELSE 'explicit' END, CASE castmethod WHEN 'b' THEN 'binary' ELSE castfunc::regprocedure::text END)
+FROM pg_cast c JOIN member m ON m.classid = 'pg_cast'::regclass AND m.objid = c.oid
+ORDER BY castsource::regtype::text COLLATE "C", casttarget::regtype::text COLLATE "C";
+
+-- functions: strict unless it says "called on null"
+SELECT format('%s(%s) -> %s: %s%s, parallel %s%s', p.proname, pg_get_function_arguments(p.oid),
+	pg_get_function_result(p.oid), CASE WHEN prokind = 'w' THEN 'window, ' WHEN prokind = 'p' THEN 'procedure, ' END,
+	CASE provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END, CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END,
+	CASE WHEN NOT proisstrict AND prokind = 'f' THEN ', called on null' END)
+FROM functions p WHERE prokind <> 'a' ORDER BY p.proname COLLATE "C", pg_get_function_arguments(p.oid) COLLATE "C";
+
+-- aggregates: those with a combine function can be parallel
+SELECT format('%s(%s) -> %s: parallel %s%s%s', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+	CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END,
+	CASE WHEN aggcombinefn <> 0 THEN ', combined' END, CASE WHEN aggfinalmodify <> 'r' AND aggfinalfn <> 0 THEN ', final function modifies' END)
+FROM functions p JOIN pg_aggregate a ON a.aggfnoid = p.oid ORDER BY p.proname COLLATE "C", pg_get_function_arguments(p.oid) COLLATE "C";
+
+-- operators: function, commutator, negator, estimators
+SELECT concat_ws(', ', format('%s %s %s -> %s: %s', oprleft::regtype, oprname, oprright::regtype, oprresult::regtype, oprcode::regprocedure),
+	nullif(oprcom, 0)::regoperator, nullif(oprnegate, 0)::regoperator, nullif(oprrest, 0)::regproc, nullif(oprjoin, 0)::regproc)
+FROM pg_operator o JOIN member m ON m.classid = 'pg_operator'::regclass AND m.objid = o.oid
+ORDER BY oprname COLLATE "C", oprleft::regtype::text COLLATE "C", oprright::regtype::text COLLATE "C";
+
+-- the access method; families of operators with their classes and members
+SELECT format('%s: %s %s', amname, CASE amtype WHEN 'i' THEN 'index' ELSE 'table' END, amhandler) FROM pg_am a JOIN member m ON m.classid = 'pg_am'::regclass AND m.objid = a.oid;
+SELECT format('%s: classes %s; operators %s', opfname,
+	(SELECT string_agg(format('%s for %s%s', opcname, opcintype::regtype, CASE WHEN NOT opcdefault THEN ' (not default)' END), ', ' ORDER BY opcname COLLATE "C") FROM pg_opclass WHERE opcfamily = f.oid),
+	(SELECT string_agg(format('%s %s', amopstrategy, amopopr::regoperator), ', ' ORDER BY amopopr::regoperator::text COLLATE "C") FROM pg_amop WHERE amopfamily = f.oid))
+FROM pg_opfamily f JOIN member m ON m.classid = 'pg_opfamily'::regclass AND m.objid = f.oid ORDER BY opfname COLLATE "C";
+SELECT format('support function %s of %s', amprocnum, opfname) FROM pg_amproc p JOIN pg_opfamily f ON f.oid = amprocfamily JOIN member m ON m.classid = 'pg_opfamily'::regclass AND m.objid = f.oid;
+
+-- views and tables
+SELECT c.oid::regclass, relkind FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind <> 'c' ORDER BY relname COLLATE "C";
+
+-- settings
+SELECT format('%s %s = %s%s%s%s: %s', name, vartype, boot_val, ' ' || unit, ' (' || min_val || ' to ' || max_val || ')', ' ' || enumvals::text, context)
+FROM pg_settings WHERE name LIKE 'streambloom.%' ORDER BY name COLLATE "C";
