@@ -45,7 +45,7 @@ SELECT relation::regclass, mode FROM pg_locks
 WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation::regclass::text ~ '^log_.$|^log_..$|^log$' ORDER BY relation::regclass::text;
 COMMIT;
 
--- new rows, in the ranges that are summarised and in new ones; other rows of the same transaction; a rolled back one
+-- new rows, in the ranges that are summarized and in new ones; other rows of the same transaction; a rolled back one
 INSERT INTO log VALUES (4001, 999), (8000, 999);
 SELECT id FROM chunk_scan(NULL::log, 'uid', 999);
 BEGIN;

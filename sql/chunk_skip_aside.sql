@@ -178,7 +178,7 @@ SELECT id FROM log WHERE uid = 5000;
 SELECT relid::regclass, pg_stat_get_xact_numscans(relid) FROM unnest('{log_0_uid_idx,log_2_uid_idx}'::regclass[]) relid;
 ROLLBACK;
 
--- summarising is not needed for the answer to be right: new rows, new ranges, desummarised ones
+-- summarizing is not needed for the answer to be right: new rows, new ranges, desummarized ones
 INSERT INTO log SELECT 3999, 500000 + i FROM generate_series(1, 3000) i;
 SELECT count(*) FROM log WHERE uid = 502999;
 SELECT node('SELECT * FROM log WHERE uid = 5000');

@@ -47,7 +47,7 @@ SELECT count(*) FROM generate_series(0, 5759, 97) v,
 WHERE l.uid = v;
 SELECT count(*) FROM generate_series(0, 5759, 97) v, chunk_scan(NULL::access_log, 'uid', v, 'chunk_summary') l WHERE l.uid = v;
 
--- a chunk that is summarised again: the new summary in place of the old
+-- a chunk that is summarized again: the new summary in place of the old
 INSERT INTO day_4 VALUES ('2024-01-04 12:00', -1, '/late');
 SELECT count(*) FROM chunk_scan(NULL::access_log, 'uid', -1, 'chunk_summary');
 UPDATE chunk_summary SET (lo, hi, uids) = (SELECT min(at), max(at), bf_agg(uid) FROM day_4) WHERE chunk = 'day_4'::regclass;

@@ -22,7 +22,7 @@ SELECT command, error_of(command) FROM (VALUES
 	('CALL bf_summarize(''a_view'')'), ('CALL bf_summarize(0)')) c(command);
 SELECT bf_of('t_bf', 1000), bf_of(NULL), bf_of('t_bf', 0, 2) @> '77'::text;
 
--- who may do what: the owner summarises and checks, who may read the table looks in (more of it in index_rights)
+-- who may do what: the owner summarizes and checks, who may read the table looks in (more of it in index_rights)
 CREATE ROLE streambloom_reader;
 CREATE ROLE streambloom_nobody;
 GRANT SELECT ON t TO streambloom_reader;
@@ -112,7 +112,7 @@ RESET streambloom_test.fails;
 DROP TABLE "odd schema".fails;
 DROP SCHEMA "odd schema";
 
--- an expression that summarises from within
+-- an expression that summarizes from within
 CREATE TABLE nested (v integer);
 CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

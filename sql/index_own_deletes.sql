@@ -33,7 +33,7 @@ ROLLBACK TO deletes;
 SELECT error_of('CREATE INDEX t_x ON t USING bf ((1000 / x))');
 COMMIT;
 
--- to summarise is for all, whether the transaction that has deleted comes to a good end or not: so it needs these rows
+-- to summarize is for all, whether the transaction that has deleted comes to a good end or not: so it needs these rows
 CREATE FUNCTION inverse(x integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	RETURN CASE current_setting('inverse.fails', true) WHEN 'yes' THEN 1000 / x ELSE 1000 / nullif(x, 0) END;

@@ -16,7 +16,7 @@ INSERT INTO access_log VALUES ('2020-01-01', -1, 'old');
 SELECT q, answers('SELECT * FROM access_log WHERE ' || q)
 FROM (VALUES ('host = 7'), ('host = 20007'), ('host = 50007'), ('host = -1'), ('url = ''u60000'''), ('host = 0')) t(q);
 CALL bf_summarize('access_log');
-SELECT i, unsummarised FROM unnest(ARRAY['access_log_1_host_url_idx', 'access_log_2_host_url_idx', 'attached_host_url_idx',
+SELECT i, unsummarized FROM unnest(ARRAY['access_log_1_host_url_idx', 'access_log_2_host_url_idx', 'attached_host_url_idx',
 	'access_log_rest_all_host_url_idx']::regclass[]) i, bf_index_stats(i) WHERE "column" = 'host';
 SELECT q, answers('SELECT * FROM access_log WHERE ' || q)
 FROM (VALUES ('host = 7'), ('host = 20007'), ('host = 50007'), ('host = -1'), ('url = ''u60000'''), ('host = 0')) t(q);
@@ -78,7 +78,7 @@ INSERT INTO mine SELECT generate_series(1, 100);
 CREATE INDEX mine_bf ON mine USING bf (v);
 SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
 SELECT count(*) FROM pg_class WHERE (bf_of('mine_bf', 0) @> 5) IS NULL;
-SELECT count(*) FROM pg_class WHERE (SELECT summarised FROM bf_index_stats('mine_bf') WHERE oid = oid) IS NULL;
+SELECT count(*) FROM pg_class WHERE (SELECT summarized FROM bf_index_stats('mine_bf') WHERE oid = oid) IS NULL;
 RESET parallel_leader_participation; RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 DROP TABLE mine;
 CREATE UNLOGGED TABLE unlogged (v integer);

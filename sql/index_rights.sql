@@ -58,10 +58,10 @@ SELECT command, by_eve(command, 'streambloom_app') FROM (VALUES
 	('SELECT bf_index_check(''app.t_bf'')'),
 	('SELECT bf_desummarize_range(''app.t_bf'', 0), bf_summarize_new_values(''app.t_bf'')'),
 	('SELECT bf_desummarize_range(''app.t_bf'', 0), bf_summarize_range(''app.t_bf'', 0)')) c(command);
--- with INSERT alone: whoever fills a range has it summarised
+-- with INSERT alone: whoever fills a range has it summarized
 SELECT by_eve('INSERT INTO app.t SELECT i::pg_catalog.text, repeat(''x'', 1000) FROM generate_series(1, 50) i', 'streambloom_eve');
 
--- What her session has compiled keeps the types that its search_path had then: so nothing is summarised in it with the owner's
+-- What her session has compiled keeps the types that its search_path had then: so nothing is summarized in it with the owner's
 -- rights, if there is an expression or predicate. Where there is none, nothing of anybody's is run.
 SET ROLE streambloom_eve;
 CREATE DOMAIN eve.text AS pg_catalog.text CHECK (eve.checked(VALUE));
@@ -69,13 +69,13 @@ RESET ROLE;
 \c -
 SELECT bf_summarize_new_values('app.plain_bf') >= 0;
 SELECT by_eve('INSERT INTO app.t SELECT i::pg_catalog.text, repeat(''x'', 1000) FROM generate_series(1, 50) i', 'streambloom_eve');
-SELECT unsummarised > 5 AS left_to_others FROM bf_index_stats('app.t_bf') LIMIT 1;
+SELECT unsummarized > 5 AS left_to_others FROM bf_index_stats('app.t_bf') LIMIT 1;
 SELECT by_eve('INSERT INTO app.plain SELECT i::pg_catalog.text, repeat(''x'', 1000) FROM generate_series(1, 50) i', 'streambloom_eve');
-SELECT unsummarised FROM bf_index_stats('app.plain_bf');
+SELECT unsummarized FROM bf_index_stats('app.plain_bf');
 \c -
 SET ROLE streambloom_app;
 INSERT INTO app.t SELECT i, repeat('x', 1000) FROM generate_series(1, 50) i;
-SELECT unsummarised FROM bf_index_stats('app.t_bf') LIMIT 1;
+SELECT unsummarized FROM bf_index_stats('app.t_bf') LIMIT 1;
 RESET ROLE;
 
 -- the superuser, with her schema first by accident
@@ -97,7 +97,7 @@ SELECT error_of('CREATE INDEX ON app.t USING bf ((1 / (pg_catalog.length(w) - 2)
 SELECT current_setting('search_path'), current_user;
 RESET search_path;
 
--- To summarise and to check an index is for the owner, and from 17 on for whoever may maintain the table; to look in, for whoever
+-- To summarize and to check an index is for the owner, and from 17 on for whoever may maintain the table; to look in, for whoever
 -- may read it. Who may not neither waits for a lock nor gets one.
 CREATE FUNCTION by(who text, command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

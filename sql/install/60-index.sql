@@ -114,19 +114,19 @@ COMMENT ON OPERATOR CLASS array_ops USING bf IS 'bf indexes on anyarray';
 COMMENT ON OPERATOR CLASS range_ops USING bf IS 'bf indexes on anyrange';
 COMMENT ON OPERATOR CLASS multirange_ops USING bf IS 'bf indexes on anymultirange';
 
--- summarising
+-- summarizing
 
 CREATE FUNCTION bf_summarize_new_values(index regclass) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
-COMMENT ON FUNCTION bf_summarize_new_values(regclass) IS 'summarises all ranges of a bf index that are not; returns how many';
+COMMENT ON FUNCTION bf_summarize_new_values(regclass) IS 'summarizes all ranges of a bf index that are not; returns how many';
 CREATE FUNCTION bf_summarize_range(index regclass, block bigint) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
-COMMENT ON FUNCTION bf_summarize_range(regclass, bigint) IS 'summarises the range that has this block of the table, unless it is; returns how many (0 or 1)';
+COMMENT ON FUNCTION bf_summarize_range(regclass, bigint) IS 'summarizes the range that has this block of the table, unless it is; returns how many (0 or 1)';
 CREATE FUNCTION bf_desummarize_range(index regclass, block bigint) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint) IS 'forgets the summary of the range that has this block of the table: it is always read until it is summarised anew';
+COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint) IS 'forgets the summary of the range that has this block of the table: it is always read until it is summarized anew';
 CREATE PROCEDURE bf_summarize(relation regclass) AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarises all ranges of all bf indexes of a table, its partitions and children (or of an index and those of its partitions), and commits after each: for pg_cron';
+COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarizes all ranges of all bf indexes of a table, its partitions and children (or of an index and those of its partitions), and commits after each: for pg_cron';
 
 -- looking in (PARALLEL RESTRICTED: workers cannot read temporary tables)
 
@@ -138,9 +138,9 @@ CREATE FUNCTION bf_index_stats(
 	OUT "column" text,
 	OUT pages_per_range integer,
 	OUT ranges bigint,
-	OUT summarised bigint,
+	OUT summarized bigint,
 	OUT placeholders bigint,
-	OUT unsummarised bigint,
+	OUT unsummarized bigint,
 	OUT groups integer,
 	OUT index_pages bigint,
 	OUT hashes integer,
@@ -151,4 +151,4 @@ CREATE FUNCTION bf_index_stats(
 COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row a column of a bf index: ranges and their states, pages, fill, and the false-positive rate that follows from it';
 CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block, or with NULL of all ranges together (an error if they have filters of different sizes); NULL if any of them is not summarised';
+COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block, or with NULL of all ranges together (an error if they have filters of different sizes); NULL if any of them is not summarized';

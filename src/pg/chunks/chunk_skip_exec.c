@@ -2,7 +2,7 @@
  * exec.c: the node ChunkSkip at work.
  *
  * Keys whose arguments are known when the execution begins (constants and parameters of the statement) are asked then,
- * with the query's snapshot, and only children that may hold rows are initialised: the Append is copied with fewer
+ * with the query's snapshot, and only children that may hold rows are initialized: the Append is copied with fewer
  * children. All other arguments are evaluated when the first row of a scan is asked for: those that change (parameters of
  * nested loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
  * children that cannot hold rows then sit that scan out.

@@ -387,7 +387,7 @@ improve(Plan *plan, Improvement *improvement)
 }
 
 /*
- * Can a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialise them. Where a
+ * Can a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialize them. Where a
  * worker and the leader meet the same sub-plan below a Gather, both must have the same nodes below it, or they cannot
  * exchange what they measured. Finished plans do not show easily where a sub-plan is referenced; those that belong to a
  * node which the leader alone runs are known.

@@ -1,7 +1,7 @@
 /*
  * chunk_summary.h: asking a summary table which chunks cannot hold a value.
  *
- * A summary table has a column `chunk` (regclass or oid) and one of type bf for each column that is summarised. It is a
+ * A summary table has a column `chunk` (regclass or oid) and one of type bf for each column that is summarized. It is a
  * relation of the user's: who keeps it answers for its being right.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SUMMARY_H

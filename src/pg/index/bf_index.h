@@ -102,9 +102,9 @@ typedef struct BfFilterPage
 
 typedef enum BfRangeState
 {
-	BF_UNSUMMARISED = 0,		/* always read; writers do nothing */
-	BF_PLACEHOLDER = 1,			/* being summarised, or a summariser died: always read; writers set bits */
-	BF_SUMMARISED = 2			/* the bits are complete; writers set bits */
+	BF_UNSUMMARIZED = 0,		/* always read; writers do nothing */
+	BF_PLACEHOLDER = 1,			/* being summarized, or a summarizer died: always read; writers set bits */
+	BF_SUMMARIZED = 2			/* the bits are complete; writers set bits */
 } BfRangeState;
 
 #define BF_PAGE_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
@@ -227,7 +227,7 @@ typedef struct BfViewer
 	uint64		xmin;			/* its full xmin; 0: nobody has needed it yet */
 } BfViewer;
 
-/* May an MVCC snapshot see rows that are missing on this page although their ranges are summarised there (the horizon)? */
+/* May an MVCC snapshot see rows that are missing on this page although their ranges are summarized there (the horizon)? */
 extern bool bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
 
 /* A transaction id with its epoch, for one that is not more than 2^31 older than the next. */
@@ -351,7 +351,7 @@ extern void bf_index_rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey
 extern int64 bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm);
 extern void bf_index_end_scan(IndexScanDesc scan);
 
-/* summarise.c */
+/* summarize.c */
 extern IndexBulkDeleteResult *bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 												   IndexBulkDeleteCallback callback, void *state);
 extern IndexBulkDeleteResult *bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
@@ -387,20 +387,20 @@ extern bool bf_index_may_match(Relation index, Relation heap, ScanKey keys, int 
 /* Adds the pages of all ranges that may hold such rows to the bitmap, to be rechecked; returns how many. */
 extern int64 bf_index_get_pages(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot, TIDBitmap *tbm);
 
-/* ----------------------------------------------------------- summarising */
+/* ----------------------------------------------------------- summarizing */
 
 /*
- * Summarises ranges that are not: that of `block`, or with InvalidBlockNumber all. The last range, if its pages are
+ * Summarizes ranges that are not: that of `block`, or with InvalidBlockNumber all. The last range, if its pages are
  * not all there yet, only with `partial`. Returns how many were.
- * REQUIRES: ShareUpdateExclusiveLock on the heap: one summariser at a time.
+ * REQUIRES: ShareUpdateExclusiveLock on the heap: one summarizer at a time.
  */
-extern int64 bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
+extern int64 bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
 
-/* Is this session in bf_summarise()? */
-extern bool bf_is_summarising(void);
+/* Is this session in bf_index_summarize()? */
+extern bool bf_index_is_summarizing(void);
 
-/* Makes the range of a block unsummarised; false if it was. REQUIRES: the same lock. */
-extern bool bf_desummarise(Relation index, BlockNumber block);
+/* Makes the range of a block unsummarized; false if it was. REQUIRES: the same lock. */
+extern bool bf_index_desummarize(Relation index, BlockNumber block);
 
 /* -------------------------------------------------------- one item more (wal.c) */
 
@@ -439,7 +439,7 @@ extern void bf_add_items(BfGroupLines *lines, const BfRangeItems *items);
 extern void bf_free_lines(BfGroupLines *lines);
 
 /*
- * Writes and publishes a new group: the ranges of `lines` in `state`, with their bits, the others unsummarised. Its first
+ * Writes and publishes a new group: the ranges of `lines` in `state`, with their bits, the others unsummarized. Its first
  * block is chosen here. REQUIRES: bf_reserve_group().
  */
 extern void bf_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
@@ -447,17 +447,17 @@ extern void bf_create_group(Relation index, BfGroupLines *lines, BfRangeState st
 /*
  * On all pages of a group that is there, for the ranges of `lines`:
  *   BF_PLACEHOLDER    their bits are cleared, and writers set bits from now on
- *   BF_SUMMARISED     the bits in `lines` are added, and readers believe them from now on
- *   BF_UNSUMMARISED   neither
- * Of summarised ranges the first page of the group tells the truth about all: it is written first, or last when it is to
- * say BF_SUMMARISED.
+ *   BF_SUMMARIZED     the bits in `lines` are added, and readers believe them from now on
+ *   BF_UNSUMMARIZED   neither
+ * Of summarized ranges the first page of the group tells the truth about all: it is written first, or last when it is to
+ * say BF_SUMMARIZED.
  */
 extern void bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
 /* Snapshots of standbys that are older than this do not believe what stands on any page so far. */
 extern void bf_raise_standby_horizon(Relation index, uint64 horizon);
 
-/* The states of a group's ranges as its first page has them: enough for summarisers, not for readers or writers. */
+/* The states of a group's ranges as its first page has them: enough for summarizers, not for readers or writers. */
 extern void bf_read_states(Relation index, const BfGroup *group, uint8 *states);
 
 #endif

@@ -102,7 +102,7 @@ write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *item
 	bf_make_lines(&lines, geometry, &group, line_counts, true);
 	for (uint32 i = 0; i < count; i++)
 		bf_add_items(&lines, &items[i]);
-	bf_create_group(index, &lines, BF_SUMMARISED, horizon);
+	bf_create_group(index, &lines, BF_SUMMARIZED, horizon);
 	bf_free_lines(&lines);
 }
 

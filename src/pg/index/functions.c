@@ -1,5 +1,5 @@
 /*
- * functions.c: SQL functions that summarise an index's ranges, named and behaving as BRIN's.
+ * functions.c: SQL functions that summarize an index's ranges, named and behaving as BRIN's.
  */
 #include "index/bf_index.h"
 
@@ -31,7 +31,7 @@ refuse_recovery(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
-				 errhint("Ranges are summarised on the primary server.")));
+				 errhint("Ranges are summarized on the primary server.")));
 }
 
 BlockNumber
@@ -67,7 +67,7 @@ refuse_other_index(Oid index)
 			 errhint("Name an index that was made with USING bf.")));
 }
 
-/* What the catalogue says of a relation; false if it does not exist. Nothing is locked. */
+/* What the catalog says of a relation; false if it does not exist. Nothing is locked. */
 static bool
 look_up(Oid relation, FormData_pg_class *form)
 {
@@ -120,7 +120,7 @@ check_right(Oid index, Oid table, BfRight right)
 	}
 	else if (!may_maintain(table, &form))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, NameStr(index_form.relname));
-	if (right != BF_TO_SUMMARISE && check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
+	if (right != BF_TO_SUMMARIZE && check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot look into index \"%s\" under row-level security", NameStr(index_form.relname)),
@@ -186,39 +186,39 @@ is_usable(Relation index)
 	return index->rd_index->indisvalid;
 }
 
-/* Summarises, and closes what was opened for it. */
+/* Summarizes, and closes what was opened for it. */
 static int64
-summarise_index(Relation index, Relation heap, BlockNumber block)
+summarize_index(Relation index, Relation heap, BlockNumber block)
 {
-	int64		done = is_usable(index) ? bf_summarise(index, heap, block, true, false) : 0;
+	int64		done = is_usable(index) ? bf_index_summarize(index, heap, block, true, false) : 0;
 
 	bf_close_index(index, heap, ShareUpdateExclusiveLock);
 	return done;
 }
 
 static int64
-open_and_summarise(Oid indexoid, BlockNumber block)
+open_and_summarize(Oid indexoid, BlockNumber block)
 {
 	Relation	heap;
 	Relation	index;
 
 	refuse_recovery();
-	index = bf_open_index(indexoid, BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
-	return summarise_index(index, heap, block);
+	index = bf_open_index(indexoid, BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
+	return summarize_index(index, heap, block);
 }
 
 SB_FUNCTION(bf_summarize_new_values);
 Datum
 bf_summarize_new_values(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) open_and_summarise(PG_GETARG_OID(0), InvalidBlockNumber));
+	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), InvalidBlockNumber));
 }
 
 SB_FUNCTION(bf_summarize_range);
 Datum
 bf_summarize_range(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) open_and_summarise(PG_GETARG_OID(0), bf_block_argument(PG_GETARG_INT64(1))));
+	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), bf_block_argument(PG_GETARG_INT64(1))));
 }
 
 SB_FUNCTION(bf_desummarize_range);
@@ -230,9 +230,9 @@ bf_desummarize_range(PG_FUNCTION_ARGS)
 	Relation	index;
 
 	refuse_recovery();
-	index = bf_open_index(PG_GETARG_OID(0), BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
+	index = bf_open_index(PG_GETARG_OID(0), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 	if (is_usable(index))
-		(void) bf_desummarise(index, block);
+		(void) bf_index_desummarize(index, block);
 	bf_close_index(index, heap, ShareUpdateExclusiveLock);
 	PG_RETURN_VOID();
 }
@@ -284,7 +284,7 @@ indexes_below(Oid relation)
 
 /* Is it (still) a bf index, and not a temporary one of another session? */
 static bool
-is_to_be_summarised(Oid index)
+is_to_be_summarized(Oid index)
 {
 	FormData_pg_class form;
 
@@ -317,18 +317,18 @@ bf_summarize(PG_FUNCTION_ARGS)
 		Relation	index;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_to_be_summarised(lfirst_oid(cell)))
+		if (!is_to_be_summarized(lfirst_oid(cell)))
 			continue;
 		/*
-		 * No snapshot, of CALL or of the catalogue, while this waits for a lock: CREATE INDEX CONCURRENTLY has the lock, and waits
+		 * No snapshot, of CALL or of the catalog, while this waits for a lock: CREATE INDEX CONCURRENTLY has the lock, and waits
 		 * for snapshots.
 		 */
 		if (nonatomic)
 			SPI_commit();
 		/* what was dropped meanwhile is not missed */
-		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
+		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 		if (index != NULL)
-			(void) summarise_index(index, heap, InvalidBlockNumber);
+			(void) summarize_index(index, heap, InvalidBlockNumber);
 		if (nonatomic)
 			SPI_commit();
 	}

@@ -13,7 +13,7 @@ typedef enum BfRight
 {
 	BF_TO_READ,					/* shows its content: SELECT on the table, and no row-level security */
 	BF_TO_CHECK,				/* runs the index's expressions: maintaining the table, and no row-level security */
-	BF_TO_SUMMARISE				/* changes it: maintaining the table */
+	BF_TO_SUMMARIZE				/* changes it: maintaining the table */
 } BfRight;
 
 /* Opens and locks a bf index and its heap, the heap first; an error for anything else and for those without the right. */

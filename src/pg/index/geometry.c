@@ -337,7 +337,7 @@ bf_geometry(Relation index)
 
 /*
  * The number of groups is looked at without a lock: every row beyond the last group does so, and the lock would be half of
- * what that costs. A writer that finds no group for its row may leave it to the summariser only if whoever adds the group
+ * what that costs. A writer that finds no group for its row may leave it to the summarizer only if whoever adds the group
  * later reads the row in the heap. The barrier sees to that: the row was there before this looked, and who adds a group locks
  * pages of the heap afterwards. A number that is just being written differs from the old one in some byte, and then the page
  * is read and checked under its lock.

@@ -1,5 +1,5 @@
 /*
- * group.c: the filter pages of a group, written as a whole: when a group is made, when ranges are summarised and when they
+ * group.c: the filter pages of a group, written as a whole: when a group is made, when ranges are summarized and when they
  * are not to be any more. Single rows are added by insert.c.
  *
  * One page a WAL record: a page never depends on what another one says.
@@ -120,7 +120,7 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 		if (!lines->ranges[range])
 			continue;
 		content->states[range] = state;
-		for (uint32 position = 0; position < count && state != BF_UNSUMMARISED; position++)
+		for (uint32 position = 0; position < count && state != BF_UNSUMMARIZED; position++)
 		{
 			unsigned char *line = bf_position(content, position) + range * SB_BF_LINE;
 
@@ -136,7 +136,7 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 			}
 		}
 	}
-	if (state == BF_SUMMARISED)
+	if (state == BF_SUMMARIZED)
 		content->horizon = Max(content->horizon, horizon);
 }
 
@@ -186,7 +186,7 @@ bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, u
 {
 	BlockNumber block = lines->group.first_block;
 
-	if (state != BF_SUMMARISED)
+	if (state != BF_SUMMARIZED)
 		write_ranges_on_page(index, lines, 0, 0, block, state, horizon);
 	for (int column = 0; column < lines->columns; column++)
 		for (uint32 page = 0; page < bf_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
@@ -195,7 +195,7 @@ bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, u
 				CHECK_FOR_INTERRUPTS();
 				write_ranges_on_page(index, lines, column, page, block, state, horizon);
 			}
-	if (state == BF_SUMMARISED)
+	if (state == BF_SUMMARIZED)
 		write_ranges_on_page(index, lines, 0, 0, lines->group.first_block, state, horizon);
 }
 

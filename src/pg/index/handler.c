@@ -30,7 +30,7 @@ bf_index_init(void)
 					  BF_INDEX_DEFAULT_PAGES_PER_RANGE, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
 	add_real_reloption(option_kind, "false_positive_rate", "Share of the filters that say yes to a value they have not",
 					   BF_INDEX_DEFAULT_FPR, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
-	add_bool_reloption(option_kind, "autosummarize", "Whoever writes the first row of a range summarises the one before it",
+	add_bool_reloption(option_kind, "autosummarize", "Whoever writes the first row of a range summarizes the one before it",
 					   false, AccessExclusiveLock);
 }
 

@@ -104,9 +104,9 @@ bf_become_caller(const BfCaller *caller)
 	SetUserIdAndSecContext(caller->user, caller->security);
 }
 
-/* What the catalogue has in this column of the index's row in pg_index: a tree of expressions, or NULL. */
+/* What the catalog has in this column of the index's row in pg_index: a tree of expressions, or NULL. */
 static Node *
-catalogue_tree(Relation index, AttrNumber column)
+catalog_tree(Relation index, AttrNumber column)
 {
 	bool		isnull;
 	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
@@ -131,8 +131,8 @@ own_index_info(Relation index)
 {
 	IndexInfo  *info = BuildIndexInfo(index);
 
-	info->ii_Expressions = (List *) catalogue_tree(index, Anum_pg_index_indexprs);
-	info->ii_Predicate = make_ands_implicit((Expr *) catalogue_tree(index, Anum_pg_index_indpred));
+	info->ii_Expressions = (List *) catalog_tree(index, Anum_pg_index_indexprs);
+	info->ii_Predicate = make_ands_implicit((Expr *) catalog_tree(index, Anum_pg_index_indpred));
 	return info;
 }
 
@@ -408,8 +408,8 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
  * Puts the out-of-line values that the index needs into the slot of a row version; false if the version is gone, and they with it.
  *
  * That happens although the version was there when its page was copied: others do not wait for VACUUM's snapshot, so what is
- * deleted while VACUUM summarises may be removed at once. Values of a transaction that is rolled back are removed at once too,
- * whoever summarises.
+ * deleted while VACUUM summarizes may be removed at once. Values of a transaction that is rolled back are removed at once too,
+ * whoever summarizes.
  */
 static bool
 fetch_values(BfHeapReader *reader, HeapTuple tuple)

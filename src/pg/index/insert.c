@@ -1,8 +1,8 @@
 /*
- * insert.c: one row more. It sets its bits on one page a column, unless its range is not summarised.
+ * insert.c: one row more. It sets its bits on one page a column, unless its range is not summarized.
  *
- * The heap has the row already. If the range is found unsummarised here, under the lock of the page that would take the
- * bits, every summariser that comes later reads the row in the heap; if not, the bits are set here and now. Nothing
+ * The heap has the row already. If the range is found unsummarized here, under the lock of the page that would take the
+ * bits, every summarizer that comes later reads the row in the heap; if not, the bits are set here and now. Nothing
  * about states may be remembered from one row to the next.
  */
 #include "index/bf_index.h"
@@ -30,7 +30,7 @@ statement_hashers(Relation index, IndexInfo *indexInfo)
 static bool
 is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hashes, uint64 hash)
 {
-	return content->states[range] != BF_UNSUMMARISED &&
+	return content->states[range] != BF_UNSUMMARIZED &&
 		!sb_bf_line_contains(bf_position(content, position) + range * SB_BF_LINE, hashes, hash);
 }
 
@@ -46,7 +46,7 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	BfFilterPage *content;
 	bool		wanted;
 
-	/* Most items of a range that is summarised are there already, and so is the record that brought them. */
+	/* Most items of a range that is summarized are there already, and so is the record that brought them. */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	wanted = is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
 					   geometry->hashes, hash);
@@ -75,12 +75,12 @@ may_run_as_owner(Relation index, Relation heap)
 
 /* The first row of a range: the range before it is full now, as far as anybody can tell. */
 static void
-summarise_range_before(Relation index, Relation heap, BlockNumber block)
+summarize_range_before(Relation index, Relation heap, BlockNumber block)
 {
 	/* this session from within an index expression, or somebody else at it */
-	if (bf_is_summarising() || !may_run_as_owner(index, heap) || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
+	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
 		return;
-	(void) bf_summarise(index, heap, block - 1, false, false);
+	(void) bf_index_summarize(index, heap, block - 1, false, false);
 	UnlockRelation(heap, ShareUpdateExclusiveLock);
 }
 
@@ -113,6 +113,6 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 	}
 	if (block > 0 && block % pages_per_range == 0 && ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber &&
 		bf_index_autosummarizes(index))
-		summarise_range_before(index, heap, block);
+		summarize_range_before(index, heap, block);
 	return false;
 }

@@ -42,7 +42,7 @@ typedef struct Check
 
 /*
  * Need the page not have this row? What was deleted before its horizon need not be there; of that for standbys too, since such a
- * row is seen there only, even if it may not be removed yet here. On a standby nobody keeps summarisers out: the row may have been
+ * row is seen there only, even if it may not be removed yet here. On a standby nobody keeps summarizers out: the row may have been
  * deleted, and left out of a summary, since its page was read.
  */
 static bool
@@ -67,7 +67,7 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
-	missing = content->states[range] == BF_SUMMARISED && !may_be_missing(check, row, content) &&
+	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
 		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
 							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
@@ -117,7 +117,7 @@ check_pages(Check *check)
 				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column,
 										 page);
 				for (uint32 range = 0; range < content->ranges; range++)
-					bad |= content->states[range] > BF_SUMMARISED;
+					bad |= content->states[range] > BF_SUMMARIZED;
 				UnlockReleaseBuffer(buffer);
 				if (bad)
 					bf_index_corrupted(check->index, start + page, "its content is out of range");
@@ -129,7 +129,7 @@ SB_FUNCTION(bf_index_check);
 Datum
 bf_index_check(PG_FUNCTION_ARGS)
 {
-	/* summarisers are kept out; rows may come and go */
+	/* summarizers are kept out; rows may come and go */
 	LOCKMODE	mode = RecoveryInProgress() ? AccessShareLock : ShareUpdateExclusiveLock;
 	Check		check;
 	BfHeapReader *reader;
@@ -163,7 +163,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 typedef struct ColumnStats
 {
 	int64		pages;
-	uint64		bits;			/* of summarised ranges */
+	uint64		bits;			/* of summarized ranges */
 	uint64		bits_set;
 	double		fpr;			/* sum over ranges of the mean of fill ^ hashes over their lines */
 	int64		ranges;			/* that are in the sum */
@@ -179,7 +179,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 		BlockNumber start = bf_column_start(geometry, number, column);
 		BlockNumber pages = bf_column_pages(geometry, number, column);
 		uint32		lines = geometry->lines[number * geometry->columns + column];
-		bool		summarised[BF_INDEX_MAX_RANGES] = {false};
+		bool		summarized[BF_INDEX_MAX_RANGES] = {false};
 
 		for (BlockNumber page = 0; page < pages; page++)
 		{
@@ -192,10 +192,10 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 			for (uint32 range = 0; range < group->ranges; range++)
 			{
-				if (content->states[range] != BF_SUMMARISED ||
+				if (content->states[range] != BF_SUMMARIZED ||
 					(uint64) (group->first_range + range) * geometry->pages_per_range >= heap_blocks)
 					continue;
-				summarised[range] = true;
+				summarized[range] = true;
 				for (uint32 position = 0; position < positions; position++)
 				{
 					int			set = sb_bf_line_bits(bf_position(content, position) + range * SB_BF_LINE);
@@ -208,7 +208,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 			UnlockReleaseBuffer(buffer);
 		}
 		for (uint32 range = 0; range < group->ranges; range++)
-			stats->ranges += summarised[range];
+			stats->ranges += summarized[range];
 		stats->pages += pages;
 	}
 }
@@ -227,10 +227,10 @@ count_states(Relation index, const BfGeometry *geometry, BlockNumber heap_blocks
 		bf_read_states(index, &geometry->group[number], states);
 		for (uint32 range = 0; range < geometry->group[number].ranges; range++)
 			if (geometry->group[number].first_range + (uint64) range < ranges)
-				counts[Min(states[range], BF_SUMMARISED)]++;
+				counts[Min(states[range], BF_SUMMARIZED)]++;
 	}
 	if (ranges > geometry->covered)
-		counts[BF_UNSUMMARISED] += ranges - geometry->covered;
+		counts[BF_UNSUMMARIZED] += ranges - geometry->covered;
 }
 
 SB_FUNCTION(bf_index_stats);
@@ -261,9 +261,9 @@ bf_index_stats(PG_FUNCTION_ARGS)
 		values[i++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname));
 		values[i++] = Int32GetDatum(geometry->pages_per_range);
 		values[i++] = Int64GetDatum(states[0] + states[1] + states[2]);
-		values[i++] = Int64GetDatum(states[BF_SUMMARISED]);
+		values[i++] = Int64GetDatum(states[BF_SUMMARIZED]);
 		values[i++] = Int64GetDatum(states[BF_PLACEHOLDER]);
-		values[i++] = Int64GetDatum(states[BF_UNSUMMARISED]);
+		values[i++] = Int64GetDatum(states[BF_UNSUMMARIZED]);
 		values[i++] = Int32GetDatum(geometry->groups);
 		values[i++] = Int64GetDatum(stats.pages);
 		values[i++] = Int32GetDatum(geometry->hashes);
@@ -307,9 +307,9 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
 }
 
 /*
- * Reads the lines of one range of a group into a bf's; false if it is not summarised on all pages.
+ * Reads the lines of one range of a group into a bf's; false if it is not summarized on all pages.
  *
- * Pages are read one after the other, and rows are written and ranges summarised meanwhile. That does no harm: an item has all
+ * Pages are read one after the other, and rows are written and ranges summarized meanwhile. That does no harm: an item has all
  * its cells on one page, and what this page says under its lock holds for the snapshot, whatever others say
  * (README.md).
  */
@@ -320,9 +320,9 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 	const BfGroup *group = &geometry->group[number];
 	BlockNumber start = bf_column_start(geometry, number, column);
 	uint32		lines = geometry->lines[number * geometry->columns + column];
-	bool		summarised = true;
+	bool		summarized = true;
 
-	for (uint32 page = 0; page < bf_column_pages(geometry, number, column) && summarised; page++)
+	for (uint32 page = 0; page < bf_column_pages(geometry, number, column) && summarized; page++)
 	{
 		Buffer		buffer = bf_read_page(index, start + page);
 		BfFilterPage *content;
@@ -330,12 +330,12 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
 		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
-		summarised = content->states[range] == BF_SUMMARISED;
-		if (summarised && bf_is_before_horizon(viewer, content))
+		summarized = content->states[range] == BF_SUMMARIZED;
+		if (summarized && bf_is_before_horizon(viewer, content))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
-					 errdetail("They were deleted when their range was summarised, which the snapshot does not know yet."),
+					 errdetail("They were deleted when their range was summarized, which the snapshot does not know yet."),
 					 errhint("Try again in a new transaction, or when all transactions that are older have ended.")));
 		for (uint32 position = 0; position < group->positions && page * group->positions + position < lines; position++)
 		{
@@ -347,7 +347,7 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 		}
 		UnlockReleaseBuffer(buffer);
 	}
-	return summarised;
+	return summarized;
 }
 
 SB_FUNCTION(bf_of);

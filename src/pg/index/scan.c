@@ -2,7 +2,7 @@
  * scan.c: which pages of the heap may hold rows that a snapshot sees and that satisfy the keys?
  *
  * For each group, and each item that is asked for, one page is read; under its lock a range is left out if it is
- * summarised there, its bits say no, and no row that this snapshot may see was left out of it (the horizon). All
+ * summarized there, its bits say no, and no row that this snapshot may see was left out of it (the horizon). All
  * other ranges are read, and so is what lies beyond the last group. The heap's length was taken after the snapshot.
  */
 #include "index/bf_index.h"
@@ -172,7 +172,7 @@ add_untrusted(Question *question, const BfFilterPage *content, Mask *mask)
 		return;
 	}
 	for (uint32 i = 0; i < content->ranges; i++)
-		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARISED) << i % 64;
+		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
 }
 
 /* The ranges of a group that may satisfy one condition. */

@@ -1,22 +1,22 @@
--- index_summarise: ranges become summarised at build, by VACUUM, on demand and as they fill, and can be made to forget
+-- index_summarize: ranges become summarized at build, by VACUUM, on demand and as they fill, and can be made to forget
 CREATE TABLE grown (v integer, filler text) WITH (autovacuum_enabled = off);
 CREATE INDEX grown_bf ON grown USING bf (v) WITH (pages_per_range = 4);
 CREATE VIEW states AS
-	SELECT s.ranges, s.summarised, s.placeholders, s.unsummarised, s.groups FROM bf_index_stats('grown_bf') s WHERE "column" = 'v';
+	SELECT s.ranges, s.summarized, s.placeholders, s.unsummarized, s.groups FROM bf_index_stats('grown_bf') s WHERE "column" = 'v';
 SELECT * FROM states;
 
--- rows of an empty table are not summarised: always read
+-- rows of an empty table are not summarized: always read
 INSERT INTO grown SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i;
 SELECT * FROM states;
 SELECT answers('SELECT v FROM grown WHERE v = 500');
--- VACUUM summarises full ranges, and settles the size of the filters then
+-- VACUUM summarizes full ranges, and settles the size of the filters then
 VACUUM grown;
 SELECT * FROM states;
 -- on demand also the last one
 SELECT bf_summarize_new_values('grown_bf'), bf_summarize_new_values('grown_bf');
 SELECT * FROM states;
 SELECT answers('SELECT v FROM grown WHERE v = 1000'), answers('SELECT v FROM grown WHERE v = -1');
--- into a summarised range
+-- into a summarized range
 INSERT INTO grown VALUES (-5, '');
 SELECT answers('SELECT v FROM grown WHERE v = -5'), bf_index_check('grown_bf');
 
@@ -31,7 +31,7 @@ SELECT bf_desummarize_range('grown_bf', 1000000);
 -- the table grows on: more groups, of more ranges
 INSERT INTO grown SELECT i, repeat('x', 500) FROM generate_series(1001, 20000) i;
 SELECT bf_summarize_new_values('grown_bf') > 200;
-SELECT ranges = summarised AS all_summarised, groups FROM states;
+SELECT ranges = summarized AS all_summarized, groups FROM states;
 SELECT answers(format('SELECT v FROM grown WHERE v = %s', i)), count(*) AS times FROM generate_series(1, 20000, 997) i GROUP BY 1;
 SELECT bf_index_check('grown_bf');
 -- a value in one range of hundreds: few other ranges are read for it
@@ -55,7 +55,7 @@ VACUUM (TRUNCATE) grown;
 SELECT ranges < 20 AS truncated FROM states;
 SELECT answers('SELECT v FROM grown WHERE v = 19999');
 INSERT INTO grown SELECT i, repeat('x', 500) FROM generate_series(30001, 36000) i;
-SELECT ranges > 50 AS grown_again, unsummarised FROM states;
+SELECT ranges > 50 AS grown_again, unsummarized FROM states;
 SELECT answers('SELECT v FROM grown WHERE v = 35999'), answers('SELECT v FROM grown WHERE v = 19999'), bf_index_check('grown_bf');
 
 TRUNCATE grown;
@@ -71,7 +71,7 @@ CREATE TABLE filled (v integer, filler text);
 CREATE INDEX filled_bf ON filled USING bf (v) WITH (pages_per_range = 2, autosummarize = on);
 INSERT INTO filled SELECT i, repeat('x', 500) FROM generate_series(1, 2000) i;
 COMMIT;
-SELECT unsummarised <= 1 AS all_but_the_last FROM bf_index_stats('filled_bf');
+SELECT unsummarized <= 1 AS all_but_the_last FROM bf_index_stats('filled_bf');
 -- what is rolled back leaves nothing but bits
 BEGIN;
 INSERT INTO filled SELECT i, repeat('y', 500) FROM generate_series(5001, 7000) i;
@@ -80,7 +80,7 @@ INSERT INTO filled SELECT i, repeat('z', 500) FROM generate_series(7001, 8000) i
 SELECT answers('SELECT v FROM filled WHERE v = 6000'), answers('SELECT v FROM filled WHERE v = 7999'), bf_index_check('filled_bf');
 ALTER INDEX filled_bf SET (autosummarize = off);
 INSERT INTO filled SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i;
-SELECT unsummarised > 10 AS no_more FROM bf_index_stats('filled_bf');
+SELECT unsummarized > 10 AS no_more FROM bf_index_stats('filled_bf');
 
 -- parameters are those of the build; a changed one takes effect with the next
 ALTER INDEX filled_bf SET (pages_per_range = 16, false_positive_rate = 0.1);

@@ -1,8 +1,8 @@
 /*
- * summarise.c: ranges that are not summarised become so, and the other way round.
+ * summarize.c: ranges that are not summarized become so, and the other way round.
  *
  * The order makes it right (README.md has the argument): placeholders on all pages of the group, then the heap's length,
- * then the heap, then bits and the state, page by page. One summariser at a time: its callers hold a
+ * then the heap, then bits and the state, page by page. One summarizer at a time: its callers hold a
  * ShareUpdateExclusiveLock on the heap, as VACUUM does.
  */
 #include "index/bf_index.h"
@@ -23,12 +23,12 @@
 /* Full ranges that are looked at for the filter size of a new group. */
 #define SAMPLED_RANGES 4
 
-static bool summarising = false;
+static bool summarizing = false;
 
 bool
-bf_is_summarising(void)
+bf_index_is_summarizing(void)
 {
-	return summarising;
+	return summarizing;
 }
 
 /* --------------------------------------------------------------- new groups */
@@ -42,7 +42,7 @@ with_margin(uint64 items)
 
 /*
  * Makes the next group. Its filter size comes from some of its full ranges; from a range that is not full only if the
- * caller wants that summarised and there is no other. False if the directory is full.
+ * caller wants that summarized and there is no other. False if the directory is full.
  */
 static bool
 add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, BlockNumber heap_blocks)
@@ -80,7 +80,7 @@ add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, Bloc
 	for (int column = 0; column < geometry->columns; column++)
 		line_counts[column] = bf_lines_for(with_margin(most[column]), geometry->load, size);
 	bf_make_lines(&lines, geometry, &group, line_counts, false);
-	bf_create_group(index, &lines, BF_UNSUMMARISED, 0);
+	bf_create_group(index, &lines, BF_UNSUMMARIZED, 0);
 	bf_free_lines(&lines);
 	return true;
 }
@@ -103,10 +103,10 @@ add_groups(Relation index, BfHeapReader *reader, uint32 ranges, BlockNumber heap
 /* ------------------------------------------------------------ ranges of a group */
 
 /*
- * Summarises the ranges that lines->ranges marks. The reader was opened before; what it reads from here on counts.
+ * Summarizes the ranges that lines->ranges marks. The reader was opened before; what it reads from here on counts.
  */
 static void
-summarise_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, BfGroupLines *lines)
+summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, BfGroupLines *lines)
 {
 	BlockNumber heap_blocks;
 
@@ -123,12 +123,12 @@ summarise_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGe
 		bf_add_items(lines, &items);
 		bf_free_items(&items);
 	}
-	bf_write_ranges(index, lines, BF_SUMMARISED, bf_reader_horizon(reader));
+	bf_write_ranges(index, lines, BF_SUMMARIZED, bf_reader_horizon(reader));
 }
 
-/* Of one group, the ranges from `first` to `end` (exclusive) that are not summarised. Returns how many. */
+/* Of one group, the ranges from `first` to `end` (exclusive) that are not summarized. Returns how many. */
 static int64
-summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, uint32 number,
+summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, uint32 number,
 				uint64 first, uint64 end)
 {
 	const BfGroup *group = &geometry->group[number];
@@ -150,7 +150,7 @@ summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 		{
 			uint64		range = (uint64) group->first_range + next;
 
-			if (range < first || range >= end || states[next] == BF_SUMMARISED)
+			if (range < first || range >= end || states[next] == BF_SUMMARIZED)
 				continue;
 			lines.ranges[next] = true;
 			count++;
@@ -158,7 +158,7 @@ summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 		if (count > 0)
 		{
 			bf_allocate_areas(&lines);
-			summarise_ranges(index, heap, reader, geometry, &lines);
+			summarize_ranges(index, heap, reader, geometry, &lines);
 			done += count;
 		}
 		MemoryContextSwitchTo(caller);
@@ -168,7 +168,7 @@ summarise_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 }
 
 static int64
-summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
+summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
 	BfHeapReader *reader = bf_open_heap(heap, index, in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
@@ -192,7 +192,7 @@ summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool i
 			const BfGroup *group = &geometry->group[number];
 
 			if (group->first_range < end && (uint64) group->first_range + group->ranges > first)
-				done += summarise_group(index, heap, reader, geometry, number, first, end);
+				done += summarize_group(index, heap, reader, geometry, number, first, end);
 		}
 	}
 	bf_close_heap(reader);
@@ -200,7 +200,7 @@ summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool i
 }
 
 int64
-bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
+bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
 	MemoryContext context;
 	MemoryContext caller;
@@ -208,12 +208,12 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, boo
 	bool		push_snapshot = !ActiveSnapshotSet();
 	int64		done;
 
-	if (summarising)
+	if (summarizing)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("cannot summarise ranges of index \"%s\" from within an index expression",
+				 errmsg("cannot summarize ranges of index \"%s\" from within an index expression",
 						RelationGetRelationName(index))));
-	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarise", ALLOCSET_DEFAULT_SIZES);
+	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarize", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
 	/*
 	 * Expressions want a snapshot, and so does what reads out-of-line values. A procedure that has committed has none any more.
@@ -222,14 +222,14 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, boo
 	if (push_snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
 	bf_become_owner(heap, &who_calls);
-	summarising = true;
+	summarizing = true;
 	PG_TRY();
 	{
-		done = summarise(index, heap, block, partial, in_vacuum);
+		done = summarize(index, heap, block, partial, in_vacuum);
 	}
 	PG_FINALLY();
 	{
-		summarising = false;
+		summarizing = false;
 	}
 	PG_END_TRY();
 	bf_become_caller(&who_calls);
@@ -241,7 +241,7 @@ bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, boo
 }
 
 bool
-bf_desummarise(Relation index, BlockNumber block)
+bf_index_desummarize(Relation index, BlockNumber block)
 {
 	const BfGeometry *cached = bf_geometry_current(index);
 	uint32		range = block / cached->pages_per_range;
@@ -256,11 +256,11 @@ bf_desummarise(Relation index, BlockNumber block)
 	number = bf_group_of(geometry, range);
 	range -= geometry->group[number].first_range;
 	bf_read_states(index, &geometry->group[number], states);
-	if (states[range] == BF_UNSUMMARISED)
+	if (states[range] == BF_UNSUMMARIZED)
 		return false;
 	bf_make_lines(&lines, geometry, &geometry->group[number], &geometry->lines[number * geometry->columns], false);
 	lines.ranges[range] = true;
-	bf_write_ranges(index, &lines, BF_UNSUMMARISED, 0);
+	bf_write_ranges(index, &lines, BF_UNSUMMARIZED, 0);
 	bf_free_lines(&lines);
 	pfree(geometry);
 	return true;
@@ -269,7 +269,7 @@ bf_desummarise(Relation index, BlockNumber block)
 /* -------------------------------------------------------------------- VACUUM */
 
 /*
- * Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarised anew.
+ * Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarized anew.
  *
  * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this when they begin to validate an index, which is ready then, but
  * not valid. They add the rows that their snapshot sees and that were written during the build. Rows that were written during the
@@ -300,7 +300,7 @@ bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
-	(void) bf_summarise(info->index, heap, InvalidBlockNumber, false, true);
+	(void) bf_index_summarize(info->index, heap, InvalidBlockNumber, false, true);
 	table_close(heap, AccessShareLock);
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	stats->num_index_tuples = info->num_heap_tuples;
