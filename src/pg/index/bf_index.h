@@ -167,58 +167,58 @@ typedef struct BfGeometry
 
 /*
  * The geometry in the relation cache: valid until the next lock is taken or the next message of the cache processed. It
- * may lack groups that were published after it was read; bf_geometry_current() looks, at the price of a page.
+ * may lack groups that were published after it was read; bf_index_current_geometry() looks, at the price of a page.
  */
-extern const BfGeometry *bf_geometry(Relation index);
-extern const BfGeometry *bf_geometry_current(Relation index);
+extern const BfGeometry *bf_index_geometry(Relation index);
+extern const BfGeometry *bf_index_current_geometry(Relation index);
 
 /* A copy that stays. */
-extern BfGeometry *bf_geometry_copy(const BfGeometry *geometry);
+extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 
 /* The number of the group that has this range. REQUIRES: range < geometry->covered. */
-extern uint32 bf_group_of(const BfGeometry *geometry, uint32 range);
+extern uint32 bf_index_group_of(const BfGeometry *geometry, uint32 range);
 
 /* Pages of a column's run, of a group's columns before this one, and the first block after the group. */
-extern BlockNumber bf_column_pages(const BfGeometry *geometry, uint32 group, int column);
-extern BlockNumber bf_column_start(const BfGeometry *geometry, uint32 group, int column);
-extern BlockNumber bf_group_end(const BfGeometry *geometry, uint32 group);
+extern BlockNumber bf_index_column_pages(const BfGeometry *geometry, uint32 group, int column);
+extern BlockNumber bf_index_column_start(const BfGeometry *geometry, uint32 group, int column);
+extern BlockNumber bf_index_group_end(const BfGeometry *geometry, uint32 group);
 
 /* Writes the meta page of an empty index. The caller logs it. */
-extern void bf_meta_page_init(Page page, Relation index);
+extern void bf_index_init_meta_page(Page page, Relation index);
 
 /* Which block comes after all that are in use. */
-extern BlockNumber bf_first_free_block(Relation index);
+extern BlockNumber bf_index_first_free_block(Relation index);
 
 /*
  * Publishes a group whose pages are written, as the next one. The caller is the only one who changes the directory
- * (ShareUpdateExclusiveLock on the heap, or a new index). REQUIRES: bf_reserve_group() before first_block was chosen.
+ * (ShareUpdateExclusiveLock on the heap, or a new index). REQUIRES: bf_index_reserve_entry() before first_block was chosen.
  */
-extern void bf_publish_group(Relation index, const BfGroup *group, const uint32 *lines);
+extern void bf_index_publish_group(Relation index, const BfGroup *group, const uint32 *lines);
 
 /* Makes room in the directory for one more group. False if it is full. */
-extern bool bf_reserve_group(Relation index);
+extern bool bf_index_reserve_entry(Relation index);
 
 /* A page at this block, at the end of the index or one that a crash left there; locked exclusively. */
-extern Buffer bf_new_page(Relation index, BlockNumber block);
+extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /* Sets up an empty filter page. */
-extern void bf_filter_page_init(Page page, int column, const BfGroup *group, uint32 first_line);
+extern void bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line);
 
 /*
  * The content of a filter page; an error if it is not the page that it should be: the `number`th (from 0) of this column's run.
  */
-extern BfFilterPage *bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
-									BlockNumber number);
+extern BfFilterPage *bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
+										  BlockNumber number);
 
 /* The lines of a position of this page: those of the group's ranges, one after the other. */
 static inline unsigned char *
-bf_position(BfFilterPage *content, uint32 position)
+bf_index_position(BfFilterPage *content, uint32 position)
 {
 	return (unsigned char *) content + BF_LINES_OFFSET(content->ranges) + (size_t) position * content->ranges * SB_BF_LINE;
 }
 
 /* Reads a page of the index. REQUIRES: `block` comes from a geometry, which knows that the file has it, or is 0. */
-extern Buffer bf_read_page(Relation index, BlockNumber block);
+extern Buffer bf_index_read_page(Relation index, BlockNumber block);
 
 /* Whoever looks at pages with a snapshot. */
 typedef struct BfViewer
@@ -228,13 +228,13 @@ typedef struct BfViewer
 } BfViewer;
 
 /* May an MVCC snapshot see rows that are missing on this page although their ranges are summarized there (the horizon)? */
-extern bool bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
+extern bool bf_index_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
 
 /* A transaction id with its epoch, for one that is not more than 2^31 older than the next. */
-extern uint64 bf_full_xid(TransactionId xid);
+extern uint64 bf_index_full_xid(TransactionId xid);
 
 /* An error for an index that cannot be right. */
-extern SB_NORETURN void bf_index_corrupted(Relation index, BlockNumber block, const char *what);
+extern SB_NORETURN void bf_index_report_damage(Relation index, BlockNumber block, const char *what);
 
 /* --------------------------------------------------------------- the heap (heap.c) */
 
@@ -249,13 +249,13 @@ typedef struct BfHashers
  * The type as which a column's items are hashed: that of the operator class, whose = must agree, and not the column's (a
  * citext under text_ops is text); but where the operator class is for any array or range, only the column knows.
  */
-extern Oid	bf_column_type(Relation index, int column);
+extern Oid	bf_index_column_type(Relation index, int column);
 
 /* Raises an error for columns whose items cannot be hashed. */
-extern void bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context);
+extern void bf_index_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context);
 
 static inline uint64
-bf_hash_value(const BfHashers *hashers, int column, Datum value, bool isnull)
+bf_index_hash_value(const BfHashers *hashers, int column, Datum value, bool isnull)
 {
 	return isnull ? BF_NULL_HASH : item_hash(hashers->hasher[column], value);
 }
@@ -272,7 +272,7 @@ typedef struct BfRangeItems
 
 /*
  * Expressions and predicates of an index run as the table's owner, in a security-restricted operation and with a search_path
- * of pg_catalog, pg_temp. bf_become_owner() sees to that, until bf_become_caller(); after an error the end of the
+ * of pg_catalog, pg_temp. bf_index_become_owner() sees to that, until bf_index_become_caller(); after an error the end of the
  * (sub)transaction puts everything back.
  */
 typedef struct BfCaller
@@ -282,11 +282,11 @@ typedef struct BfCaller
 	int			guc_level;
 } BfCaller;
 
-extern void bf_become_owner(Relation heap, BfCaller *caller);
-extern void bf_become_caller(const BfCaller *caller);
+extern void bf_index_become_owner(Relation heap, BfCaller *caller);
+extern void bf_index_become_caller(const BfCaller *caller);
 
 /* Does the index have expressions or a predicate, that is: is somebody's code run for each row? */
-extern bool bf_runs_code(Relation index);
+extern bool bf_index_runs_code(Relation index);
 
 /* What is needed to read the rows of a heap as the index sees them. */
 typedef struct BfHeapReader BfHeapReader;
@@ -299,25 +299,25 @@ typedef enum BfReadFor
 	BF_FOR_CHECK
 } BfReadFor;
 
-/* Raises an error for tables that are not heaps. REQUIRES: bf_become_owner(). */
-extern BfHeapReader *bf_open_heap(Relation heap, Relation index, BfReadFor purpose);
-extern void bf_close_heap(BfHeapReader *reader);
+/* Raises an error for tables that are not heaps. REQUIRES: bf_index_become_owner(). */
+extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
+extern void bf_index_close_heap(BfHeapReader *reader);
 
 /*
  * Reads the pages of a range, as far as the heap goes (heap_blocks), and hands out the items of every row version that some
  * snapshot may see, heap-only ones too; but those that are deleted (deleted_for_good() in heap.c) only if the index has neither
  * expressions nor a predicate, and they no out-of-line values. Memory of *items is palloc'd in the current context.
  */
-extern void bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
-						  BfRangeItems *items);
-extern void bf_free_items(BfRangeItems *items);
+extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
+								BfRangeItems *items);
+extern void bf_index_free_items(BfRangeItems *items);
 
 /* Snapshots older than this may see rows that the reader left out, of all it has read so far; 0 if there are none. */
-extern uint64 bf_reader_horizon(const BfHeapReader *reader);
+extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 
 /* Rows that live, and rows of the index, of all it has read so far. */
-extern double bf_reader_live_rows(const BfHeapReader *reader);
-extern double bf_reader_rows(const BfHeapReader *reader);
+extern double bf_index_reader_live_rows(const BfHeapReader *reader);
+extern double bf_index_reader_rows(const BfHeapReader *reader);
 
 /* A row version that must be covered. */
 typedef struct BfRow
@@ -331,8 +331,8 @@ typedef struct BfRow
  * Calls check() for the row versions of a page that are not dead to all and whose inserter was committed when the snapshot
  * was taken.
  */
-extern void bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
-								   void (*check) (const BfRow *row, void *argument), void *argument);
+extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
+										 void (*check) (const BfRow *row, void *argument), void *argument);
 
 /* ------------------------------------------------------------ the callbacks */
 
@@ -368,7 +368,7 @@ extern bytea *bf_index_options(Datum reloptions, bool validate);
 extern bool bf_index_validate(Oid opclass);
 
 /* An error unless each column's = is that by which its items are hashed. */
-extern void bf_check_operators(Relation index);
+extern void bf_index_check_operators(Relation index);
 
 /* ------------------------------------------------------------ asking an index */
 
@@ -405,7 +405,7 @@ extern bool bf_index_desummarize(Relation index, BlockNumber block);
 /* -------------------------------------------------------- one item more (wal.c) */
 
 /* Adds the item to this line of a filter page, and logs it. REQUIRES: the buffer is locked exclusively. */
-extern void bf_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
+extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
 
 /* ------------------------------------------------------ writing groups (group.c) */
 
@@ -423,26 +423,26 @@ typedef struct BfGroupLines
 } BfGroupLines;
 
 /* Lines for so many items, so that they fill whole pages of a group of so many ranges. */
-extern uint32 bf_lines_for(uint64 items, double load, uint32 ranges);
+extern uint32 bf_index_lines_for(uint64 items, double load, uint32 ranges);
 
 /* Pages for so many lines of one column. */
-extern BlockNumber bf_pages_for(uint32 lines, uint32 ranges);
+extern BlockNumber bf_index_pages_for(uint32 lines, uint32 ranges);
 
 /* The largest group size that uses its pages well and is not larger than this. */
-extern uint32 bf_good_group_size(uint32 most);
+extern uint32 bf_index_good_group_size(uint32 most);
 
 /* With `areas` of zeros to add items to; without, for states that need none. */
-extern void bf_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group, const uint32 *line_counts,
-						  bool areas);
-extern void bf_allocate_areas(BfGroupLines *lines);
-extern void bf_add_items(BfGroupLines *lines, const BfRangeItems *items);
-extern void bf_free_lines(BfGroupLines *lines);
+extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group, const uint32 *line_counts,
+								bool areas);
+extern void bf_index_allocate_areas(BfGroupLines *lines);
+extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
+extern void bf_index_free_lines(BfGroupLines *lines);
 
 /*
  * Writes and publishes a new group: the ranges of `lines` in `state`, with their bits, the others unsummarized. Its first
- * block is chosen here. REQUIRES: bf_reserve_group().
+ * block is chosen here. REQUIRES: bf_index_reserve_entry().
  */
-extern void bf_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
+extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
 /*
  * On all pages of a group that is there, for the ranges of `lines`:
@@ -452,12 +452,12 @@ extern void bf_create_group(Relation index, BfGroupLines *lines, BfRangeState st
  * Of summarized ranges the first page of the group tells the truth about all: it is written first, or last when it is to
  * say BF_SUMMARIZED.
  */
-extern void bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
+extern void bf_index_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
 /* Snapshots of standbys that are older than this do not believe what stands on any page so far. */
-extern void bf_raise_standby_horizon(Relation index, uint64 horizon);
+extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 
 /* The states of a group's ranges as its first page has them: enough for summarizers, not for readers or writers. */
-extern void bf_read_states(Relation index, const BfGroup *group, uint8 *states);
+extern void bf_index_read_states(Relation index, const BfGroup *group, uint8 *states);
 
 #endif

@@ -67,7 +67,7 @@ items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumbe
 static uint32
 ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, BlockNumber heap_blocks)
 {
-	uint32		good = bf_good_group_size(count);
+	uint32		good = bf_index_good_group_size(count);
 	uint64		together = 0,
 				apart = 0;
 
@@ -78,9 +78,9 @@ ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 co
 		uint64		most = items_of_a_range(items, count, column, geometry->pages_per_range, heap_blocks);
 		uint32		rest = count - good;
 
-		together += bf_pages_for(bf_lines_for(most, geometry->load, count), count);
-		apart += bf_pages_for(bf_lines_for(most, geometry->load, good), good);
-		apart += bf_pages_for(bf_lines_for(most, geometry->load, rest), rest);
+		together += bf_index_pages_for(bf_index_lines_for(most, geometry->load, count), count);
+		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, good), good);
+		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, rest), rest);
 	}
 	return apart * 8 < together * 7 ? good : count;
 }
@@ -97,20 +97,20 @@ write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *item
 	{
 		uint64		most = items_of_a_range(items, count, column, geometry->pages_per_range, heap_blocks);
 
-		line_counts[column] = bf_lines_for(most, geometry->load, count);
+		line_counts[column] = bf_index_lines_for(most, geometry->load, count);
 	}
-	bf_make_lines(&lines, geometry, &group, line_counts, true);
+	bf_index_make_lines(&lines, geometry, &group, line_counts, true);
 	for (uint32 i = 0; i < count; i++)
-		bf_add_items(&lines, &items[i]);
-	bf_create_group(index, &lines, BF_SUMMARIZED, horizon);
-	bf_free_lines(&lines);
+		bf_index_add_items(&lines, &items[i]);
+	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizon);
+	bf_index_free_lines(&lines);
 }
 
 /* All ranges of the heap. */
 static void
 build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
-	const BfGeometry *geometry = bf_geometry_copy(bf_geometry_current(index));
+	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	uint32		ranges = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
 	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, MOST_PAGES_AT_ONCE / geometry->pages_per_range));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
@@ -124,18 +124,18 @@ build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber he
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_READING);
 		while (have < at_once && next < ranges)
 		{
-			bf_read_range(reader, next++, geometry->pages_per_range, heap_blocks, &items[have++]);
+			bf_index_read_range(reader, next++, geometry->pages_per_range, heap_blocks, &items[have++]);
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
 										 Min((uint64) next * geometry->pages_per_range, heap_blocks));
-			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_reader_rows(reader));
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(reader));
 		}
 		count = ranges_of_group(geometry, items, have, heap_blocks);
-		if (!bf_reserve_group(index))
+		if (!bf_index_reserve_entry(index))
 			break;				/* the directory is full: what follows is always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
-		write_group(index, geometry, items, count, heap_blocks, bf_reader_horizon(reader));
+		write_group(index, geometry, items, count, heap_blocks, bf_index_reader_horizon(reader));
 		for (uint32 i = 0; i < count; i++)
-			bf_free_items(&items[i]);
+			bf_index_free_items(&items[i]);
 		have -= count;
 		memmove(items, items + count, have * sizeof(BfRangeItems));
 	}
@@ -152,7 +152,7 @@ write_meta_page(Relation index, ForkNumber fork)
 	{
 		/* the init fork of an unlogged index is logged */
 		START_CRIT_SECTION();
-		bf_meta_page_init(BufferGetPage(buffer), index);
+		bf_index_init_meta_page(BufferGetPage(buffer), index);
 		MarkBufferDirty(buffer);
 		log_newpage_buffer(buffer, true);
 		END_CRIT_SECTION();
@@ -161,7 +161,7 @@ write_meta_page(Relation index, ForkNumber fork)
 	{
 		GenericXLogState *xlog = GenericXLogStart(index);
 
-		bf_meta_page_init(GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE), index);
+		bf_index_init_meta_page(GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE), index);
 		GenericXLogFinish(xlog);
 	}
 	UnlockReleaseBuffer(buffer);
@@ -186,17 +186,17 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 		index->rd_amcache = NULL;
 	}
 	/* PostgreSQL has changed the user already, and only from 17 on the search_path too */
-	bf_become_owner(heap, &who_calls);
-	reader = bf_open_heap(heap, index, BF_FOR_BUILD);
-	bf_check_operators(index);
+	bf_index_become_owner(heap, &who_calls);
+	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+	bf_index_check_operators(index);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
 	build_groups(heap, index, reader, heap_blocks);
-	result->heap_tuples = bf_reader_live_rows(reader);
-	result->index_tuples = bf_reader_rows(reader);
-	bf_close_heap(reader);
-	bf_become_caller(&who_calls);
+	result->heap_tuples = bf_index_reader_live_rows(reader);
+	result->index_tuples = bf_index_reader_rows(reader);
+	bf_index_close_heap(reader);
+	bf_index_become_caller(&who_calls);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	return result;

@@ -44,9 +44,9 @@ look_up(IndexOptInfo *info, Known *known)
 	}
 	/* the planner holds a lock on it */
 	index = index_open(info->indexoid, NoLock);
-	geometry = bf_geometry(index);
+	geometry = bf_index_geometry(index);
 	if ((double) geometry->covered * geometry->pages_per_range < info->rel->pages)
-		geometry = bf_geometry_current(index);
+		geometry = bf_index_current_geometry(index);
 	*known = (Known) {
 		.pages_per_range = geometry->pages_per_range,
 		.groups = geometry->groups,

@@ -35,7 +35,7 @@ refuse_recovery(void)
 }
 
 BlockNumber
-bf_block_argument(int64 block)
+bf_index_block_argument(int64 block)
 {
 	if (block < 0 || block > MaxBlockNumber)
 		ereport(ERROR,
@@ -130,7 +130,7 @@ check_right(Oid index, Oid table, BfRight right)
 }
 
 /*
- * Opens as bf_open_index(), but returns NULL if this is no bf index, or none any more.
+ * Opens as bf_index_open(), but returns NULL if this is no bf index, or none any more.
  *
  * Rights are looked at twice: before the locks, so that nobody waits for a lock or holds one without them; and after, because
  * they may have changed in the meantime.
@@ -160,7 +160,7 @@ try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 }
 
 Relation
-bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
+bf_index_open(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 {
 	Relation	index = try_open_index(indexoid, right, mode, heap);
 
@@ -170,7 +170,7 @@ bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 }
 
 void
-bf_close_index(Relation index, Relation heap, LOCKMODE mode)
+bf_index_close(Relation index, Relation heap, LOCKMODE mode)
 {
 	relation_close(index, mode);
 	relation_close(heap, mode);
@@ -192,7 +192,7 @@ summarize_index(Relation index, Relation heap, BlockNumber block)
 {
 	int64		done = is_usable(index) ? bf_index_summarize(index, heap, block, true, false) : 0;
 
-	bf_close_index(index, heap, ShareUpdateExclusiveLock);
+	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	return done;
 }
 
@@ -203,7 +203,7 @@ open_and_summarize(Oid indexoid, BlockNumber block)
 	Relation	index;
 
 	refuse_recovery();
-	index = bf_open_index(indexoid, BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
+	index = bf_index_open(indexoid, BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 	return summarize_index(index, heap, block);
 }
 
@@ -218,22 +218,22 @@ SB_FUNCTION(bf_summarize_range);
 Datum
 bf_summarize_range(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), bf_block_argument(PG_GETARG_INT64(1))));
+	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), bf_index_block_argument(PG_GETARG_INT64(1))));
 }
 
 SB_FUNCTION(bf_desummarize_range);
 Datum
 bf_desummarize_range(PG_FUNCTION_ARGS)
 {
-	BlockNumber block = bf_block_argument(PG_GETARG_INT64(1));
+	BlockNumber block = bf_index_block_argument(PG_GETARG_INT64(1));
 	Relation	heap;
 	Relation	index;
 
 	refuse_recovery();
-	index = bf_open_index(PG_GETARG_OID(0), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
+	index = bf_index_open(PG_GETARG_OID(0), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 	if (is_usable(index))
 		(void) bf_index_desummarize(index, block);
-	bf_close_index(index, heap, ShareUpdateExclusiveLock);
+	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	PG_RETURN_VOID();
 }
 

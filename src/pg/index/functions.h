@@ -17,10 +17,10 @@ typedef enum BfRight
 } BfRight;
 
 /* Opens and locks a bf index and its heap, the heap first; an error for anything else and for those without the right. */
-extern Relation bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap);
-extern void bf_close_index(Relation index, Relation heap, LOCKMODE mode);
+extern Relation bf_index_open(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap);
+extern void bf_index_close(Relation index, Relation heap, LOCKMODE mode);
 
 /* A block number that was given as bigint; an error outside its range. */
-extern BlockNumber bf_block_argument(int64 block);
+extern BlockNumber bf_index_block_argument(int64 block);
 
 #endif

@@ -90,7 +90,7 @@ entry_checksum(const BfGroupEntry *entry, int columns)
 }
 
 void
-bf_index_corrupted(Relation index, BlockNumber block, const char *what)
+bf_index_report_damage(Relation index, BlockNumber block, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
@@ -99,18 +99,18 @@ bf_index_corrupted(Relation index, BlockNumber block, const char *what)
 }
 
 Buffer
-bf_read_page(Relation index, BlockNumber block)
+bf_index_read_page(Relation index, BlockNumber block)
 {
 	/* P_NEW would lengthen the file */
 	if (block == P_NEW)
-		bf_index_corrupted(index, block, "there is no such block");
+		bf_index_report_damage(index, block, "there is no such block");
 	return ReadBuffer(index, block);
 }
 
 /* ------------------------------------------------------------- the meta page */
 
 void
-bf_meta_page_init(Page page, Relation index)
+bf_index_init_meta_page(Page page, Relation index)
 {
 	BfMetaPage *meta;
 	BfOptions  *options = (BfOptions *) index->rd_options;
@@ -136,7 +136,7 @@ meta_of(Relation index, Page page)
 	BfMetaPage *meta = (BfMetaPage *) PageGetContents(page);
 
 	if (PageIsNew(page) || meta->magic != BF_INDEX_MAGIC || !has_content_size(page, BF_PAGE_SPACE))
-		bf_index_corrupted(index, 0, "it is not the meta page of a bf index");
+		bf_index_report_damage(index, 0, "it is not the meta page of a bf index");
 	if (meta->version != BF_INDEX_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
@@ -146,9 +146,9 @@ meta_of(Relation index, Page page)
 	if (meta->columns != IndexRelationGetNumberOfKeyAttributes(index) || meta->pages_per_range == 0 ||
 		meta->pages_per_range > BF_INDEX_MAX_PAGES_PER_RANGE || meta->hashes == 0 || meta->hashes > SB_BF_MAX_HASHES ||
 		!(meta->load > 0) || meta->directory_pages > BF_INDEX_MAX_DIRECTORY_PAGES)
-		bf_index_corrupted(index, 0, "a parameter is out of its range");
+		bf_index_report_damage(index, 0, "a parameter is out of its range");
 	if (meta->checksum != 0 && meta->checksum != meta_checksum(meta))
-		bf_index_corrupted(index, 0, "the checksum of its parameters is wrong");
+		bf_index_report_damage(index, 0, "the checksum of its parameters is wrong");
 	return meta;
 }
 
@@ -176,7 +176,7 @@ directory_entries(Relation index, BlockNumber block, Page page, uint32 number)
 	BfDirectoryPage *directory = (BfDirectoryPage *) PageGetContents(page);
 
 	if (PageIsNew(page) || !has_content_size(page, BF_PAGE_SPACE) || directory->magic != BF_DIRECTORY_MAGIC || directory->number != number)
-		bf_index_corrupted(index, block, "it is not the directory page that it should be");
+		bf_index_report_damage(index, block, "it is not the directory page that it should be");
 	return directory + 1;
 }
 
@@ -196,9 +196,9 @@ add_entries(Relation index, BfGeometry *geometry, void *entries, uint32 first, u
 
 		if (entry->first_range != geometry->covered || entry->ranges == 0 || entry->ranges > BF_INDEX_MAX_RANGES ||
 			entry->first_block != *next)
-			bf_index_corrupted(index, 0, "its groups do not follow each other");
+			bf_index_report_damage(index, 0, "its groups do not follow each other");
 		if (entry->checksum != 0 && entry->checksum != entry_checksum(entry, geometry->columns))
-			bf_index_corrupted(index, 0, "the checksum of a group is wrong");
+			bf_index_report_damage(index, 0, "the checksum of a group is wrong");
 		group->first_range = entry->first_range;
 		group->ranges = entry->ranges;
 		group->positions = BF_POSITIONS(entry->ranges);
@@ -208,12 +208,12 @@ add_entries(Relation index, BfGeometry *geometry, void *entries, uint32 first, u
 			uint32		lines = entry->lines[column];
 
 			if (lines == 0 || lines % group->positions != 0)
-				bf_index_corrupted(index, 0, "the lines of a filter do not fill its pages");
+				bf_index_report_damage(index, 0, "the lines of a filter do not fill its pages");
 			geometry->lines[(first + i) * geometry->columns + column] = lines;
 			*next += lines / group->positions;
 		}
 		if (*next > blocks)
-			bf_index_corrupted(index, 0, "the file is too short for its groups");
+			bf_index_report_damage(index, 0, "the file is too short for its groups");
 		geometry->covered += entry->ranges;
 	}
 }
@@ -227,10 +227,10 @@ copy_directory(Relation index, BfMetaPage *meta)
 	BlockNumber *directory = palloc(Max(meta->directory_pages, 1) * sizeof(BlockNumber));
 
 	if (meta->groups > on_meta && (meta->groups - on_meta - 1) / on_page >= meta->directory_pages)
-		bf_index_corrupted(index, 0, "its directory lacks a page");
+		bf_index_report_damage(index, 0, "its directory lacks a page");
 	/* one that has no entries yet may be there */
 	if (meta->directory_pages > (meta->groups < on_meta ? 0 : (meta->groups - on_meta) / on_page + 1))
-		bf_index_corrupted(index, 0, "its directory has too many pages");
+		bf_index_report_damage(index, 0, "its directory has too many pages");
 	memcpy(directory, directory_of(meta), meta->directory_pages * sizeof(BlockNumber));
 	return directory;
 }
@@ -254,8 +254,8 @@ read_geometry(Relation index)
 				size;
 
 	if (RelationGetNumberOfBlocks(index) == 0)
-		bf_index_corrupted(index, 0, "the file is empty");
-	buffer = bf_read_page(index, 0);
+		bf_index_report_damage(index, 0, "the file is empty");
+	buffer = bf_index_read_page(index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = meta_of(index, BufferGetPage(buffer));
 	directory = copy_directory(index, meta);
@@ -283,9 +283,9 @@ read_geometry(Relation index)
 		uint32		count = Min(geometry->groups - here, entries_on_directory_page(geometry->columns));
 
 		if (directory[page] != next || directory[page] >= blocks)
-			bf_index_corrupted(index, 0, "a page of its directory is not where it should be");
+			bf_index_report_damage(index, 0, "a page of its directory is not where it should be");
 		next++;
-		buffer = bf_read_page(index, directory[page]);
+		buffer = bf_index_read_page(index, directory[page]);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		add_entries(index, geometry, directory_entries(index, directory[page], BufferGetPage(buffer), page), here, count,
 					blocks, &next);
@@ -306,9 +306,9 @@ read_meta_page(Relation index)
 	BfGeometry *geometry = index->rd_amcache;
 
 	if (geometry == NULL)
-		return bf_read_page(index, 0);
+		return bf_index_read_page(index, 0);
 	if (!BufferIsValid(geometry->meta_buffer) || !sb_read_recent_buffer(index, 0, geometry->meta_buffer))
-		geometry->meta_buffer = bf_read_page(index, 0);
+		geometry->meta_buffer = bf_index_read_page(index, 0);
 	return geometry->meta_buffer;
 }
 
@@ -318,7 +318,7 @@ read_into_cache(Relation index)
 	/* what an error leaves behind must not stay in the relation cache */
 	BfGeometry *geometry = read_geometry(index);
 	MemoryContext caller = MemoryContextSwitchTo(index->rd_indexcxt);
-	BfGeometry *copy = bf_geometry_copy(geometry);
+	BfGeometry *copy = bf_index_copy_geometry(geometry);
 
 	MemoryContextSwitchTo(caller);
 	pfree(geometry);
@@ -328,7 +328,7 @@ read_into_cache(Relation index)
 }
 
 const BfGeometry *
-bf_geometry(Relation index)
+bf_index_geometry(Relation index)
 {
 	if (index->rd_amcache == NULL)
 		read_into_cache(index);
@@ -343,7 +343,7 @@ bf_geometry(Relation index)
  * is read and checked under its lock.
  */
 const BfGeometry *
-bf_geometry_current(Relation index)
+bf_index_current_geometry(Relation index)
 {
 	const BfGeometry *geometry = index->rd_amcache;
 
@@ -363,7 +363,7 @@ bf_geometry_current(Relation index)
 }
 
 BfGeometry *
-bf_geometry_copy(const BfGeometry *geometry)
+bf_index_copy_geometry(const BfGeometry *geometry)
 {
 	BfGeometry *copy = palloc_extended(geometry->size, MCXT_ALLOC_HUGE);
 
@@ -373,7 +373,7 @@ bf_geometry_copy(const BfGeometry *geometry)
 }
 
 uint32
-bf_group_of(const BfGeometry *geometry, uint32 range)
+bf_index_group_of(const BfGeometry *geometry, uint32 range)
 {
 	uint32		low = 0,
 				high = geometry->groups - 1;
@@ -392,7 +392,7 @@ bf_group_of(const BfGeometry *geometry, uint32 range)
 }
 
 BlockNumber
-bf_column_pages(const BfGeometry *geometry, uint32 group, int column)
+bf_index_column_pages(const BfGeometry *geometry, uint32 group, int column)
 {
 	uint32		lines = geometry->lines[group * geometry->columns + column];
 	uint32		positions = geometry->group[group].positions;
@@ -401,19 +401,19 @@ bf_column_pages(const BfGeometry *geometry, uint32 group, int column)
 }
 
 BlockNumber
-bf_column_start(const BfGeometry *geometry, uint32 group, int column)
+bf_index_column_start(const BfGeometry *geometry, uint32 group, int column)
 {
 	BlockNumber block = geometry->group[group].first_block;
 
 	for (int before = 0; before < column; before++)
-		block += bf_column_pages(geometry, group, before);
+		block += bf_index_column_pages(geometry, group, before);
 	return block;
 }
 
 BlockNumber
-bf_group_end(const BfGeometry *geometry, uint32 group)
+bf_index_group_end(const BfGeometry *geometry, uint32 group)
 {
-	return bf_column_start(geometry, group, geometry->columns);
+	return bf_index_column_start(geometry, group, geometry->columns);
 }
 
 /* ------------------------------------------------------------- adding a group */
@@ -425,16 +425,16 @@ directory_block(Relation index, BfMetaPage *meta, uint32 number)
 	BlockNumber block = directory_of(meta)[number];
 
 	if (block == 0 || block >= RelationGetNumberOfBlocks(index))
-		bf_index_corrupted(index, 0, "a page of its directory is not where it should be");
+		bf_index_report_damage(index, 0, "a page of its directory is not where it should be");
 	return block;
 }
 
 BlockNumber
-bf_first_free_block(Relation index)
+bf_index_first_free_block(Relation index)
 {
-	const BfGeometry *geometry = bf_geometry_current(index);
-	BlockNumber block = geometry->groups == 0 ? 1 : bf_group_end(geometry, geometry->groups - 1);
-	Buffer		buffer = bf_read_page(index, 0);
+	const BfGeometry *geometry = bf_index_current_geometry(index);
+	BlockNumber block = geometry->groups == 0 ? 1 : bf_index_group_end(geometry, geometry->groups - 1);
+	Buffer		buffer = bf_index_read_page(index, 0);
 	BfMetaPage *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -454,7 +454,7 @@ page_to_write(Relation index, BlockNumber block)
 	Buffer		buffer;
 
 	if (block == 0 || block > blocks)
-		bf_index_corrupted(index, 0, "the file is too short for its groups");
+		bf_index_report_damage(index, 0, "the file is too short for its groups");
 	/* what a crash left may be torn: it is not read */
 	if (block < blocks)
 		return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
@@ -468,16 +468,16 @@ page_to_write(Relation index, BlockNumber block)
 		if (lock)
 			UnlockRelationForExtension(index, ExclusiveLock);
 		if (BufferGetBlockNumber(buffer) != block)
-			bf_index_corrupted(index, BufferGetBlockNumber(buffer), "it was extended by somebody else");
+			bf_index_report_damage(index, BufferGetBlockNumber(buffer), "it was extended by somebody else");
 	}
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	return buffer;
 }
 
 bool
-bf_reserve_group(Relation index)
+bf_index_reserve_entry(Relation index)
 {
-	const BfGeometry *geometry = bf_geometry_current(index);
+	const BfGeometry *geometry = bf_index_current_geometry(index);
 	int			columns = geometry->columns;
 	uint32		on_meta = entries_on_meta_page(columns),
 				number;
@@ -493,7 +493,7 @@ bf_reserve_group(Relation index)
 	number = (geometry->groups - on_meta) / entries_on_directory_page(columns);
 	if (number >= BF_INDEX_MAX_DIRECTORY_PAGES)
 		return false;
-	buffer = bf_read_page(index, 0);
+	buffer = bf_index_read_page(index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = meta_of(index, BufferGetPage(buffer));
 	if (number < meta->directory_pages)
@@ -504,7 +504,7 @@ bf_reserve_group(Relation index)
 	UnlockReleaseBuffer(buffer);
 
 	/* first the page, then what points to it */
-	block = bf_first_free_block(index);
+	block = bf_index_first_free_block(index);
 	buffer = page_to_write(index, block);
 	xlog = GenericXLogStart(index);
 	page = GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE);
@@ -516,13 +516,13 @@ bf_reserve_group(Relation index)
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 
-	buffer = bf_read_page(index, 0);
+	buffer = bf_index_read_page(index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	xlog = GenericXLogStart(index);
 	page = GenericXLogRegisterBuffer(xlog, buffer, 0);
 	meta = meta_of(index, page);
 	if (meta->directory_pages != number)
-		bf_index_corrupted(index, 0, "its directory lacks a page");
+		bf_index_report_damage(index, 0, "its directory lacks a page");
 	directory_of(meta)[number] = block;
 	meta->directory_pages = number + 1;
 	GenericXLogFinish(xlog);
@@ -543,9 +543,9 @@ write_entry(void *entries, uint32 number, int columns, const BfGroup *group, con
 }
 
 void
-bf_publish_group(Relation index, const BfGroup *group, const uint32 *lines)
+bf_index_publish_group(Relation index, const BfGroup *group, const uint32 *lines)
 {
-	Buffer		meta_buffer = bf_read_page(index, 0);
+	Buffer		meta_buffer = bf_index_read_page(index, 0);
 	uint32		number,
 				on_meta;
 	int			columns;
@@ -566,9 +566,9 @@ bf_publish_group(Relation index, const BfGroup *group, const uint32 *lines)
 		Page		page;
 
 		if (page_number >= meta->directory_pages)
-			bf_index_corrupted(index, 0, "its directory lacks a page");
+			bf_index_report_damage(index, 0, "its directory lacks a page");
 		block = directory_block(index, meta, page_number);
-		buffer = bf_read_page(index, block);
+		buffer = bf_index_read_page(index, block);
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		xlog = GenericXLogStart(index);
 		page = GenericXLogRegisterBuffer(xlog, buffer, 0);
@@ -595,7 +595,7 @@ filter_page_size(const BfGroup *group)
 }
 
 void
-bf_filter_page_init(Page page, int column, const BfGroup *group, uint32 first_line)
+bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line)
 {
 	BfFilterPage *content;
 	Size		size = filter_page_size(group);
@@ -612,25 +612,25 @@ bf_filter_page_init(Page page, int column, const BfGroup *group, uint32 first_li
 }
 
 Buffer
-bf_new_page(Relation index, BlockNumber block)
+bf_index_new_page(Relation index, BlockNumber block)
 {
 	return page_to_write(index, block);
 }
 
 BfFilterPage *
-bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column, BlockNumber number)
+bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column, BlockNumber number)
 {
 	BfFilterPage *content = (BfFilterPage *) PageGetContents(page);
 
 	if (PageIsNew(page) || content->magic != BF_FILTER_MAGIC || content->column != column ||
 		content->ranges != group->ranges || content->first_range != group->first_range ||
 		content->first_line != number * group->positions || !has_content_size(page, filter_page_size(group)))
-		bf_index_corrupted(index, block, "it is not the filter page that it should be");
+		bf_index_report_damage(index, block, "it is not the filter page that it should be");
 	return content;
 }
 
 uint64
-bf_full_xid(TransactionId xid)
+bf_index_full_xid(TransactionId xid)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
 	uint64		epoch = EpochFromFullTransactionId(next);
@@ -644,7 +644,7 @@ bf_full_xid(TransactionId xid)
 }
 
 bool
-bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content)
+bf_index_is_before_horizon(BfViewer *viewer, const BfFilterPage *content)
 {
 	uint64		horizon = content->horizon;
 
@@ -653,6 +653,6 @@ bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content)
 	if (horizon == 0)
 		return false;
 	if (viewer->xmin == 0)
-		viewer->xmin = bf_full_xid(viewer->snapshot->xmin);
+		viewer->xmin = bf_index_full_xid(viewer->snapshot->xmin);
 	return horizon > viewer->xmin;
 }

@@ -19,7 +19,7 @@ static const uint32 good_sizes[] = {125, 62, 41, 31, 25, 18, 15, 8};
 StaticAssertDecl(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
 
 uint32
-bf_good_group_size(uint32 most)
+bf_index_good_group_size(uint32 most)
 {
 	for (int i = 0; i < lengthof(good_sizes); i++)
 		if (good_sizes[i] <= most && good_sizes[i] <= BF_INDEX_MAX_RANGES)
@@ -28,7 +28,7 @@ bf_good_group_size(uint32 most)
 }
 
 BlockNumber
-bf_pages_for(uint32 lines, uint32 ranges)
+bf_index_pages_for(uint32 lines, uint32 ranges)
 {
 	uint32		positions = BF_POSITIONS(ranges);
 
@@ -36,21 +36,21 @@ bf_pages_for(uint32 lines, uint32 ranges)
 }
 
 uint32
-bf_lines_for(uint64 items, double load, uint32 ranges)
+bf_index_lines_for(uint64 items, double load, uint32 ranges)
 {
 	double		lines = ceil(items / load);
 	uint32		positions = BF_POSITIONS(ranges);
 
 	/* far above what a range of a gigabyte can hold */
 	lines = Min(Max(lines, 1), 100 * 1000 * 1000);
-	return bf_pages_for((uint32) lines, ranges) * positions;
+	return bf_index_pages_for((uint32) lines, ranges) * positions;
 }
 
 /* ----------------------------------------------------------------- in memory */
 
 void
-bf_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group, const uint32 *line_counts,
-			  bool areas)
+bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group, const uint32 *line_counts,
+					bool areas)
 {
 	lines->group = *group;
 	lines->columns = geometry->columns;
@@ -59,11 +59,11 @@ bf_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *gr
 	memset(lines->ranges, 0, sizeof lines->ranges);
 	memset(lines->area, 0, sizeof lines->area);
 	if (areas)
-		bf_allocate_areas(lines);
+		bf_index_allocate_areas(lines);
 }
 
 void
-bf_allocate_areas(BfGroupLines *lines)
+bf_index_allocate_areas(BfGroupLines *lines)
 {
 	for (int column = 0; column < lines->columns; column++)
 		lines->area[column] = palloc_extended((Size) lines->lines[column] * lines->group.ranges * SB_BF_LINE,
@@ -71,7 +71,7 @@ bf_allocate_areas(BfGroupLines *lines)
 }
 
 void
-bf_free_lines(BfGroupLines *lines)
+bf_index_free_lines(BfGroupLines *lines)
 {
 	for (int column = 0; column < lines->columns; column++)
 		if (lines->area[column] != NULL)
@@ -79,7 +79,7 @@ bf_free_lines(BfGroupLines *lines)
 }
 
 void
-bf_add_items(BfGroupLines *lines, const BfRangeItems *items)
+bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 {
 	uint32		range = items->range - lines->group.first_range;
 
@@ -122,7 +122,7 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 		content->states[range] = state;
 		for (uint32 position = 0; position < count && state != BF_UNSUMMARIZED; position++)
 		{
-			unsigned char *line = bf_position(content, position) + range * SB_BF_LINE;
+			unsigned char *line = bf_index_position(content, position) + range * SB_BF_LINE;
 
 			if (state == BF_PLACEHOLDER)
 				memset(line, 0, SB_BF_LINE);
@@ -141,55 +141,55 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 }
 
 void
-bf_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
+bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon)
 {
-	BlockNumber block = bf_first_free_block(index);
+	BlockNumber block = bf_index_first_free_block(index);
 
 	lines->group.first_block = block;
 	for (int column = 0; column < lines->columns; column++)
-		for (uint32 page = 0; page < bf_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
+		for (uint32 page = 0; page < bf_index_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
 		{
 			Buffer		buffer;
 			GenericXLogState *xlog;
 			Page		image;
 
 			CHECK_FOR_INTERRUPTS();
-			buffer = bf_new_page(index, block);
+			buffer = bf_index_new_page(index, block);
 			xlog = GenericXLogStart(index);
 			image = GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE);
-			bf_filter_page_init(image, column, &lines->group, page * lines->group.positions);
+			bf_index_init_filter_page(image, column, &lines->group, page * lines->group.positions);
 			change_page((BfFilterPage *) PageGetContents(image), lines, column, page, state, horizon);
 			GenericXLogFinish(xlog);
 			UnlockReleaseBuffer(buffer);
 		}
-	bf_publish_group(index, &lines->group, lines->lines);
+	bf_index_publish_group(index, &lines->group, lines->lines);
 }
 
 static void
 write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint32 page, BlockNumber block,
 					 BfRangeState state, uint64 horizon)
 {
-	Buffer		buffer = bf_read_page(index, block);
+	Buffer		buffer = bf_index_read_page(index, block);
 	GenericXLogState *xlog;
 	Page		image;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	xlog = GenericXLogStart(index);
 	image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-	change_page(bf_filter_page(index, block, image, &lines->group, column, page), lines, column, page, state, horizon);
+	change_page(bf_index_filter_page(index, block, image, &lines->group, column, page), lines, column, page, state, horizon);
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 }
 
 void
-bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon)
+bf_index_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon)
 {
 	BlockNumber block = lines->group.first_block;
 
 	if (state != BF_SUMMARIZED)
 		write_ranges_on_page(index, lines, 0, 0, block, state, horizon);
 	for (int column = 0; column < lines->columns; column++)
-		for (uint32 page = 0; page < bf_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
+		for (uint32 page = 0; page < bf_index_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
 			if (column > 0 || page > 0)
 			{
 				CHECK_FOR_INTERRUPTS();
@@ -200,25 +200,25 @@ bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, u
 }
 
 void
-bf_raise_standby_horizon(Relation index, uint64 horizon)
+bf_index_raise_standby_horizon(Relation index, uint64 horizon)
 {
-	BfGeometry *geometry = bf_geometry_copy(bf_geometry_current(index));
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 
 	for (uint32 number = 0; number < geometry->groups; number++)
 		for (int column = 0; column < geometry->columns; column++)
-			for (BlockNumber page = 0; page < bf_column_pages(geometry, number, column); page++)
+			for (BlockNumber page = 0; page < bf_index_column_pages(geometry, number, column); page++)
 			{
-				BlockNumber block = bf_column_start(geometry, number, column) + page;
+				BlockNumber block = bf_index_column_start(geometry, number, column) + page;
 				Buffer		buffer;
 				GenericXLogState *xlog;
 				BfFilterPage *content;
 
 				CHECK_FOR_INTERRUPTS();
-				buffer = bf_read_page(index, block);
+				buffer = bf_index_read_page(index, block);
 				LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 				xlog = GenericXLogStart(index);
-				content = bf_filter_page(index, block, GenericXLogRegisterBuffer(xlog, buffer, 0), &geometry->group[number],
-										 column, page);
+				content = bf_index_filter_page(index, block, GenericXLogRegisterBuffer(xlog, buffer, 0), &geometry->group[number],
+											   column, page);
 				content->standby_horizon = Max(content->standby_horizon, horizon);
 				GenericXLogFinish(xlog);
 				UnlockReleaseBuffer(buffer);
@@ -227,11 +227,11 @@ bf_raise_standby_horizon(Relation index, uint64 horizon)
 }
 
 void
-bf_read_states(Relation index, const BfGroup *group, uint8 *states)
+bf_index_read_states(Relation index, const BfGroup *group, uint8 *states)
 {
-	Buffer		buffer = bf_read_page(index, group->first_block);
+	Buffer		buffer = bf_index_read_page(index, group->first_block);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(states, bf_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0, 0)->states, group->ranges);
+	memcpy(states, bf_index_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0, 0)->states, group->ranges);
 	UnlockReleaseBuffer(buffer);
 }

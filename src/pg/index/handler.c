@@ -111,7 +111,7 @@ is_hashed_equality(Oid operator, Oid type)
 }
 
 void
-bf_check_operators(Relation index)
+bf_index_check_operators(Relation index)
 {
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{

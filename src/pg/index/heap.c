@@ -69,7 +69,7 @@ struct BfHeapReader
 };
 
 Oid
-bf_column_type(Relation index, int column)
+bf_index_column_type(Relation index, int column)
 {
 	Oid			type = index->rd_opcintype[column];
 
@@ -77,19 +77,19 @@ bf_column_type(Relation index, int column)
 }
 
 void
-bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
+bf_index_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
 {
 	hashers->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	for (int column = 0; column < hashers->columns; column++)
 	{
-		hashers->hasher[column] = item_hasher_for_index(bf_column_type(index, column), index->rd_indcollation[column], context);
+		hashers->hasher[column] = item_hasher_for_index(bf_index_column_type(index, column), index->rd_indcollation[column], context);
 	}
 }
 
 /* ------------------------------------------------------ expressions, predicate */
 
 void
-bf_become_owner(Relation heap, BfCaller *caller)
+bf_index_become_owner(Relation heap, BfCaller *caller)
 {
 	GetUserIdAndSecContext(&caller->user, &caller->security);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, caller->security | SECURITY_RESTRICTED_OPERATION);
@@ -98,7 +98,7 @@ bf_become_owner(Relation heap, BfCaller *caller)
 }
 
 void
-bf_become_caller(const BfCaller *caller)
+bf_index_become_caller(const BfCaller *caller)
 {
 	AtEOXact_GUC(false, caller->guc_level);
 	SetUserIdAndSecContext(caller->user, caller->security);
@@ -115,7 +115,7 @@ catalog_tree(Relation index, AttrNumber column)
 }
 
 bool
-bf_runs_code(Relation index)
+bf_index_runs_code(Relation index)
 {
 	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
 		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
@@ -124,7 +124,7 @@ bf_runs_code(Relation index)
 /*
  * The columns, expressions and predicate of the index. The relation cache's own trees are not used: it has SQL functions
  * inlined in them, whose bodies were parsed with whatever search_path the session had at that moment. These are prepared
- * (and inlined) by the executor, after bf_become_owner().
+ * (and inlined) by the executor, after bf_index_become_owner().
  */
 static IndexInfo *
 own_index_info(Relation index)
@@ -165,7 +165,7 @@ drop_command(Relation index)
 }
 
 BfHeapReader *
-bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
+bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
@@ -177,7 +177,7 @@ bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
 				 errdetail("It reads pages of the table access method \"heap\" only.")));
 	reader->heap = heap;
 	reader->info = own_index_info(index);
-	reader->runs_code = bf_runs_code(index);
+	reader->runs_code = bf_index_runs_code(index);
 	reader->purpose = purpose;
 	reader->attributes = needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
@@ -191,12 +191,12 @@ bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
 	reader->predicate = ExecPrepareQual(reader->info->ii_Predicate, reader->estate);
 	reader->strategy = GetAccessStrategy(BAS_BULKREAD);
 	reader->oldest_xmin = GetOldestNonRemovableTransactionId(heap);
-	bf_prepare_hashers(index, &reader->hashers, CurrentMemoryContext);
+	bf_index_prepare_hashers(index, &reader->hashers, CurrentMemoryContext);
 	return reader;
 }
 
 void
-bf_close_heap(BfHeapReader *reader)
+bf_index_close_heap(BfHeapReader *reader)
 {
 	ExecDropSingleTupleTableSlot(reader->slot);
 	FreeExecutorState(reader->estate);
@@ -208,19 +208,19 @@ bf_close_heap(BfHeapReader *reader)
 }
 
 uint64
-bf_reader_horizon(const BfHeapReader *reader)
+bf_index_reader_horizon(const BfHeapReader *reader)
 {
 	return reader->horizon;
 }
 
 double
-bf_reader_live_rows(const BfHeapReader *reader)
+bf_index_reader_live_rows(const BfHeapReader *reader)
 {
 	return reader->live_rows;
 }
 
 double
-bf_reader_rows(const BfHeapReader *reader)
+bf_index_reader_rows(const BfHeapReader *reader)
 {
 	return reader->rows;
 }
@@ -279,7 +279,7 @@ read_page(BfHeapReader *reader, BlockNumber block)
 static uint64
 after_deletion(HeapTupleHeader header)
 {
-	return bf_full_xid(HeapTupleHeaderGetUpdateXid(header)) + 1;
+	return bf_index_full_xid(HeapTupleHeaderGetUpdateXid(header)) + 1;
 }
 
 /*
@@ -490,7 +490,7 @@ hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
 
 		FormIndexDatum(reader->info, reader->slot, reader->estate, values, isnull);
 		for (int column = 0; column < reader->hashers.columns; column++)
-			hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
+			hashes[column] = bf_index_hash_value(&reader->hashers, column, values[column], isnull[column]);
 	}
 	error_context_stack = callback.previous;
 	reader->evaluating = false;
@@ -526,7 +526,7 @@ take_set(sb_hash_set *set)
 }
 
 void
-bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks, BfRangeItems *items)
+bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks, BfRangeItems *items)
 {
 	uint64		first = (uint64) range * pages_per_range;
 	uint64		end = Min(first + pages_per_range, heap_blocks);
@@ -573,7 +573,7 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 }
 
 void
-bf_free_items(BfRangeItems *items)
+bf_index_free_items(BfRangeItems *items)
 {
 	for (int column = 0; column < items->columns; column++)
 		pfree(items->hashes[column]);
@@ -593,8 +593,8 @@ was_committed(HeapTupleHeader header, Snapshot snapshot)
 }
 
 void
-bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
-					   void (*check) (const BfRow *row, void *argument), void *argument)
+bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
+							 void (*check) (const BfRow *row, void *argument), void *argument)
 {
 	read_page(reader, block);
 	for (int i = 0; i < reader->count; i++)
@@ -610,7 +610,7 @@ bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapsho
 		if (!hash_row(reader, &tuple, row.hashes))
 			continue;
 		row.tid = tuple.t_self;
-		row.deleted_by = verdict == HEAPTUPLE_RECENTLY_DEAD ? bf_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data)) : 0;
+		row.deleted_by = verdict == HEAPTUPLE_RECENTLY_DEAD ? bf_index_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data)) : 0;
 		check(&row, argument);
 		reader->rows++;
 	}

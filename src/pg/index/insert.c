@@ -20,7 +20,7 @@ statement_hashers(Relation index, IndexInfo *indexInfo)
 	{
 		BfHashers  *hashers = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(BfHashers));
 
-		bf_prepare_hashers(index, hashers, indexInfo->ii_Context);
+		bf_index_prepare_hashers(index, hashers, indexInfo->ii_Context);
 		indexInfo->ii_AmCache = hashers;
 	}
 	return indexInfo->ii_AmCache;
@@ -31,7 +31,7 @@ static bool
 is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hashes, uint64 hash)
 {
 	return content->states[range] != BF_UNSUMMARIZED &&
-		!sb_bf_line_contains(bf_position(content, position) + range * SB_BF_LINE, hashes, hash);
+		!sb_bf_line_contains(bf_index_position(content, position) + range * SB_BF_LINE, hashes, hash);
 }
 
 static void
@@ -41,22 +41,22 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], hash);
 	uint32		position = line % group->positions;
 	BlockNumber page = line / group->positions;
-	BlockNumber block = bf_column_start(geometry, number, column) + page;
-	Buffer		buffer = bf_read_page(index, block);
+	BlockNumber block = bf_index_column_start(geometry, number, column) + page;
+	Buffer		buffer = bf_index_read_page(index, block);
 	BfFilterPage *content;
 	bool		wanted;
 
 	/* Most items of a range that is summarized are there already, and so is the record that brought them. */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	wanted = is_wanted(bf_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
+	wanted = is_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
 					   geometry->hashes, hash);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (wanted)
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		content = bf_filter_page(index, block, BufferGetPage(buffer), group, column, page);
+		content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page);
 		if (is_wanted(content, range, position, geometry->hashes, hash))
-			bf_add_to_line(index, buffer, bf_position(content, position) + range * SB_BF_LINE, geometry->hashes, hash);
+			bf_index_add_to_line(index, buffer, bf_index_position(content, position) + range * SB_BF_LINE, geometry->hashes, hash);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	}
 	ReleaseBuffer(buffer);
@@ -70,7 +70,7 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 static bool
 may_run_as_owner(Relation index, Relation heap)
 {
-	return !bf_runs_code(index) || has_privs_of_role(GetUserId(), heap->rd_rel->relowner);
+	return !bf_index_runs_code(index) || has_privs_of_role(GetUserId(), heap->rd_rel->relowner);
 }
 
 /* The first row of a range: the range before it is full now, as far as anybody can tell. */
@@ -89,12 +89,12 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 				bool unchanged, IndexInfo *indexInfo)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
-	const BfGeometry *geometry = bf_geometry(index);
+	const BfGeometry *geometry = bf_index_geometry(index);
 	BlockNumber pages_per_range = geometry->pages_per_range;
 	uint32		range = block / pages_per_range;
 
 	if (range >= geometry->covered)
-		geometry = bf_geometry_current(index);
+		geometry = bf_index_current_geometry(index);
 	if (range < geometry->covered)
 	{
 		BfHashers  *hashers = statement_hashers(index, indexInfo);
@@ -102,11 +102,11 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 
 		/* a hash function may do anything, also let the cached geometry go; one read anew knows no less */
 		for (int column = 0; column < hashers->columns; column++)
-			hashes[column] = bf_hash_value(hashers, column, values[column], isnull[column]);
-		geometry = bf_geometry(index);
+			hashes[column] = bf_index_hash_value(hashers, column, values[column], isnull[column]);
+		geometry = bf_index_geometry(index);
 		for (int column = 0; column < hashers->columns; column++)
 		{
-			uint32		number = bf_group_of(geometry, range);
+			uint32		number = bf_index_group_of(geometry, range);
 
 			add_item(index, geometry, number, column, range - geometry->group[number].first_range, hashes[column]);
 		}

@@ -50,7 +50,7 @@ may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
 {
 	if (row->deleted_by != 0 && Max(content->horizon, content->standby_horizon) > row->deleted_by)
 		return true;
-	return check->viewer.snapshot->takenDuringRecovery && bf_is_before_horizon(&check->viewer, content);
+	return check->viewer.snapshot->takenDuringRecovery && bf_index_is_before_horizon(&check->viewer, content);
 }
 
 static void
@@ -60,15 +60,15 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	const BfGroup *group = &geometry->group[number];
 	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], row->hashes[column]);
 	BlockNumber page = line / group->positions;
-	BlockNumber block = bf_column_start(geometry, number, column) + page;
-	Buffer		buffer = bf_read_page(check->index, block);
+	BlockNumber block = bf_index_column_start(geometry, number, column) + page;
+	Buffer		buffer = bf_index_read_page(check->index, block);
 	BfFilterPage *content;
 	bool		missing;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
+	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
-		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
+		!sb_bf_line_contains(bf_index_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
 							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
@@ -90,7 +90,7 @@ check_row(const BfRow *row, void *argument)
 
 	if (range >= check->geometry->covered)
 		return;
-	number = bf_group_of(check->geometry, range);
+	number = bf_index_group_of(check->geometry, range);
 	for (int column = 0; column < check->geometry->columns; column++)
 		check_item(check, row, number, column, range - check->geometry->group[number].first_range);
 }
@@ -104,23 +104,23 @@ check_pages(Check *check)
 	for (uint32 number = 0; number < geometry->groups; number++)
 		for (int column = 0; column < geometry->columns; column++)
 		{
-			BlockNumber start = bf_column_start(geometry, number, column);
+			BlockNumber start = bf_index_column_start(geometry, number, column);
 
-			for (BlockNumber page = 0; page < bf_column_pages(geometry, number, column); page++)
+			for (BlockNumber page = 0; page < bf_index_column_pages(geometry, number, column); page++)
 			{
-				Buffer		buffer = bf_read_page(check->index, start + page);
+				Buffer		buffer = bf_index_read_page(check->index, start + page);
 				BfFilterPage *content;
 				bool		bad = false;
 
 				CHECK_FOR_INTERRUPTS();
 				LockBuffer(buffer, BUFFER_LOCK_SHARE);
-				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column,
-										 page);
+				content = bf_index_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column,
+											   page);
 				for (uint32 range = 0; range < content->ranges; range++)
 					bad |= content->states[range] > BF_SUMMARIZED;
 				UnlockReleaseBuffer(buffer);
 				if (bad)
-					bf_index_corrupted(check->index, start + page, "its content is out of range");
+					bf_index_report_damage(check->index, start + page, "its content is out of range");
 			}
 		}
 }
@@ -138,22 +138,22 @@ bf_index_check(PG_FUNCTION_ARGS)
 	BfCaller	who_calls;
 	double		rows;
 
-	check.index = bf_open_index(PG_GETARG_OID(0), BF_TO_CHECK, mode, &check.heap);
+	check.index = bf_index_open(PG_GETARG_OID(0), BF_TO_CHECK, mode, &check.heap);
 	refuse_invalid(check.index);
-	bf_become_owner(check.heap, &who_calls);
+	bf_index_become_owner(check.heap, &who_calls);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	check.viewer = (BfViewer) {.snapshot = snapshot};
-	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
+	check.geometry = bf_index_copy_geometry(bf_index_current_geometry(check.index));
 	heap_blocks = RelationGetNumberOfBlocks(check.heap);
 	check_pages(&check);
-	reader = bf_open_heap(check.heap, check.index, BF_FOR_CHECK);
+	reader = bf_index_open_heap(check.heap, check.index, BF_FOR_CHECK);
 	for (BlockNumber block = 0; block < heap_blocks; block++)
-		bf_read_committed_rows(reader, block, snapshot, check_row, &check);
-	rows = bf_reader_rows(reader);
-	bf_close_heap(reader);
+		bf_index_read_committed_rows(reader, block, snapshot, check_row, &check);
+	rows = bf_index_reader_rows(reader);
+	bf_index_close_heap(reader);
 	UnregisterSnapshot(snapshot);
-	bf_become_caller(&who_calls);
-	bf_close_index(check.index, check.heap, mode);
+	bf_index_become_caller(&who_calls);
+	bf_index_close(check.index, check.heap, mode);
 	PG_RETURN_INT64((int64) rows);
 }
 
@@ -176,20 +176,20 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 	for (uint32 number = 0; number < geometry->groups; number++)
 	{
 		const BfGroup *group = &geometry->group[number];
-		BlockNumber start = bf_column_start(geometry, number, column);
-		BlockNumber pages = bf_column_pages(geometry, number, column);
+		BlockNumber start = bf_index_column_start(geometry, number, column);
+		BlockNumber pages = bf_index_column_pages(geometry, number, column);
 		uint32		lines = geometry->lines[number * geometry->columns + column];
 		bool		summarized[BF_INDEX_MAX_RANGES] = {false};
 
 		for (BlockNumber page = 0; page < pages; page++)
 		{
-			Buffer		buffer = bf_read_page(index, start + page);
+			Buffer		buffer = bf_index_read_page(index, start + page);
 			BfFilterPage *content;
 			uint32		positions = Min(group->positions, lines - page * group->positions);
 
 			CHECK_FOR_INTERRUPTS();
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
+			content = bf_index_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 			for (uint32 range = 0; range < group->ranges; range++)
 			{
 				if (content->states[range] != BF_SUMMARIZED ||
@@ -198,7 +198,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 				summarized[range] = true;
 				for (uint32 position = 0; position < positions; position++)
 				{
-					int			set = sb_bf_line_bits(bf_position(content, position) + range * SB_BF_LINE);
+					int			set = sb_bf_line_bits(bf_index_position(content, position) + range * SB_BF_LINE);
 
 					stats->bits += SB_BF_LINE * 8;
 					stats->bits_set += set;
@@ -224,7 +224,7 @@ count_states(Relation index, const BfGeometry *geometry, BlockNumber heap_blocks
 	{
 		uint8		states[BF_INDEX_MAX_RANGES];
 
-		bf_read_states(index, &geometry->group[number], states);
+		bf_index_read_states(index, &geometry->group[number], states);
 		for (uint32 range = 0; range < geometry->group[number].ranges; range++)
 			if (geometry->group[number].first_range + (uint64) range < ranges)
 				counts[Min(states[range], BF_SUMMARIZED)]++;
@@ -245,10 +245,10 @@ bf_index_stats(PG_FUNCTION_ARGS)
 	int64		states[3];
 
 	InitMaterializedSRF(fcinfo, 0);
-	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
-	geometry = bf_geometry_copy(bf_geometry_current(index));
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	count_states(index, geometry, heap_blocks, states);
 	for (int column = 0; column < geometry->columns; column++)
 	{
@@ -273,7 +273,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 		values[i++] = Float8GetDatum(stats.fpr / Max(stats.ranges, 1));
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 	}
-	bf_close_index(index, heap, AccessShareLock);
+	bf_index_close(index, heap, AccessShareLock);
 	return (Datum) 0;
 }
 
@@ -318,20 +318,20 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 				   unsigned char *to)
 {
 	const BfGroup *group = &geometry->group[number];
-	BlockNumber start = bf_column_start(geometry, number, column);
+	BlockNumber start = bf_index_column_start(geometry, number, column);
 	uint32		lines = geometry->lines[number * geometry->columns + column];
 	bool		summarized = true;
 
-	for (uint32 page = 0; page < bf_column_pages(geometry, number, column) && summarized; page++)
+	for (uint32 page = 0; page < bf_index_column_pages(geometry, number, column) && summarized; page++)
 	{
-		Buffer		buffer = bf_read_page(index, start + page);
+		Buffer		buffer = bf_index_read_page(index, start + page);
 		BfFilterPage *content;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
+		content = bf_index_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 		summarized = content->states[range] == BF_SUMMARIZED;
-		if (summarized && bf_is_before_horizon(viewer, content))
+		if (summarized && bf_index_is_before_horizon(viewer, content))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
@@ -339,7 +339,7 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 					 errhint("Try again in a new transaction, or when all transactions that are older have ended.")));
 		for (uint32 position = 0; position < group->positions && page * group->positions + position < lines; position++)
 		{
-			const unsigned char *from = bf_position(content, position) + range * SB_BF_LINE;
+			const unsigned char *from = bf_index_position(content, position) + range * SB_BF_LINE;
 			unsigned char *line = to + (size_t) (page * group->positions + position) * SB_BF_LINE;
 
 			for (int i = 0; i < SB_BF_LINE; i++)
@@ -371,30 +371,30 @@ bf_of(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_if_rows_may_be_missing(index, viewer.snapshot);
 	/* as a scan of the index would: whoever inserts a row from now on looks at this lock */
 	PredicateLockRelation(index, viewer.snapshot);
-	geometry = bf_geometry_copy(bf_geometry_current(index));
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	if (column < 1 || column > geometry->columns)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("index \"%s\" has no column %d", RelationGetRelationName(index), column),
 				 errhint("Its columns are numbered from 1 to %d.", geometry->columns)));
 	column--;
-	bf_prepare_hashers(index, &hashers, CurrentMemoryContext);
+	bf_index_prepare_hashers(index, &hashers, CurrentMemoryContext);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	first = 0;
 	end = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
 	if (!PG_ARGISNULL(1))
 	{
-		first = bf_block_argument(PG_GETARG_INT64(1)) / geometry->pages_per_range;
+		first = bf_index_block_argument(PG_GETARG_INT64(1)) / geometry->pages_per_range;
 		end = Min(end, first + 1);
 	}
 	known = first < end && end <= geometry->covered;
 	for (uint64 range = first; range < end && known; range++)
 	{
-		uint32		number = bf_group_of(geometry, range);
+		uint32		number = bf_index_group_of(geometry, range);
 		uint32		count = geometry->lines[number * geometry->columns + column];
 
 		if (result == (Datum) 0)
@@ -413,7 +413,7 @@ bf_of(PG_FUNCTION_ARGS)
 		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range,
 								   &viewer, lines);
 	}
-	bf_close_index(index, heap, AccessShareLock);
+	bf_index_close(index, heap, AccessShareLock);
 	if (!known)
 		PG_RETURN_NULL();
 	return result;

@@ -63,7 +63,7 @@ hasher_for_key(Relation index, ScanKey key)
 
 	/* the operator's right side may say anyarray */
 	if (!OidIsValid(given) || IsPolymorphicType(given))
-		given = bf_column_type(index, column);
+		given = bf_index_column_type(index, column);
 	return item_hasher_for_index(given, index->rd_indcollation[column], CurrentMemoryContext);
 }
 
@@ -166,7 +166,7 @@ set_first(Mask *mask, uint32 ranges)
 static void
 add_untrusted(Question *question, const BfFilterPage *content, Mask *mask)
 {
-	if (bf_is_before_horizon(&question->viewer, content))
+	if (bf_index_is_before_horizon(&question->viewer, content))
 	{
 		set_first(mask, content->ranges);
 		return;
@@ -181,7 +181,7 @@ ask_group(Relation index, const BfGeometry *geometry, uint32 number, Question *q
 		  Mask *mask)
 {
 	const BfGroup *group = &geometry->group[number];
-	BlockNumber start = bf_column_start(geometry, number, condition->column);
+	BlockNumber start = bf_index_column_start(geometry, number, condition->column);
 	uint32		lines = geometry->lines[number * geometry->columns + condition->column];
 	BlockNumber block = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
@@ -199,14 +199,14 @@ ask_group(Relation index, const BfGeometry *geometry, uint32 number, Question *q
 				UnlockReleaseBuffer(buffer);
 			CHECK_FOR_INTERRUPTS();
 			block = start + line / group->positions;
-			buffer = bf_read_page(index, block);
+			buffer = bf_index_read_page(index, block);
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
 			sb_test_for_old_snapshot(question->viewer.snapshot, index, BufferGetPage(buffer));
-			add_untrusted(question, bf_filter_page(index, block, BufferGetPage(buffer), group, condition->column, block - start),
+			add_untrusted(question, bf_index_filter_page(index, block, BufferGetPage(buffer), group, condition->column, block - start),
 						  mask);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		sb_bf_lines_containing(bf_position(content, line % group->positions), group->ranges, geometry->hashes, hash,
+		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hashes, hash,
 							   mask->words);
 	}
 	if (BufferIsValid(buffer))
@@ -237,7 +237,7 @@ answer_of_group(Relation index, const BfGeometry *geometry, uint32 number, Quest
 static int64
 find_pages(Relation index, BlockNumber heap_blocks, Question *question, TIDBitmap *tbm)
 {
-	const BfGeometry *geometry = bf_geometry(index);
+	const BfGeometry *geometry = bf_index_geometry(index);
 	BfGeometry *copy;
 	int64		found = 0;
 	uint64		covered_blocks;
@@ -246,8 +246,8 @@ find_pages(Relation index, BlockNumber heap_blocks, Question *question, TIDBitma
 		return 0;
 	/* groups that came since this was read would be of use */
 	if ((uint64) geometry->covered * geometry->pages_per_range < heap_blocks)
-		geometry = bf_geometry_current(index);
-	geometry = copy = bf_geometry_copy(geometry);
+		geometry = bf_index_current_geometry(index);
+	geometry = copy = bf_index_copy_geometry(geometry);
 	covered_blocks = question->trusted ? (uint64) geometry->covered * geometry->pages_per_range : 0;
 
 	for (uint32 number = 0; question->trusted && number < geometry->groups; number++)

@@ -50,7 +50,7 @@ add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, Bloc
 	uint32		first = geometry->covered;
 	uint32		full = heap_blocks / geometry->pages_per_range;
 	uint32		available = full > first ? full - first : 0;
-	uint32		size = bf_good_group_size(Max(Max(8, first), available));
+	uint32		size = bf_index_good_group_size(Max(Max(8, first), available));
 	uint32		candidates = Min(available, size);
 	uint32		samples = Max(1, Min(candidates, SAMPLED_RANGES));
 	BfGroup		group = {.first_range = first, .ranges = size, .positions = BF_POSITIONS(size)};
@@ -58,14 +58,14 @@ add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, Bloc
 	uint32		line_counts[INDEX_MAX_KEYS];
 	BfGroupLines lines;
 
-	if (!bf_reserve_group(index))
+	if (!bf_index_reserve_entry(index))
 		return false;
 	for (uint32 i = 0; i < samples; i++)
 	{
 		BfRangeItems items;
 		uint32		range = first + (candidates > 0 ? (uint64) i * candidates / samples : 0);
 
-		bf_read_range(reader, range, geometry->pages_per_range, heap_blocks, &items);
+		bf_index_read_range(reader, range, geometry->pages_per_range, heap_blocks, &items);
 		for (int column = 0; column < geometry->columns; column++)
 		{
 			uint64		count = items.counts[column];
@@ -75,13 +75,13 @@ add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, Bloc
 					Max(1, heap_blocks - (uint64) range * geometry->pages_per_range);
 			most[column] = Max(most[column], count);
 		}
-		bf_free_items(&items);
+		bf_index_free_items(&items);
 	}
 	for (int column = 0; column < geometry->columns; column++)
-		line_counts[column] = bf_lines_for(with_margin(most[column]), geometry->load, size);
-	bf_make_lines(&lines, geometry, &group, line_counts, false);
-	bf_create_group(index, &lines, BF_UNSUMMARIZED, 0);
-	bf_free_lines(&lines);
+		line_counts[column] = bf_index_lines_for(with_margin(most[column]), geometry->load, size);
+	bf_index_make_lines(&lines, geometry, &group, line_counts, false);
+	bf_index_create_group(index, &lines, BF_UNSUMMARIZED, 0);
+	bf_index_free_lines(&lines);
 	return true;
 }
 
@@ -91,7 +91,7 @@ add_groups(Relation index, BfHeapReader *reader, uint32 ranges, BlockNumber heap
 {
 	for (;;)
 	{
-		BfGeometry *geometry = bf_geometry_copy(bf_geometry_current(index));
+		BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 		bool		done = geometry->covered >= ranges || !add_group(index, reader, geometry, heap_blocks);
 
 		pfree(geometry);
@@ -110,7 +110,7 @@ summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGe
 {
 	BlockNumber heap_blocks;
 
-	bf_write_ranges(index, lines, BF_PLACEHOLDER, 0);
+	bf_index_write_ranges(index, lines, BF_PLACEHOLDER, 0);
 	/* rows in pages that came before the placeholder were not entered by their writers */
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	for (uint32 i = 0; i < lines->group.ranges; i++)
@@ -119,11 +119,11 @@ summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGe
 
 		if (!lines->ranges[i])
 			continue;
-		bf_read_range(reader, lines->group.first_range + i, geometry->pages_per_range, heap_blocks, &items);
-		bf_add_items(lines, &items);
-		bf_free_items(&items);
+		bf_index_read_range(reader, lines->group.first_range + i, geometry->pages_per_range, heap_blocks, &items);
+		bf_index_add_items(lines, &items);
+		bf_index_free_items(&items);
 	}
-	bf_write_ranges(index, lines, BF_SUMMARIZED, bf_reader_horizon(reader));
+	bf_index_write_ranges(index, lines, BF_SUMMARIZED, bf_index_reader_horizon(reader));
 }
 
 /* Of one group, the ranges from `first` to `end` (exclusive) that are not summarized. Returns how many. */
@@ -137,7 +137,7 @@ summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 	int64		done = 0;
 	uint32		next = 0;
 
-	bf_read_states(index, group, states);
+	bf_index_read_states(index, group, states);
 	while (next < group->ranges)
 	{
 		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
@@ -145,7 +145,7 @@ summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 		BfGroupLines lines;
 		uint32		count = 0;
 
-		bf_make_lines(&lines, geometry, group, &geometry->lines[number * geometry->columns], false);
+		bf_index_make_lines(&lines, geometry, group, &geometry->lines[number * geometry->columns], false);
 		for (; next < group->ranges && count < at_once; next++)
 		{
 			uint64		range = (uint64) group->first_range + next;
@@ -157,7 +157,7 @@ summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 		}
 		if (count > 0)
 		{
-			bf_allocate_areas(&lines);
+			bf_index_allocate_areas(&lines);
 			summarize_ranges(index, heap, reader, geometry, &lines);
 			done += count;
 		}
@@ -170,9 +170,9 @@ summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 static int64
 summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
 {
-	BfHeapReader *reader = bf_open_heap(heap, index, in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
+	BfHeapReader *reader = bf_index_open_heap(heap, index, in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
-	BlockNumber pages_per_range = bf_geometry(index)->pages_per_range;
+	BlockNumber pages_per_range = bf_index_geometry(index)->pages_per_range;
 	uint64		first = 0;
 	uint64		end = partial ? (heap_blocks + (uint64) pages_per_range - 1) / pages_per_range : heap_blocks / pages_per_range;
 	int64		done = 0;
@@ -186,7 +186,7 @@ summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool i
 	if (first < end)
 	{
 		add_groups(index, reader, end, heap_blocks);
-		geometry = bf_geometry_copy(bf_geometry_current(index));
+		geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 		for (uint32 number = 0; number < geometry->groups; number++)
 		{
 			const BfGroup *group = &geometry->group[number];
@@ -195,7 +195,7 @@ summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool i
 				done += summarize_group(index, heap, reader, geometry, number, first, end);
 		}
 	}
-	bf_close_heap(reader);
+	bf_index_close_heap(reader);
 	return done;
 }
 
@@ -221,7 +221,7 @@ bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partia
 	 */
 	if (push_snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
-	bf_become_owner(heap, &who_calls);
+	bf_index_become_owner(heap, &who_calls);
 	summarizing = true;
 	PG_TRY();
 	{
@@ -232,7 +232,7 @@ bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partia
 		summarizing = false;
 	}
 	PG_END_TRY();
-	bf_become_caller(&who_calls);
+	bf_index_become_caller(&who_calls);
 	if (push_snapshot)
 		PopActiveSnapshot();
 	MemoryContextSwitchTo(caller);
@@ -243,7 +243,7 @@ bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partia
 bool
 bf_index_desummarize(Relation index, BlockNumber block)
 {
-	const BfGeometry *cached = bf_geometry_current(index);
+	const BfGeometry *cached = bf_index_current_geometry(index);
 	uint32		range = block / cached->pages_per_range;
 	BfGeometry *geometry;
 	uint8		states[BF_INDEX_MAX_RANGES];
@@ -252,16 +252,16 @@ bf_index_desummarize(Relation index, BlockNumber block)
 
 	if (range >= cached->covered)
 		return false;
-	geometry = bf_geometry_copy(cached);
-	number = bf_group_of(geometry, range);
+	geometry = bf_index_copy_geometry(cached);
+	number = bf_index_group_of(geometry, range);
 	range -= geometry->group[number].first_range;
-	bf_read_states(index, &geometry->group[number], states);
+	bf_index_read_states(index, &geometry->group[number], states);
 	if (states[range] == BF_UNSUMMARIZED)
 		return false;
-	bf_make_lines(&lines, geometry, &geometry->group[number], &geometry->lines[number * geometry->columns], false);
+	bf_index_make_lines(&lines, geometry, &geometry->group[number], &geometry->lines[number * geometry->columns], false);
 	lines.ranges[range] = true;
-	bf_write_ranges(index, &lines, BF_UNSUMMARIZED, 0);
-	bf_free_lines(&lines);
+	bf_index_write_ranges(index, &lines, BF_UNSUMMARIZED, 0);
+	bf_index_free_lines(&lines);
 	pfree(geometry);
 	return true;
 }
@@ -283,7 +283,7 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 	if (info->index->rd_index->indisready && !info->index->rd_index->indisvalid)
 	{
 		if (RelationNeedsWAL(info->index))
-			bf_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
+			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
 		/* The core evaluates the expressions of the rows that it adds, as the owner: its GUC nest level ends after that. */
 		sb_restrict_search_path();
 	}

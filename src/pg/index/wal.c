@@ -52,7 +52,7 @@ log_changed_bytes(Buffer buffer, Page page, unsigned char *line, const unsigned 
 #endif
 
 void
-bf_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash)
+bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash)
 {
 	Page		page = BufferGetPage(buffer);
 
