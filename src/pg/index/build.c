@@ -19,9 +19,6 @@
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
-/* As many pages of the heap are read before a group is written, at most: their hashes are in memory. */
-#define MOST_PAGES_AT_ONCE 32768
-
 #define PHASE_READING 2
 #define PHASE_WRITING 3
 
@@ -112,7 +109,7 @@ build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber he
 {
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	uint32		ranges = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
-	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, MOST_PAGES_AT_ONCE / geometry->pages_per_range));
+	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / geometry->pages_per_range));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	uint32		have = 0,
 				next = 0;

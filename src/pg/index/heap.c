@@ -68,74 +68,6 @@ struct BfHeapReader
 	HTSV_Result verdicts[MaxHeapTuplesPerPage];
 };
 
-Oid
-bf_index_column_type(Relation index, int column)
-{
-	Oid			type = index->rd_opcintype[column];
-
-	return IsPolymorphicType(type) ? TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
-}
-
-void
-bf_index_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
-{
-	hashers->columns = IndexRelationGetNumberOfKeyAttributes(index);
-	for (int column = 0; column < hashers->columns; column++)
-	{
-		hashers->hasher[column] = item_hasher_for_index(bf_index_column_type(index, column), index->rd_indcollation[column], context);
-	}
-}
-
-/* ------------------------------------------------------ expressions, predicate */
-
-void
-bf_index_become_owner(Relation heap, BfCaller *caller)
-{
-	GetUserIdAndSecContext(&caller->user, &caller->security);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, caller->security | SECURITY_RESTRICTED_OPERATION);
-	caller->guc_level = NewGUCNestLevel();
-	sb_restrict_search_path();
-}
-
-void
-bf_index_become_caller(const BfCaller *caller)
-{
-	AtEOXact_GUC(false, caller->guc_level);
-	SetUserIdAndSecContext(caller->user, caller->security);
-}
-
-/* What the catalog has in this column of the index's row in pg_index: a tree of expressions, or NULL. */
-static Node *
-catalog_tree(Relation index, AttrNumber column)
-{
-	bool		isnull;
-	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
-
-	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
-}
-
-bool
-bf_index_runs_code(Relation index)
-{
-	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
-		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
-}
-
-/*
- * The columns, expressions and predicate of the index. The relation cache's own trees are not used: it has SQL functions
- * inlined in them, whose bodies were parsed with whatever search_path the session had at that moment. These are prepared
- * (and inlined) by the executor, after bf_index_become_owner().
- */
-static IndexInfo *
-own_index_info(Relation index)
-{
-	IndexInfo  *info = BuildIndexInfo(index);
-
-	info->ii_Expressions = (List *) catalog_tree(index, Anum_pg_index_indexprs);
-	info->ii_Predicate = make_ands_implicit((Expr *) catalog_tree(index, Anum_pg_index_indpred));
-	return info;
-}
-
 /* What the index needs of a row. */
 static Bitmapset *
 needed_attributes(const IndexInfo *info)
@@ -176,7 +108,7 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 				 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(heap)),
 				 errdetail("It reads pages of the table access method \"heap\" only.")));
 	reader->heap = heap;
-	reader->info = own_index_info(index);
+	reader->info = bf_index_info_for_owner(index);
 	reader->runs_code = bf_index_runs_code(index);
 	reader->purpose = purpose;
 	reader->attributes = needed_attributes(reader->info);

@@ -139,6 +139,9 @@ asks_for_nothing(const Question *question)
 
 /* ---------------------------------------------------------------- the answer */
 
+#define BF_MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
+
+/* A set of ranges of a group. */
 typedef struct Mask
 {
 	uint64		words[BF_MASK_WORDS];
@@ -302,13 +305,6 @@ bool
 bf_index_may_match(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot)
 {
 	return ask(index, heap, keys, nkeys, snapshot, NULL) > 0;
-}
-
-int64
-bf_index_get_pages(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot, TIDBitmap *tbm)
-{
-	pgstat_count_index_scan(index);
-	return ask(index, heap, keys, nkeys, snapshot, tbm);
 }
 
 /* ------------------------------------------------------------ as an index scan */

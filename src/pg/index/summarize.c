@@ -17,9 +17,6 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* As many pages of the heap are read before their bits are written, at most. */
-#define MOST_PAGES_AT_ONCE 32768
-
 /* Full ranges that are looked at for the filter size of a new group. */
 #define SAMPLED_RANGES 4
 
@@ -132,7 +129,7 @@ summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeo
 				uint64 first, uint64 end)
 {
 	const BfGroup *group = &geometry->group[number];
-	uint32		at_once = Max(1, MOST_PAGES_AT_ONCE / geometry->pages_per_range);
+	uint32		at_once = Max(1, BF_MOST_PAGES_AT_ONCE / geometry->pages_per_range);
 	uint8		states[BF_INDEX_MAX_RANGES];
 	int64		done = 0;
 	uint32		next = 0;
