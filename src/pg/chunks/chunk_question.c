@@ -154,7 +154,7 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 		known->operator = operator;
 		if (op_in_opfamily(operator, family))
 			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
-		known->is_equality = strategy == BTLessStrategyNumber;	/* 1, whose meaning is the method's: = */
+		known->is_equality = strategy == BF_EQUAL_STRATEGY;
 		known->function = get_opcode(operator);
 	}
 	return known->is_equality;
@@ -337,7 +337,7 @@ void
 chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value)
 {
 	ScanKeyEntryInitialize(entry, key->flags, key->column,
-						   key->flags & SK_SEARCHNULL ? InvalidStrategy : BTLessStrategyNumber,
+						   key->flags & SK_SEARCHNULL ? InvalidStrategy : BF_EQUAL_STRATEGY,
 						   key->subtype, key->collation, key->function, value);
 }
 

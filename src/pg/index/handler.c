@@ -116,7 +116,7 @@ bf_index_check_operators(Relation index)
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{
 		Oid			type = index->rd_opcintype[column];
-		Oid			operator = get_opfamily_member(index->rd_opfamily[column], type, type, 1);
+		Oid			operator = get_opfamily_member(index->rd_opfamily[column], type, type, BF_EQUAL_STRATEGY);
 
 		if (!OidIsValid(operator) || !is_hashed_equality(operator, type))
 			ereport(ERROR,
@@ -146,7 +146,7 @@ bf_index_validate(Oid opclass)
 	{
 		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
 
-		if (member->amopstrategy != 1 || member->amoppurpose != AMOP_SEARCH ||
+		if (member->amopstrategy != BF_EQUAL_STRATEGY || member->amoppurpose != AMOP_SEARCH ||
 			!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
 		{
 			ereport(INFO,

@@ -105,7 +105,7 @@ condition_of(Relation index, ScanKey key, Condition *condition)
 	}
 	else if (key->sk_flags & SK_ISNULL)
 		return;					/* = NULL: no row */
-	else if (key->sk_strategy != BTLessStrategyNumber)
+	else if (key->sk_strategy != BF_EQUAL_STRATEGY)
 		elog(ERROR, "unknown strategy number %d for access method bf", key->sk_strategy);
 	else if (key->sk_flags & SK_SEARCHARRAY)
 		condition_of_array(index, key, condition);
