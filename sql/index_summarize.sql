@@ -84,20 +84,20 @@ SELECT unsummarized > 10 AS no_more FROM bf_index_stats('filled_bf');
 
 -- parameters are those of the build; a changed one takes effect with the next
 ALTER INDEX filled_bf SET (pages_per_range = 16, false_positive_rate = 0.1);
-SELECT DISTINCT pages_per_range, expected_fpr FROM bf_index_stats('filled_bf');
+SELECT DISTINCT pages_per_range, false_positive_rate FROM bf_index_stats('filled_bf');
 REINDEX INDEX filled_bf;
-SELECT DISTINCT pages_per_range, expected_fpr FROM bf_index_stats('filled_bf');
+SELECT DISTINCT pages_per_range, false_positive_rate FROM bf_index_stats('filled_bf');
 
 -- the rate that was asked for is the rate that there is; a column that grows beyond its plan says so and stays right
 CREATE TABLE rates (id integer, few integer) WITH (fillfactor = 50);
 INSERT INTO rates SELECT i, i % 10 FROM generate_series(1, 200000) i;
 CREATE INDEX rates_bf ON rates USING bf (id, few) WITH (pages_per_range = 16, false_positive_rate = 0.01);
-SELECT "column", fpr BETWEEN 0.0001 AND 0.0101 AS as_asked, expected_fpr FROM bf_index_stats('rates_bf') WHERE "column" = 'id';
+SELECT "column", current_false_positive_rate BETWEEN 0.0001 AND 0.0101 AS as_asked, false_positive_rate FROM bf_index_stats('rates_bf') WHERE "column" = 'id';
 SELECT sum((bf_of('rates_bf', block * 16) @> -value)::integer) / count(*)::float8 < 0.012 AS measured
 FROM generate_series(0, 100) block, generate_series(1, 100) value WHERE bf_of('rates_bf', block * 16) IS NOT NULL;
 UPDATE rates SET few = id WHERE id <= 20000;
 SELECT answers('SELECT * FROM rates WHERE few = 12345'), bf_index_check('rates_bf');
-SELECT fpr > 0.0101 AS degraded FROM bf_index_stats('rates_bf') WHERE "column" = 'few';
+SELECT current_false_positive_rate > 0.0101 AS degraded FROM bf_index_stats('rates_bf') WHERE "column" = 'few';
 
 DROP VIEW states;
 DROP TABLE grown, filled, rates;

@@ -145,8 +145,8 @@ CREATE FUNCTION bf_index_stats(
 	OUT index_pages bigint,
 	OUT hashes integer,
 	OUT fill double precision,
-	OUT expected_fpr double precision,
-	OUT fpr double precision
+	OUT false_positive_rate double precision,
+	OUT current_false_positive_rate double precision
 ) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL RESTRICTED COST 10000 ROWS 2;
 COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row a column of a bf index: ranges and their states, pages, fill, and the false-positive rate that follows from it';
 CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1) RETURNS bf

@@ -165,7 +165,7 @@ typedef struct ColumnStats
 	int64		pages;
 	uint64		bits;			/* of summarized ranges */
 	uint64		bits_set;
-	double		fpr;			/* sum over ranges of the mean of fill ^ hashes over their lines */
+	double		rates;			/* sum over ranges of the mean of fill ^ hashes over their lines */
 	int64		ranges;			/* that are in the sum */
 } ColumnStats;
 
@@ -202,7 +202,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 
 					stats->bits += SB_BF_LINE * 8;
 					stats->bits_set += set;
-					stats->fpr += pow(set / (SB_BF_LINE * 8.0), geometry->hashes) / lines;
+					stats->rates += pow(set / (SB_BF_LINE * 8.0), geometry->hashes) / lines;
 				}
 			}
 			UnlockReleaseBuffer(buffer);
@@ -270,7 +270,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 		nulls[i] = nulls[i + 2] = stats.ranges == 0;
 		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
 		values[i++] = Float8GetDatum(geometry->false_positive_rate);
-		values[i++] = Float8GetDatum(stats.fpr / Max(stats.ranges, 1));
+		values[i++] = Float8GetDatum(stats.rates / Max(stats.ranges, 1));
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 	}
 	bf_index_close(index, heap, AccessShareLock);
