@@ -45,6 +45,38 @@ SELECT relation::regclass, mode FROM pg_locks
 WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation::regclass::text ~ '^log_.$|^log_..$|^log$' ORDER BY relation::regclass::text;
 COMMIT;
 
+-- indexes that have the column in other places: the items are hashed once, and found in all of them
+CREATE TABLE shape (id int, v bigint, tags int[], note text) PARTITION BY LIST (id);
+CREATE TABLE shape_1 PARTITION OF shape FOR VALUES IN (1);
+CREATE TABLE shape_2 PARTITION OF shape FOR VALUES IN (2);
+CREATE TABLE shape_3 PARTITION OF shape FOR VALUES IN (3);
+CREATE TABLE shape_4 PARTITION OF shape FOR VALUES IN (4);
+INSERT INTO shape SELECT i % 4 + 1, i, ARRAY[i, i + 1], 'note ' || i FROM generate_series(1, 4000) i;
+CREATE INDEX shape_1_bf ON shape_1 USING bf (v, tags, note);
+CREATE INDEX shape_2_bf ON shape_2 USING bf (note COLLATE "C", v, tags);
+CREATE INDEX shape_3_bf ON shape_3 USING bf (tags, note, v);
+CREATE INDEX shape_4_bf ON shape_4 USING bf (v, tags, note);
+SELECT chunk, is_read FROM chunk_scan_explain(NULL::shape, 'v', 1001);
+SELECT chunk, is_read FROM chunk_scan_explain(NULL::shape, 'v', 1002::smallint);
+SELECT chunk, is_read FROM chunk_scan_explain(NULL::shape, 'tags', ARRAY[1003, 1004]);
+SELECT count(*), min(l.id), max(l.id) FROM generate_series(1, 4000, 37) i, chunk_scan(NULL::shape, 'v', i) l WHERE l.v = i;
+SELECT count(*), min(l.id), max(l.id) FROM generate_series(1, 4000, 37) i, chunk_scan(NULL::shape, 'tags', ARRAY[i, i + 1]) l;
+SELECT count(*), min(l.id), max(l.id) FROM generate_series(1, 4000, 37) i, chunk_scan(NULL::shape, 'note', 'note ' || i) l;
+SELECT count(*), min(id), max(id) FROM chunk_scan_any(NULL::shape, 'v', ARRAY(SELECT i::int FROM generate_series(1, 4000, 37) i));
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_v (bigint) AS SELECT id, v FROM shape WHERE v = $1;
+EXECUTE by_v (1001);
+EXECUTE by_v (1002);
+EXECUTE by_v (1003);
+DEALLOCATE by_v;
+RESET plan_cache_mode;
+-- the outer side of a nested loop gives a new value for each scan
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT count(*), min(s.id), max(s.id) FROM generate_series(1, 4000, 37) i JOIN shape s ON s.v = i;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+
 -- new rows, in the ranges that are summarized and in new ones; other rows of the same transaction; a rolled back one
 INSERT INTO log VALUES (4001, 999), (8000, 999);
 SELECT id FROM chunk_scan(NULL::log, 'uid', 999);

@@ -42,11 +42,12 @@ typedef struct Argument
 typedef struct KeySet
 {
 	int			count;
-	ChunkKey   *keys;
+	QuestionKey *keys;
 	int		   *arguments;		/* of each key, -1: none */
 	ScanKey		entries;		/* as many as are asked now */
 	int			asked;
-	bool		impossible;		/* a key is NULL: no row can match */
+	BfSearch   *search;			/* for these entries */
+	bool		impossible;		/* an argument is NULL: no row can match */
 } KeySet;
 
 typedef struct Question
@@ -198,12 +199,12 @@ read_set(KeySet *set, List *keys)
 	ListCell   *cell;
 
 	set->count = list_length(keys);
-	set->keys = palloc0(set->count * sizeof(ChunkKey));
+	set->keys = palloc0(set->count * sizeof(QuestionKey));
 	set->arguments = palloc(set->count * sizeof(int));
 	set->entries = palloc(set->count * sizeof(ScanKeyData));
 	foreach(cell, keys)
 	{
-		ChunkKey   *key = &set->keys[foreach_current_index(cell)];
+		QuestionKey *key = &set->keys[foreach_current_index(cell)];
 		List	   *oids = linitial((List *) lfirst(cell));
 		List	   *integers = lsecond((List *) lfirst(cell));
 
@@ -280,9 +281,10 @@ prepare_keys(ChunkSkipState *state, bool all)
 			if (argument != NULL && argument->isnull)
 				set->impossible = true; /* as for all index scans, = is strict */
 			else
-				chunk_scan_key(&set->entries[set->asked++], &set->keys[k],
-							   argument != NULL ? argument->value : (Datum) 0);
+				chunk_set_scan_key(&set->entries[set->asked++], &set->keys[k],
+								   argument != NULL ? argument->value : (Datum) 0);
 		}
+		set->search = bf_index_begin_search(set->entries, set->asked, state->css.ss.ps.state->es_snapshot);
 		any |= set->asked > 0 || set->impossible;
 	}
 	return any;
@@ -303,7 +305,7 @@ ask(ChunkSkipState *state, const Question *question)
 		return true;
 	/* the executor has locked all tables of the plan */
 	heap = table_open(question->heap, NoLock);
-	answer = chunk_may_match(heap, question->index, set->entries, set->asked, estate->es_snapshot,
+	answer = chunk_may_match(heap, question->index, set->search, estate->es_snapshot,
 							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
 	table_close(heap, NoLock);
 	return answer;

@@ -136,7 +136,7 @@ is_cheap(const Scan *scan, const ChunkQuestion *question)
 
 /* A key as a list, with its argument's number: for comparing, copying, and sending to workers. */
 static List *
-encode_key(const ChunkKey *key, List **arguments)
+encode_key(const QuestionKey *key, List **arguments)
 {
 	int			argument = -1;
 

@@ -313,13 +313,26 @@ extern bool bf_index_desummarize(Relation index, BlockNumber block);
 /* ------------------------------------------------------- asking an index (scan.c) */
 
 /*
- * May a row that this MVCC snapshot sees and that satisfies the keys be in the heap? Keys are as for an index scan:
- * sk_attno counts the index's columns from 1; strategy 1 is =, with SK_SEARCHARRAY = ANY; SK_SEARCHNULL.
- * REQUIRES: the caller has locked the heap before it opened the index, has found the index valid, ready and (for
- * indcheckxmin) old enough, and holds the snapshot already: the heap's length is taken here. The caller takes predicate
+ * A search for the rows that satisfy some keys, which can be made in many indexes. Their items are hashed at the first
+ * index, and again only where an index hashes them otherwise.
+ */
+typedef struct BfSearch BfSearch;
+
+/*
+ * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno counts
+ * the index's columns from 1; the strategy is BF_EQUAL_STRATEGY, with SK_SEARCHARRAY for = ANY; or SK_SEARCHNULL is set.
+ * REQUIRES: the keys live as long as the search.
+ */
+extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
+
+/*
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? True also if the snapshot is not an
+ * MVCC snapshot.
+ * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and (for
+ * indcheckxmin) old enough. It held the snapshot already: the heap's length is taken here. The caller takes predicate
  * locks, and counts this as a scan of the index if it is one.
  */
-extern bool bf_index_may_match(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot);
+extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
 
 /* ------------------------------------------- the other callbacks of the access method */
 

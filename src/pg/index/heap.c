@@ -17,6 +17,7 @@
 #include "access/toast_internals.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/partition.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
