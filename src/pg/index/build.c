@@ -1,12 +1,13 @@
 /*
- * build.c: CREATE INDEX and REINDEX: reads the heap once, a group of ranges at a time, and writes each group as it is done.
+ * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written when its
+ * ranges have been read.
  *
- * A group's filter size comes from its full ranges: as many lines as the range with most items needs, in each column.
- * The first group is as large as the table has ranges, up to what a page allows, so that an index on a small partition
- * has one group; where the last ones would leave much of their pages empty, they become two groups.
+ * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most items
+ * needs. The first group has all ranges of the table, up to what a page allows, so that the index on a small partition has
+ * one group. If the last ranges of a table would leave much of their pages empty as one group, they become two.
  *
- * CREATE INDEX CONCURRENTLY: rows that are written meanwhile are not entered here; the core enters all rows again through
- * the insert function when it validates the index, because ambulkdelete tells it of none that are there.
+ * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
+ * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
  */
 #include "index/bf_index.h"
 
@@ -19,6 +20,7 @@
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
+/* Phases of the build in pg_stat_progress_create_index; 1 is PostgreSQL's own, "initializing". */
 #define PHASE_READING 2
 #define PHASE_WRITING 3
 
@@ -38,7 +40,10 @@ bf_index_build_phase(int64 phase)
 	}
 }
 
-/* The most items of a full range in this column; of the only one, if it is not full, as many as it would have. */
+/*
+ * The largest number of items that a full range has in this column. If no range is full there is only one, and the result is
+ * the number that it would have if it were full.
+ */
 static uint64
 items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumber pages_per_range, BlockNumber heap_blocks)
 {
@@ -60,7 +65,10 @@ items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumbe
 	return most;
 }
 
-/* How many of these ranges make the next group: all, unless two groups take an eighth less. */
+/* Two groups are made of the last ranges if their pages are at most this share of those of one group. */
+#define WORTH_TWO_GROUPS (7.0 / 8)
+
+/* How many of these ranges make the next group. */
 static uint32
 ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, BlockNumber heap_blocks)
 {
@@ -79,9 +87,10 @@ ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 co
 		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, good), good);
 		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, rest), rest);
 	}
-	return apart * 8 < together * 7 ? good : count;
+	return apart < together * WORTH_TWO_GROUPS ? good : count;
 }
 
+/* Makes a group of these ranges, with filters of a size that fits their items. */
 static void
 write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *items, uint32 count, BlockNumber heap_blocks,
 			uint64 horizon)
@@ -103,7 +112,7 @@ write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *item
 	bf_index_free_lines(&lines);
 }
 
-/* All ranges of the heap. */
+/* Makes groups of all ranges of the heap. */
 static void
 build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
@@ -128,7 +137,7 @@ build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber he
 		}
 		count = ranges_of_group(geometry, items, have, heap_blocks);
 		if (!bf_index_reserve_entry(index))
-			break;				/* the directory is full: what follows is always read */
+			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
 		write_group(index, geometry, items, count, heap_blocks, bf_index_reader_horizon(reader));
 		for (uint32 i = 0; i < count; i++)
@@ -147,7 +156,7 @@ write_meta_page(Relation index, ForkNumber fork)
 	Assert(BufferGetBlockNumber(buffer) == 0);
 	if (fork == INIT_FORKNUM)
 	{
-		/* the init fork of an unlogged index is logged */
+		/* The init fork of an unlogged index is logged, because a crash makes the index from it. */
 		START_CRIT_SECTION();
 		bf_index_init_meta_page(BufferGetPage(buffer), index);
 		MarkBufferDirty(buffer);
@@ -176,13 +185,13 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
-	/* an index that was truncated with its table has the same file as before */
+	/* TRUNCATE of a new table empties the file of its index and keeps the relation cache's entry. */
 	if (index->rd_amcache != NULL)
 	{
 		pfree(index->rd_amcache);
 		index->rd_amcache = NULL;
 	}
-	/* PostgreSQL has changed the user already, and only from 17 on the search_path too */
+	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	bf_index_check_operators(index);

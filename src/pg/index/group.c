@@ -1,8 +1,8 @@
 /*
- * group.c: the filter pages of a group, written as a whole: when a group is made, when ranges are summarized and when they
- * are not to be any more. Single rows are added by insert.c.
+ * group.c: writes all filter pages of a group: when the group is made, when ranges are summarized, and when they are made
+ * unsummarized again. insert.c adds single rows.
  *
- * One page a WAL record: a page never depends on what another one says.
+ * Each page has a WAL record of its own, because no page depends on what another one says.
  */
 #include "index/bf_index.h"
 
@@ -12,7 +12,8 @@
 #include "miscadmin.h"
 
 /*
- * Ranges of a group that fill a page nearly: 94 % for 8 and 15, 97 % and more for the others (with pages of 8 kB).
+ * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the others at
+ * least 97 %.
  */
 static const uint32 good_sizes[] = {125, 62, 41, 31, 25, 18, 15, 8};
 
@@ -26,6 +27,9 @@ bf_index_good_group_size(uint32 most)
 			return good_sizes[i];
 	return Max(most, 1);
 }
+
+/* More lines than any range needs: a range has at most a gigabyte of the table. */
+#define MOST_LINES (100 * 1000 * 1000)
 
 BlockNumber
 bf_index_pages_for(uint32 lines, uint32 ranges)
@@ -41,8 +45,7 @@ bf_index_lines_for(uint64 items, double load, uint32 ranges)
 	double		lines = ceil(items / load);
 	uint32		positions = BF_POSITIONS(ranges);
 
-	/* far above what a range of a gigabyte can hold */
-	lines = Min(Max(lines, 1), 100 * 1000 * 1000);
+	lines = Min(Max(lines, 1), MOST_LINES);
 	return bf_index_pages_for((uint32) lines, ranges) * positions;
 }
 
@@ -101,14 +104,14 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 
 /* ------------------------------------------------------------------ to pages */
 
-/* How many lines of the column stand on its page. */
+/* How many lines of a filter of this column are on page `page` of its run. */
 static inline uint32
 lines_on_page(const BfGroupLines *lines, int column, uint32 page)
 {
 	return Min(lines->group.positions, lines->lines[column] - page * lines->group.positions);
 }
 
-/* Brings the ranges on this page to their new state. */
+/* Brings the ranges of `lines` to their new state on this page. See bf_index_write_ranges(). */
 static void
 change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32 page, BfRangeState state, uint64 horizon)
 {
@@ -122,7 +125,7 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 		content->states[range] = state;
 		for (uint32 position = 0; position < count && state != BF_UNSUMMARIZED; position++)
 		{
-			unsigned char *line = bf_index_position(content, position) + range * SB_BF_LINE;
+			unsigned char *line = bf_index_line(content, position, range);
 
 			if (state == BF_PLACEHOLDER)
 				memset(line, 0, SB_BF_LINE);
@@ -165,6 +168,7 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 	bf_index_publish_group(index, &lines->group, lines->lines);
 }
 
+/* Changes and logs one page. */
 static void
 write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint32 page, BlockNumber block,
 					 BfRangeState state, uint64 horizon)
@@ -172,11 +176,13 @@ write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint
 	Buffer		buffer = bf_index_read_page(index, block);
 	GenericXLogState *xlog;
 	Page		image;
+	BfFilterPage *content;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	xlog = GenericXLogStart(index);
 	image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-	change_page(bf_index_filter_page(index, block, image, &lines->group, column, page), lines, column, page, state, horizon);
+	content = bf_index_filter_page(index, block, image, &lines->group, column, page);
+	change_page(content, lines, column, page, state, horizon);
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 }
@@ -211,14 +217,15 @@ bf_index_raise_standby_horizon(Relation index, uint64 horizon)
 				BlockNumber block = bf_index_column_start(geometry, number, column) + page;
 				Buffer		buffer;
 				GenericXLogState *xlog;
+				Page		image;
 				BfFilterPage *content;
 
 				CHECK_FOR_INTERRUPTS();
 				buffer = bf_index_read_page(index, block);
 				LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 				xlog = GenericXLogStart(index);
-				content = bf_index_filter_page(index, block, GenericXLogRegisterBuffer(xlog, buffer, 0), &geometry->group[number],
-											   column, page);
+				image = GenericXLogRegisterBuffer(xlog, buffer, 0);
+				content = bf_index_filter_page(index, block, image, &geometry->group[number], column, page);
 				content->standby_horizon = Max(content->standby_horizon, horizon);
 				GenericXLogFinish(xlog);
 				UnlockReleaseBuffer(buffer);
@@ -230,8 +237,10 @@ void
 bf_index_read_states(Relation index, const BfGroup *group, uint8 *states)
 {
 	Buffer		buffer = bf_index_read_page(index, group->first_block);
+	const BfFilterPage *content;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(states, bf_index_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0, 0)->states, group->ranges);
+	content = bf_index_filter_page(index, group->first_block, BufferGetPage(buffer), group, 0, 0);
+	memcpy(states, content->states, group->ranges);
 	UnlockReleaseBuffer(buffer);
 }
