@@ -1,5 +1,6 @@
 /*
- * functions.c: SQL functions that summarize an index's ranges, named and behaving as BRIN's.
+ * functions.c: the SQL functions that summarize ranges of an index. They have the names of BRIN's functions, with bf for
+ * brin, and do the same. Also: how all SQL functions open an index (functions.h).
  */
 #include "index/bf_index.h"
 
@@ -31,7 +32,7 @@ refuse_recovery(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
-				 errhint("Ranges are summarized on the primary server.")));
+				 errhint("Summarize ranges on the primary server.")));
 }
 
 BlockNumber
@@ -67,7 +68,7 @@ refuse_other_index(Oid index)
 			 errhint("Name an index that was made with USING bf.")));
 }
 
-/* What the catalog says of a relation; false if it does not exist. Nothing is locked. */
+/* Copies what pg_class says of a relation; false if it does not exist. Takes no lock. */
 static bool
 look_up(Oid relation, FormData_pg_class *form)
 {
@@ -88,7 +89,10 @@ is_bf_index(Oid relation)
 	return look_up(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
 }
 
-/* May the user maintain this table: as its owner, or from PostgreSQL 17 on by the privilege that lets it VACUUM and REINDEX? */
+/*
+ * May the user maintain this table? Its owner may; from PostgreSQL 17 on so may a user with the privilege MAINTAIN, which
+ * also allows VACUUM and REINDEX.
+ */
 static bool
 may_maintain(Oid table, const FormData_pg_class *form)
 {
@@ -101,7 +105,7 @@ may_maintain(Oid table, const FormData_pg_class *form)
 #endif
 }
 
-/* Raises an error if the user lacks the right; false if the index or the table is gone. */
+/* Raises an error if the user lacks the right. False if the index or the table no longer exists. */
 static bool
 check_right(Oid index, Oid table, BfRight right)
 {
@@ -112,7 +116,7 @@ check_right(Oid index, Oid table, BfRight right)
 		return false;
 	if (right == BF_TO_READ)
 	{
-		/* content of an index is content of its table */
+		/* what the index tells, it tells about rows of its table */
 		AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_SELECT);
 
 		if (result != ACLCHECK_OK)
@@ -130,10 +134,10 @@ check_right(Oid index, Oid table, BfRight right)
 }
 
 /*
- * Opens as bf_index_open(), but returns NULL if this is no bf index, or none any more.
+ * Like bf_index_open(), but returns NULL if this is not a bf index, or no longer one.
  *
- * Rights are looked at twice: before the locks, so that nobody waits for a lock or holds one without them; and after, because
- * they may have changed in the meantime.
+ * Rights are checked twice. They are checked before the locks are taken, so that nobody without rights waits for a lock or
+ * holds one. They are checked again after that, because they may have changed in the meantime.
  */
 static Relation
 try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
@@ -143,9 +147,9 @@ try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 
 	if (!OidIsValid(heapoid) || !check_right(indexoid, heapoid, right))
 		return NULL;
-	/* the snapshot of what was looked up: see bf_summarize() */
+	/* The look-ups have left a snapshot of the catalog; bf_summarize() says why there must be none while this waits. */
 	InvalidateCatalogSnapshot();
-	/* the heap first; whether it is still its heap is seen when both are locked */
+	/* The heap is locked first. Whether it is still the index's heap is checked when both are locked. */
 	*heap = try_relation_open(heapoid, mode);
 	if (*heap == NULL)
 		return NULL;
@@ -176,7 +180,7 @@ bf_index_close(Relation index, Relation heap, LOCKMODE mode)
 	relation_close(heap, mode);
 }
 
-/* An invalid index is left alone, since the build that failed may have written anything. */
+/* May the index be summarized? An invalid one is left alone, because a build that failed may have written anything. */
 static bool
 is_usable(Relation index)
 {
@@ -186,7 +190,7 @@ is_usable(Relation index)
 	return index->rd_index->indisvalid;
 }
 
-/* Summarizes, and closes what was opened for it. */
+/* Summarizes ranges of an index that is open, and closes it and its heap. */
 static int64
 summarize_index(Relation index, Relation heap, BlockNumber block)
 {
@@ -239,7 +243,10 @@ bf_desummarize_range(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------ CALL bf_summarize */
 
-/* The bf indexes of this relation: of an index, itself and those below it; of a table, those of it and its children. */
+/*
+ * The indexes of this relation, of all access methods. For an index: itself and the indexes of its partitions; for a table:
+ * its own and those of its partitions and children.
+ */
 static List *
 indexes_below(Oid relation)
 {
@@ -269,7 +276,7 @@ indexes_below(Oid relation)
 
 			if (!look_up(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
 				continue;
-			/* before it is locked */
+			/* checked before the table is locked */
 			if (!may_maintain(below, &form))
 				aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(form.relkind), NameStr(form.relname));
 			table = try_relation_open(below, AccessShareLock);
@@ -282,7 +289,7 @@ indexes_below(Oid relation)
 	return result;
 }
 
-/* Is it (still) a bf index, and not a temporary one of another session? */
+/* Is this still a bf index, and not the temporary one of another session? */
 static bool
 is_to_be_summarized(Oid index)
 {
@@ -305,7 +312,7 @@ bf_summarize(PG_FUNCTION_ARGS)
 
 	refuse_recovery();
 	SPI_connect_ext(nonatomic ? SPI_OPT_NONATOMIC : 0);
-	/* lives over the commits */
+	/* the list of indexes must outlive the commits */
 	stays = AllocSetContextCreate(PortalContext != NULL ? PortalContext : CurrentMemoryContext, "bf_summarize",
 								  ALLOCSET_SMALL_SIZES);
 	caller = MemoryContextSwitchTo(stays);
@@ -320,12 +327,12 @@ bf_summarize(PG_FUNCTION_ARGS)
 		if (!is_to_be_summarized(lfirst_oid(cell)))
 			continue;
 		/*
-		 * No snapshot, of CALL or of the catalog, while this waits for a lock: CREATE INDEX CONCURRENTLY has the lock, and waits
-		 * for snapshots.
+		 * While this waits for a lock it must have no snapshot, neither CALL's nor one of the catalog. A CREATE INDEX
+		 * CONCURRENTLY may have the lock, and waits for all older snapshots: the two would wait for each other.
 		 */
 		if (nonatomic)
 			SPI_commit();
-		/* what was dropped meanwhile is not missed */
+		/* an index that was dropped meanwhile is passed over */
 		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 		if (index != NULL)
 			(void) summarize_index(index, heap, InvalidBlockNumber);

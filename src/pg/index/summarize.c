@@ -1,9 +1,9 @@
 /*
- * summarize.c: ranges that are not summarized become so, and the other way round.
+ * summarize.c: summarizes ranges, and makes them unsummarized again.
  *
- * The order makes it right (README.md has the argument): placeholders on all pages of the group, then the heap's length,
- * then the heap, then bits and the state, page by page. One summarizer at a time: its callers hold a
- * ShareUpdateExclusiveLock on the heap, as VACUUM does.
+ * A summarizer first writes placeholders on all pages of the group. Then it takes the heap's length, then it reads the heap,
+ * and then it writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order.
+ * There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as VACUUM does.
  */
 #include "index/bf_index.h"
 
@@ -17,8 +17,11 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* Full ranges that are looked at for the filter size of a new group. */
+/* How many full ranges are read to find the size of a new group's filters. */
 #define SAMPLED_RANGES 4
+
+/* The first group of an index that was empty when it was built has this many ranges. Later groups double what there is. */
+#define FIRST_GROUP 8
 
 static bool summarizing = false;
 
@@ -30,7 +33,7 @@ bf_index_is_summarizing(void)
 
 /* --------------------------------------------------------------- new groups */
 
-/* A tenth more than what the sample says: the ranges to come are not all like it. */
+/* A tenth more than the sample needs, because other ranges may have more items. */
 static uint64
 with_margin(uint64 items)
 {
@@ -38,8 +41,8 @@ with_margin(uint64 items)
 }
 
 /*
- * Makes the next group. Its filter size comes from some of its full ranges; from a range that is not full only if the
- * caller wants that summarized and there is no other. False if the directory is full.
+ * Makes the next group. The size of its filters comes from some of its full ranges. If it has none yet, it comes from its
+ * first range, which the caller wants to summarize. False if the directory is full.
  */
 static bool
 add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, BlockNumber heap_blocks)
@@ -47,7 +50,7 @@ add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, Bloc
 	uint32		first = geometry->covered;
 	uint32		full = heap_blocks / geometry->pages_per_range;
 	uint32		available = full > first ? full - first : 0;
-	uint32		size = bf_index_good_group_size(Max(Max(8, first), available));
+	uint32		size = bf_index_good_group_size(Max(Max(FIRST_GROUP, first), available));
 	uint32		candidates = Min(available, size);
 	uint32		samples = Max(1, Min(candidates, SAMPLED_RANGES));
 	BfGroup		group = {.first_range = first, .ranges = size, .positions = BF_POSITIONS(size)};
@@ -82,7 +85,7 @@ add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, Bloc
 	return true;
 }
 
-/* Groups for all ranges up to this one (exclusive). */
+/* Makes groups until all ranges up to this one (exclusive) have one, or the directory is full. */
 static void
 add_groups(Relation index, BfHeapReader *reader, uint32 ranges, BlockNumber heap_blocks)
 {
@@ -100,7 +103,8 @@ add_groups(Relation index, BfHeapReader *reader, uint32 ranges, BlockNumber heap
 /* ------------------------------------------------------------ ranges of a group */
 
 /*
- * Summarizes the ranges that lines->ranges marks. The reader was opened before; what it reads from here on counts.
+ * Summarizes the ranges that lines->ranges marks. The reader may have been opened earlier: only what it reads after the
+ * placeholders are written counts.
  */
 static void
 summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, BfGroupLines *lines)
@@ -108,7 +112,7 @@ summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGe
 	BlockNumber heap_blocks;
 
 	bf_index_write_ranges(index, lines, BF_PLACEHOLDER, 0);
-	/* rows in pages that came before the placeholder were not entered by their writers */
+	/* Pages that were added before the placeholder was written have rows that their writers did not add to the index. */
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	for (uint32 i = 0; i < lines->group.ranges; i++)
 	{
@@ -123,7 +127,7 @@ summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGe
 	bf_index_write_ranges(index, lines, BF_SUMMARIZED, bf_index_reader_horizon(reader));
 }
 
-/* Of one group, the ranges from `first` to `end` (exclusive) that are not summarized. Returns how many. */
+/* Summarizes those ranges of a group from `first` to `end` (exclusive) that are not summarized. Returns how many. */
 static int64
 summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, uint32 number,
 				uint64 first, uint64 end)
@@ -213,8 +217,8 @@ bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partia
 	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarize", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
 	/*
-	 * Expressions want a snapshot, and so does what reads out-of-line values. A procedure that has committed has none any more.
-	 * It is taken here, behind the locks: CREATE INDEX CONCURRENTLY waits for whoever has an old one.
+	 * Expressions need a snapshot, and so does reading out-of-line values. A procedure that has just committed has none. It is
+	 * taken only now that the locks are held, because a CREATE INDEX CONCURRENTLY waits for everybody with an older snapshot.
 	 */
 	if (push_snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
@@ -266,13 +270,14 @@ bf_index_desummarize(Relation index, BlockNumber block)
 /* -------------------------------------------------------------------- VACUUM */
 
 /*
- * Nothing in the index stands for one row, so there is nothing to delete: bits stay until a range is summarized anew.
+ * Nothing in the index belongs to one row alone, so there is nothing to delete. Bits stay until their range is summarized
+ * anew.
  *
- * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this when they begin to validate an index, which is ready then, but
- * not valid. They add the rows that their snapshot sees and that were written during the build. Rows that were written during the
- * build and deleted before that snapshot are nowhere in the index. On this server they wait for all snapshots that see them; on
- * a standby nobody does. The deleters of these rows have smaller transaction ids than the next one, and a snapshot whose xmin is
- * not smaller sees none of the rows.
+ * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this function when they begin to validate an index, which is ready
+ * then, but not valid. They add the rows that were written during the build and that their snapshot sees. Rows that were
+ * written during the build and deleted before this snapshot are not in the index. On this server the commands wait for all
+ * snapshots that see such rows, but not for those of standbys. The transactions that deleted these rows have smaller ids than
+ * the next transaction id, so a snapshot of a standby whose xmin is not smaller than that sees none of these rows.
  */
 IndexBulkDeleteResult *
 bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
@@ -281,7 +286,10 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 	{
 		if (RelationNeedsWAL(info->index))
 			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
-		/* The core evaluates the expressions of the rows that it adds, as the owner: its GUC nest level ends after that. */
+		/*
+		 * PostgreSQL evaluates the expressions of the rows that it adds as the owner, but only from 17 on with a restricted
+		 * search_path. Its GUC nest level, which ends after the validation, takes this setting back.
+		 */
 		sb_restrict_search_path();
 	}
 	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
