@@ -1,10 +1,10 @@
 /*
  * chunk_engine.c: finds relations whose rows another extension keeps elsewhere (see chunk_engine.h).
  *
- * Each extension lists its relations in a table. These tables are read only if the extension is installed. They are found by
- * their full names, so search_path does not matter, and privileges are not checked. If such a table does not exist or lacks
- * the expected columns, the version of the extension is unknown. Then all relations are refused, because reading one that
- * belongs to the extension would lose rows.
+ * Each extension lists its relations in a table. These tables are read only if the extension is installed. They are
+ * found by their full names, so search_path does not matter, and privileges are not checked. If such a table does not
+ * exist or lacks the expected columns, the version of the extension is unknown. Then all relations are refused,
+ * because reading one that belongs to the extension would lose rows.
  */
 #include "chunks/chunk_engine.h"
 

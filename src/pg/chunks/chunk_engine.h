@@ -1,8 +1,9 @@
 /*
  * chunk_engine.h: finds relations whose rows another extension keeps elsewhere, which chunk_scan() refuses.
  *
- * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables. The rows of Citus' distributed tables are
- * on other servers. Only the plans of these extensions find such rows, and a bf index on such a table does not have them.
+ * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables. The rows of Citus' distributed
+ * tables are on other servers. Only the plans of these extensions find such rows, and a bf index on such a table does
+ * not have them.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_ENGINE_H
 #define STREAMBLOOM_PG_CHUNK_ENGINE_H

@@ -89,8 +89,8 @@ without_relabels(Node *node)
 }
 
 /*
- * The expression that a column of the index stands for, on a table with this varno. If it stands for a plain column of the
- * table, the result is NULL and *attribute is the number of that column.
+ * The expression that a column of the index stands for, on a table with this varno. If it stands for a plain column
+ * of the table, the result is NULL and *attribute is the number of that column.
  */
 static Node *
 index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
@@ -163,8 +163,8 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 }
 
 /*
- * The key that a clause gives for a boolean column of the index, or NULL. The planner turns "operand = true" into "operand",
- * and "operand = false" into "NOT operand".
+ * The key that a clause gives for a boolean column of the index, or NULL. The planner turns "operand = true" into
+ * "operand", and "operand = false" into "NOT operand".
  */
 static QuestionKey *
 key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
@@ -351,8 +351,8 @@ ask_index(Relation heap, Relation index, BfSearch *search, Snapshot snapshot, bo
 	if (!explain_only)
 	{
 		/*
-		 * The lock that index_beginscan() would take. It is taken before the answer is found: then every row that is inserted
-		 * from now on meets it.
+		 * The lock that index_beginscan() would take. It is taken before the answer is found: then every row that is
+		 * inserted from now on meets it.
 		 */
 		PredicateLockRelation(index, snapshot);
 		pgstat_count_index_scan(index);

@@ -1,11 +1,11 @@
 /*
- * chunk_question.h: which questions the `bf` indexes of a chunk can answer, and asking them. For chunk_scan() and for the
- * node ChunkSkip.
+ * chunk_question.h: which questions the `bf` indexes of a chunk can answer, and asking them. For chunk_scan() and for
+ * the node ChunkSkip.
  *
- * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument) or column IS
- * NULL. For a boolean column the forms that the planner makes of these count too (column, NOT column), and IS TRUE, IS
- * FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key is any expression
- * without columns; the caller decides when to evaluate it.
+ * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument) or column
+ * IS NULL. For a boolean column the forms that the planner makes of these count too (column, NOT column), and IS
+ * TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key
+ * is any expression without columns; the caller decides when to evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -37,14 +37,14 @@ typedef struct ChunkQuestion
 } ChunkQuestion;
 
 /*
- * Locks (AccessShareLock) and opens a relation; NULL if it no longer exists. This is try_relation_open() without the look-up
- * in the system cache, which takes a tenth of the time that a chunk takes.
+ * Locks (AccessShareLock) and opens a relation; NULL if it no longer exists. This is try_relation_open() without the
+ * look-up in the system cache, which takes a tenth of the time that a chunk takes.
  */
 extern Relation chunk_try_open(Oid oid);
 
 /*
- * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can answer. All rows that are wanted satisfy
- * `clauses`, whose Vars of the table have this varno. REQUIRES: the table is locked.
+ * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can answer. All rows that are wanted
+ * satisfy `clauses`, whose Vars of the table have this varno. REQUIRES: the table is locked.
  */
 extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 
@@ -52,9 +52,10 @@ extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
 /*
- * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? True also if the
- * index is gone or no longer usable. Takes the predicate lock that an index scan would take, and counts this as an index
- * scan, unless it is only for a plain EXPLAIN. REQUIRES: the heap is locked; the snapshot is that of the search.
+ * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? True also if
+ * the index is gone or no longer usable. Takes the predicate lock that an index scan would take, and counts this as
+ * an index scan, unless it is only for a plain EXPLAIN. REQUIRES: the heap is locked; the snapshot is that of the
+ * search.
  */
 extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only);
 
@@ -88,8 +89,8 @@ typedef struct ChunkClause
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
- * Asks the indexes of a table that can answer such a clause, one after the other until one says no. *index is set to the one
- * that was asked last, or to InvalidOid.
+ * Asks the indexes of a table that can answer such a clause, one after the other until one says no. *index is set to
+ * the one that was asked last, or to InvalidOid.
  */
 extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *index);
 

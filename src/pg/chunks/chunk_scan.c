@@ -1,17 +1,18 @@
 /*
- * chunk_scan.c: chunk_scan() and its kin return the rows of a relation that have a value in a column, and read only those of
- * its chunks that may hold such rows. A chunk is a leaf partition, an inheritance child, or the relation itself.
+ * chunk_scan.c: chunk_scan() and its kin return the rows of a relation that have a value in a column, and read only
+ * those of its chunks that may hold such rows. A chunk is a leaf partition, an inheritance child, or the relation
+ * itself.
  *
- * The result is that of SELECT * FROM relation WHERE column = value, under the same snapshot (the active one of the calling
- * query) and with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only if a summary
- * table that the caller names, or one of the chunk's bf indexes, says for certain that it has no such row. Each of the other
- * chunks is planned by itself, as SELECT ... FROM chunk (ONLY, if it has children). So each is read in the way that suits it
- * best, and its columns come out in the parent's order.
+ * The result is that of SELECT * FROM relation WHERE column = value, under the same snapshot (the active one of the
+ * calling query) and with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only
+ * if a summary table that the caller names, or one of the chunk's bf indexes, says for certain that it has no such
+ * row. Each of the other chunks is planned by itself, as SELECT ... FROM chunk (ONLY, if it has children). So each is
+ * read in the way that suits it best, and its columns come out in the parent's order.
  *
  * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
- * (chunk_snapshot.h). For an index this is not needed. One that was built after the snapshot was taken has the rows that the
- * snapshot sees as well; where it may lack some, indcheckxmin, its horizon, or the wait of CREATE INDEX CONCURRENTLY for
- * older snapshots keeps it from being used.
+ * (chunk_snapshot.h). For an index this is not needed. One that was built after the snapshot was taken has the rows
+ * that the snapshot sees as well; where it may lack some, indcheckxmin, its horizon, or the wait of CREATE INDEX
+ * CONCURRENTLY for older snapshots keeps it from being used.
  */
 #include "chunks/chunk_scan.h"
 
@@ -145,7 +146,10 @@ plan_query(Query *query, Oid chunk)
 	PlannedStmt *statement;
 	ListCell   *cell;
 
-	/* The planner needs permission infos; they are taken from the finished plan, because the executor would check them. */
+	/*
+	 * The planner needs permission infos; they are taken from the finished plan, because the executor would check
+	 * them.
+	 */
 	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
 	statement = pg_plan_query(query, "chunk_scan", 0, NULL);
 	foreach(cell, statement->rtable)
@@ -173,8 +177,8 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 	rte->relkind = chunk->rd_rel->relkind;
 
 	/*
-	 * Children of the chunk are chunks of their own, so ONLY is said if there are any. It is not said otherwise, because it
-	 * might tell another extension to leave rows out.
+	 * Children of the chunk are chunks of their own, so ONLY is said if there are any. It is not said otherwise,
+	 * because it might tell another extension to leave rows out.
 	 */
 	rte->inh = !chunk->rd_rel->relhassubclass;
 	rte->eref = makeAlias(RelationGetRelationName(chunk), rte->eref->colnames);
@@ -236,8 +240,8 @@ visit_chunk(ChunkScan *scan, Relation chunk, Verdict verdict, ChunkVisitor visit
 }
 
 /*
- * Adds all leaf partitions of a partitioned table, which is open and locked, to the list. They come from the relation cache;
- * it is an error if they are not those that the snapshot sees.
+ * Adds all leaf partitions of a partitioned table, which is open and locked, to the list. They come from the relation
+ * cache; it is an error if they are not those that the snapshot sees.
  */
 static List *
 leaf_partitions(Relation parent, List *leaves)
@@ -278,10 +282,10 @@ open_partition(ChunkScan *scan, Oid oid)
 }
 
 /*
- * In which order this session has judged partitions last. Every other call judges them from the last to the first. If there
- * are more partitions than files can be open (max_files_per_process), the files of the partitions that were judged last are
- * still open, and this order uses them before they are closed. With 3,000 partitions and 1,000 files a call takes a fifth
- * less time. The order has no other effect.
+ * In which order this session has judged partitions last. Every other call judges them from the last to the first. If
+ * there are more partitions than files can be open (max_files_per_process), the files of the partitions that were
+ * judged last are still open, and this order uses them before they are closed. With 3,000 partitions and 1,000 files
+ * a call takes a fifth less time. The order has no other effect.
  */
 static bool judged_backwards = false;
 
@@ -305,10 +309,10 @@ judge_partitions(ChunkScan *scan, List *leaves, Verdict *verdicts)
 /*
  * Judges all leaf partitions, and then visits those that are to be read.
  *
- * A partition that is not read need not stay locked: the verdict holds for the snapshot, whatever becomes of the partition.
- * So with thousands of partitions the table of locks does not fill up, and DDL does not wait. A partition that is judged, but
- * not yet read, need not be locked either. It cannot be detached or dropped while the parent is locked. But it can be
- * truncated, so its storage is checked again before it is read.
+ * A partition that is not read need not stay locked: the verdict holds for the snapshot, whatever becomes of the
+ * partition. So with thousands of partitions the table of locks does not fill up, and DDL does not wait. A partition
+ * that is judged, but not yet read, need not be locked either. It cannot be detached or dropped while the parent is
+ * locked. But it can be truncated, so its storage is checked again before it is read.
  */
 static void
 visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
@@ -335,8 +339,8 @@ visit_partitions(ChunkScan *scan, ChunkVisitor visit, void *argument)
 }
 
 /*
- * Visits the table itself and its inheritance children. Children stay locked, because they can be dropped without a lock on
- * the parent.
+ * Visits the table itself and its inheritance children. Children stay locked, because they can be dropped without a
+ * lock on the parent.
  */
 static void
 visit_children(ChunkScan *scan, ChunkVisitor visit, void *argument)

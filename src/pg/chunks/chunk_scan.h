@@ -1,5 +1,6 @@
 /*
- * chunk_scan.h: one call of chunk_scan(), chunk_scan_any() or chunk_scan_explain(): its arguments, checked and ready for use.
+ * chunk_scan.h: one call of chunk_scan(), chunk_scan_any() or chunk_scan_explain(): its arguments, checked and ready
+ * for use.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
 #define STREAMBLOOM_PG_CHUNK_SCAN_H
@@ -31,8 +32,8 @@ typedef struct ChunkScan
 } ChunkScan;
 
 /*
- * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that the
- * value is an array of items. Locks the parent.
+ * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
+ * the value is an array of items. Locks the parent.
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any);
 

@@ -1,6 +1,6 @@
 /*
- * chunk_scan_arguments.c: the arguments of chunk_scan() and its kin: which relation, which column, and which comparison.
- * Everything that makes a call impossible is an error here, before any chunk is looked at.
+ * chunk_scan_arguments.c: the arguments of chunk_scan() and its kin: which relation, which column, and which
+ * comparison. Everything that makes a call impossible is an error here, before any chunk is looked at.
  */
 #include "chunks/chunk_scan.h"
 
@@ -46,9 +46,9 @@ chunk_require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user lacks the privileges for SELECT * FROM parent. As in a SELECT, the privileges of the parent
- * count, and those of its children do not. This calls the executor's own function, which also calls the hook that extensions
- * for auditing and security labels use.
+ * Raises an error if the user lacks the privileges for SELECT * FROM parent. As in a SELECT, the privileges of the
+ * parent count, and those of its children do not. This calls the executor's own function, which also calls the hook
+ * that extensions for auditing and security labels use.
  */
 static void
 require_privileges(Relation parent)
@@ -143,8 +143,8 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 /* ---------------------------------------------------------------- the comparison */
 
 /*
- * Argument 2 as a constant for the parser. An untyped literal stays untyped here, so that the parser gives it the column's
- * type.
+ * Argument 2 as a constant for the parser. An untyped literal stays untyped here, so that the parser gives it the
+ * column's type.
  */
 static Const *
 make_item(FunctionCallInfo fcinfo)
@@ -162,8 +162,8 @@ make_item(FunctionCallInfo fcinfo)
 }
 
 /*
- * Evaluates the right side of the comparison: the value with its type conversions, some of which depend on settings. The
- * result is NULL if the expression is volatile or has a column.
+ * Evaluates the right side of the comparison: the value with its type conversions, some of which depend on settings.
+ * The result is NULL if the expression is volatile or has a column.
  */
 static Const *
 evaluate(Node *expression)
@@ -194,11 +194,12 @@ evaluate(Node *expression)
 }
 
 /*
- * Makes the comparison, with the operator that SQL would take. A comparison that converts the column is refused, because
- * neither a filter of the column's values nor an index on them could answer it.
+ * Makes the comparison, with the operator that SQL would take. A comparison that converts the column is refused,
+ * because neither a filter of the column's values nor an index on them could answer it.
  *
- * The comparison is not simplified here, but only when the query of each chunk is planned. The planner can turn it into an
- * expression of any form: "flag = true" becomes "flag", and an operator of an SQL function becomes the function's body.
+ * The comparison is not simplified here, but only when the query of each chunk is planned. The planner can turn it
+ * into an expression of any form: "flag = true" becomes "flag", and an operator of an SQL function becomes the
+ * function's body.
  */
 static void
 make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
@@ -246,8 +247,8 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 }
 
 /*
- * Raises an error unless the operator is the equality of the type's default operator classes. Filters know equality as this
- * operator defines it; another operator that is named = can find more rows.
+ * Raises an error unless the operator is the equality of the type's default operator classes. Filters know equality
+ * as this operator defines it; another operator that is named = can find more rows.
  */
 static void
 require_equality(const ChunkScan *scan)

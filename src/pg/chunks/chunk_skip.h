@@ -1,6 +1,7 @@
 /*
- * chunk_skip.h: the node ChunkSkip. It stands above an Append or MergeAppend and leaves out those of its children whose `bf`
- * indexes say that no row can match. README.md in this folder draws the flow and proves that no row can be lost.
+ * chunk_skip.h: the node ChunkSkip. It stands above an Append or MergeAppend and leaves out those of its children
+ * whose `bf` indexes say that no row can match. README.md in this folder draws the flow and proves that no row can be
+ * lost.
  *
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
  *   chunk_skip_exec.c    asks the indexes, executes the node, and explains it
@@ -18,15 +19,15 @@
 extern bool chunk_skip_enabled;
 
 /*
- * In the CustomScan, lefttree is the Append or MergeAppend, custom_exprs has the arguments of the keys (chunk_question.h says
- * what a key is), and custom_private has these lists:
+ * In the CustomScan, lefttree is the Append or MergeAppend, custom_exprs has the arguments of the keys
+ * (chunk_question.h says what a key is), and custom_private has these lists:
  */
 enum ChunkSkipPrivate
 {
 	/*
-	 * The different sets of keys. Many indexes may be asked about the same set. A set is a list of keys. A key is a list of two
-	 * lists: OIDs (subtype, collation, function) and integers (the column of the index, flags, and the number of the argument in
-	 * custom_exprs or -1).
+	 * The different sets of keys. Many indexes may be asked about the same set. A set is a list of keys. A key is a
+	 * list of two lists: OIDs (subtype, collation, function) and integers (the column of the index, flags, and the
+	 * number of the argument in custom_exprs or -1).
 	 */
 	CHUNK_SKIP_KEY_SETS,
 
@@ -37,8 +38,8 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_INDEX_SETS,		/* the number of the set of keys */
 
 	/*
-	 * One integer. It is 1 if security quals or a security-barrier view may hide rows of a child from the user. Then a plain
-	 * EXPLAIN asks nothing, and only leakproof clauses have given keys.
+	 * One integer. It is 1 if security quals or a security-barrier view may hide rows of a child from the user. Then
+	 * a plain EXPLAIN asks nothing, and only leakproof clauses have given keys.
 	 */
 	CHUNK_SKIP_GUARDED,
 
@@ -49,8 +50,8 @@ enum ChunkSkipPrivate
 extern void chunk_skip_init(void);
 
 /*
- * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that WHERE
- * CURRENT OF may refer to: then it is a copy whose plan lacks the node.
+ * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that
+ * WHERE CURRENT OF may refer to: then it is a copy whose plan lacks the node.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 

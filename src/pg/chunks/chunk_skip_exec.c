@@ -1,13 +1,13 @@
 /*
  * chunk_skip_exec.c: executes the node ChunkSkip.
  *
- * Some arguments of keys are known when the execution begins: constants and parameters of the statement. The indexes are
- * asked about these keys then, with the query's snapshot. Only children that may hold rows are initialized: the node
- * executes a copy of the Append with fewer children.
+ * Some arguments of keys are known when the execution begins: constants and parameters of the statement. The indexes
+ * are asked about these keys then, with the query's snapshot. Only children that may hold rows are initialized: the
+ * node executes a copy of the Append with fewer children.
  *
- * All other arguments are evaluated when the first row of a scan is wanted: those that change (parameters of nested loops,
- * results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The children that cannot
- * hold rows are then left out of that scan.
+ * All other arguments are evaluated when the first row of a scan is wanted: those that change (parameters of nested
+ * loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
+ * children that cannot hold rows are then left out of that scan.
  */
 #include "chunks/chunk_skip.h"
 
@@ -139,9 +139,9 @@ find_parameters(Node *node, Bitmapset **parameters)
 }
 
 /*
- * Can the argument be evaluated when the execution begins? This is so for constants, parameters of the statement, and arrays
- * of both: their evaluation cannot fail and calls no function. Anything else must wait, because perhaps no row is ever
- * wanted, and because a plain EXPLAIN begins an execution too.
+ * Can the argument be evaluated when the execution begins? This is so for constants, parameters of the statement, and
+ * arrays of both: their evaluation cannot fail and calls no function. Anything else must wait, because perhaps no row
+ * is ever wanted, and because a plain EXPLAIN begins an execution too.
  */
 static bool
 is_known(Node *node, ParamListInfo values)
@@ -159,7 +159,10 @@ is_known(Node *node, ParamListInfo values)
 		if (param->paramkind != PARAM_EXTERN || values == NULL || param->paramid < 1 ||
 			param->paramid > values->numParams)
 			return false;
-		/* PL/pgSQL fetches its variables only when they are needed. This fails for a field of a record without a value. */
+		/*
+		 * PL/pgSQL fetches its variables only when they are needed. This fails for a field of a record without a
+		 * value.
+		 */
 		if (values->paramFetch != NULL)
 			value = values->paramFetch(values, param->paramid, true, &workspace);
 		else
@@ -256,8 +259,8 @@ read_indexes(ChunkSkipState *state, List *private)
 
 /*
  * Evaluates arguments and sets up the keys of all sets: all of them, or only those whose arguments are known when the
- * execution begins. Returns whether there is anything to ask. REQUIRES: the current memory context is the per-tuple memory of
- * the node, in which the searches live.
+ * execution begins. Returns whether there is anything to ask. REQUIRES: the current memory context is the per-tuple
+ * memory of the node, in which the searches live.
  */
 static bool
 prepare_keys(ChunkSkipState *state, bool all)
@@ -343,8 +346,9 @@ ask_at_start(ChunkSkipState *state)
 }
 
 /*
- * Asks with all keys about the children that were kept, and leaves those without matching rows out of the scan that begins.
- * This is done as PostgreSQL does it when it prunes partitions between scans: by the Append's set of valid children.
+ * Asks with all keys about the children that were kept, and leaves those without matching rows out of the scan that
+ * begins. This is done as PostgreSQL does it when it prunes partitions between scans: by the Append's set of valid
+ * children.
  */
 static void
 ask_for_scan(ChunkSkipState *state)

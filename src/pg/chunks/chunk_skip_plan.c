@@ -1,11 +1,11 @@
 /*
  * chunk_skip_plan.c: puts the node ChunkSkip into plans.
  *
- * This is done with finished plans, not with paths. When the planner applies the final target list it throws the paths of a
- * partitioned table away and makes them again, without a hook. And only the finished plan shows what the node must know:
- * which children there are, what is searched for in them (with parameters of nested loops in place), and whether they are
- * pruned at run time, run asynchronously, or run by workers. Nothing is removed from a plan here. That is left to the
- * execution, because its snapshot is newer.
+ * This is done with finished plans, not with paths. When the planner applies the final target list it throws the
+ * paths of a partitioned table away and makes them again, without a hook. And only the finished plan shows what the
+ * node must know: which children there are, what is searched for in them (with parameters of nested loops in place),
+ * and whether they are pruned at run time, run asynchronously, or run by workers. Nothing is removed from a plan
+ * here. That is left to the execution, because its snapshot is newer.
  */
 #include "chunks/chunk_skip.h"
 
@@ -44,15 +44,19 @@ typedef struct Planning
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
 
 	/*
-	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The finished plan
-	 * does not show this. If a table stands in the statement twice and is guarded in one place, it counts as guarded in both.
+	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
+	 * finished plan does not show this. If a table stands in the statement twice and is guarded in one place, it
+	 * counts as guarded in both.
 	 */
 	List	   *guarded;
 	PlannerInfo *looked_above;	/* the query for which is_below_barrier() was called last, and its result */
 	bool		below_barrier;
 } Planning;
 
-/* The innermost statement that is being planned. NULL if there is none, or if ChunkSkip was off when its planning began. */
+/*
+ * The innermost statement that is being planned. NULL if there is none, or if ChunkSkip was off when its planning
+ * began.
+ */
 static Planning *planning = NULL;
 
 /* What is known of a finished statement while nodes are put into it. */
@@ -122,15 +126,15 @@ bitmap_uses(Plan *plan, Oid index)
 }
 
 /*
- * A scan of at most so many pages, in random order, is not worth a question. An index scan of a B-tree that finds one row costs
- * a little more than 2 random_page_cost (a page of the index and one of the table), and a little more than 3 if it finds
- * two rows. A question reads one or two pages of the bf index.
+ * A scan of at most so many pages, in random order, is not worth a question. An index scan of a B-tree that finds one
+ * row costs a little more than 2 random_page_cost (a page of the index and one of the table), and a little more than
+ * 3 if it finds two rows. A question reads one or two pages of the bf index.
  */
 #define PAGES_NOT_WORTH_A_QUESTION 2.5
 
 /*
- * Is the scan about as cheap as the question? A bitmap scan of the bf index itself never is: it does what the question does,
- * and then reads the table.
+ * Is the scan about as cheap as the question? A bitmap scan of the bf index itself never is: it does what the
+ * question does, and then reads the table.
  */
 static bool
 is_cheap(const Scan *scan, const ChunkQuestion *question)
@@ -393,10 +397,10 @@ improve(Plan *plan, Improvement *improvement)
 }
 
 /*
- * May a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialize them. If a worker
- * and the leader run the same sub-plan below a Gather, both must have the same nodes in it, or the worker cannot report what
- * it measured. A finished plan does not show easily where a sub-plan is referenced. What is known is which sub-plans belong
- * to a node that the leader alone runs.
+ * May a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialize them. If
+ * a worker and the leader run the same sub-plan below a Gather, both must have the same nodes in it, or the worker
+ * cannot report what it measured. A finished plan does not show easily where a sub-plan is referenced. What is known
+ * is which sub-plans belong to a node that the leader alone runs.
  */
 static bool
 may_run_in_worker(const Plan *plan, int plan_id, const Improvement *improvement)
@@ -460,8 +464,8 @@ has_bf_index(const RelOptInfo *rel)
 }
 
 /*
- * Is this query a subquery of a query that has a security-barrier view in FROM? Then it may be the view. It cannot be told here
- * which subquery is the view, so all of them count.
+ * Is this query a subquery of a query that has a security-barrier view in FROM? Then it may be the view. It cannot be
+ * told here which subquery is the view, so all of them count.
  */
 static bool
 is_below_barrier(PlannerInfo *root)
@@ -492,7 +496,9 @@ is_guarded(PlannerInfo *root, Index relid)
 
 		if (rte->securityQuals != NIL || rte->security_barrier)
 			return true;
-		/* Partitions and inheritance children have no security quals of their own: those of the parent hold for them. */
+		/*
+		 * Partitions and inheritance children have no security quals of their own: those of the parent hold for them.
+		 */
 		if (root->append_rel_array == NULL || root->append_rel_array[relid] == NULL)
 			break;
 		relid = root->append_rel_array[relid]->parent_relid;

@@ -2,10 +2,10 @@
  * chunk_skip_portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
  *
  * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
- * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through a custom
- * scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans have no node. A portal that a
- * client opens by the protocol, or a function by SPI_cursor_open(), has a plan like any other query. Such a portal gets a
- * copy of its plan without the nodes that are in the way.
+ * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through
+ * a custom scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans have no node. A
+ * portal that a client opens by the protocol, or a function by SPI_cursor_open(), has a plan like any other query.
+ * Such a portal gets a copy of its plan without the nodes that are in the way.
  */
 #include "chunks/chunk_skip.h"
 
@@ -13,7 +13,10 @@
 #include "tcop/pquery.h"
 #include "utils/portal.h"
 
-/* The plan without the node. If there is none, this is the plan itself. Only the plan nodes above the Append are copied. */
+/*
+ * The plan without the node. If there is none, this is the plan itself. Only the plan nodes above the Append are
+ * copied.
+ */
 static Plan *
 without_node(Plan *plan)
 {
@@ -75,8 +78,8 @@ without_node(Plan *plan)
 }
 
 /*
- * Can a statement refer to this portal by its name? The simple protocol and most clients use the portal without a name. A
- * PL/pgSQL loop over a query has a portal whose name the server makes up; no statement knows it.
+ * Can a statement refer to this portal by its name? The simple protocol and most clients use the portal without a
+ * name. A PL/pgSQL loop over a query has a portal whose name the server makes up; no statement knows it.
  */
 static bool
 can_be_referred_to(const Portal portal)

@@ -1,9 +1,10 @@
 /*
- * chunk_snapshot.c: checks that a relation which is locked now is still the one that a snapshot sees (see chunk_snapshot.h).
+ * chunk_snapshot.c: checks that a relation which is locked now is still the one that a snapshot sees (see
+ * chunk_snapshot.h).
  *
- * What the snapshot sees is read from pg_class and pg_inherits with the snapshot itself. The row of pg_class rarely has to be
- * read: the newest row is in the system cache, and if the snapshot sees the transaction that wrote it, it is also the row that
- * the snapshot sees.
+ * What the snapshot sees is read from pg_class and pg_inherits with the snapshot itself. The row of pg_class rarely
+ * has to be read: the newest row is in the system cache, and if the snapshot sees the transaction that wrote it, it
+ * is also the row that the snapshot sees.
  */
 #include "chunks/chunk_snapshot.h"
 
@@ -86,7 +87,10 @@ chunk_require_storage(Relation relation, Snapshot snapshot)
 			 errhint(HINT)));
 }
 
-/* May the snapshot see children of this relation? relhassubclass is false only if there are none; it may be true too long. */
+/*
+ * May the snapshot see children of this relation? relhassubclass is false only if there are none; it may be true too
+ * long.
+ */
 static bool
 may_have_children(Oid oid, Snapshot snapshot)
 {
@@ -125,7 +129,10 @@ children_of_snapshot(Oid parent, Snapshot snapshot)
 	return children;
 }
 
-/* Raises an error unless the children that the snapshot sees exist now. Neither list has an OID twice. Sorts both lists. */
+/*
+ * Raises an error unless the children that the snapshot sees exist now. Neither list has an OID twice. Sorts both
+ * lists.
+ */
 static void
 require_same(Relation parent, List *seen, List *now, Snapshot snapshot)
 {

@@ -1,13 +1,13 @@
 /*
  * chunk_snapshot.h: checks that a relation which is locked now is still the one that a snapshot sees.
  *
- * A plain SELECT locks its tables first and takes its snapshot after that. chunk_scan() finds its tables while a query is
- * running, so it locks them after the query's snapshot was taken. In between another transaction may have truncated or
- * rewritten a table, or changed the set of its children. Then the rows that the snapshot sees are no longer there. These
- * functions raise ERRCODE_T_R_SERIALIZATION_FAILURE if that has happened.
+ * A plain SELECT locks its tables first and takes its snapshot after that. chunk_scan() finds its tables while a
+ * query is running, so it locks them after the query's snapshot was taken. In between another transaction may have
+ * truncated or rewritten a table, or changed the set of its children. Then the rows that the snapshot sees are no
+ * longer there. These functions raise ERRCODE_T_R_SERIALIZATION_FAILURE if that has happened.
  *
- * A relation that the snapshot does not see at all is accepted. It was created later, so the only rows that the snapshot sees
- * in it are those of its own transaction, and no other transaction can have truncated these.
+ * A relation that the snapshot does not see at all is accepted. It was created later, so the only rows that the
+ * snapshot sees in it are those of its own transaction, and no other transaction can have truncated these.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
 #define STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
@@ -19,8 +19,8 @@
 #include "utils/snapshot.h"
 
 /*
- * Checks that the relation's storage is the one that the snapshot sees. REQUIRES: the relation is locked, and the snapshot is
- * active.
+ * Checks that the relation's storage is the one that the snapshot sees. REQUIRES: the relation is locked, and the
+ * snapshot is active.
  */
 extern void chunk_require_storage(Relation relation, Snapshot snapshot);
 
@@ -28,8 +28,8 @@ extern void chunk_require_storage(Relation relation, Snapshot snapshot);
 extern void chunk_require_children(Relation parent, const Oid *children, int count, Snapshot snapshot);
 
 /*
- * Locks (AccessShareLock) all inheritance children or partitions of a table, at any number of levels. Checks their set and
- * the storage of each, and returns them and the table itself. REQUIRES: the table is locked.
+ * Locks (AccessShareLock) all inheritance children or partitions of a table, at any number of levels. Checks their
+ * set and the storage of each, and returns them and the table itself. REQUIRES: the table is locked.
  */
 extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 

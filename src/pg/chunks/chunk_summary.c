@@ -50,9 +50,9 @@ chunk_require_summaries(Oid relation)
 }
 
 /*
- * Finds the summary table's column of filters: the one that the user names, or the one whose name is the column's or its
- * plural. A column is not taken just because it is the only one of type bf: it could have filters of other values, and so rule
- * out chunks that have the value.
+ * Finds the summary table's column of filters: the one that the user names, or the one whose name is the column's or
+ * its plural. A column is not taken just because it is the only one of type bf: it could have filters of other
+ * values, and so rule out chunks that have the value.
  */
 static char *
 find_summary_column(Relation summaries, const char *column_name, Oid bf_type, const char *wanted)
@@ -110,9 +110,10 @@ find_summary_column(Relation summaries, const char *column_name, Oid bf_type, co
 }
 
 /*
- * Raises an error unless the tables that a plan has read, those under views too, have the storage that the snapshot sees.
- * Summaries that are newer than the snapshot could rule out rows that it sees: REFRESH MATERIALIZED VIEW writes rows that all
- * snapshots see. And a summary that was truncated away may be the one that kept a chunk from being ruled out.
+ * Raises an error unless the tables that a plan has read, those under views too, have the storage that the snapshot
+ * sees. Summaries that are newer than the snapshot could rule out rows that it sees: REFRESH MATERIALIZED VIEW writes
+ * rows that all snapshots see. And a summary that was truncated away may be the one that kept a chunk from being
+ * ruled out.
  */
 static void
 require_tables_of_snapshot(SPIPlanPtr plan)
@@ -135,9 +136,9 @@ require_tables_of_snapshot(SPIPlanPtr plan)
 }
 
 /*
- * The summary table is asked by SQL, as the user, so that its privileges and policies apply, and with the query's snapshot:
- * SPI uses the active one. A chunk is ruled out if all of its rows in the table say no. A chunk that has no row there, or one
- * with a NULL, is not ruled out.
+ * The summary table is asked by SQL, as the user, so that its privileges and policies apply, and with the query's
+ * snapshot: SPI uses the active one. A chunk is ruled out if all of its rows in the table say no. A chunk that has no
+ * row there, or one with a NULL, is not ruled out.
  */
 void
 chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name, const Const *item,

@@ -1,8 +1,8 @@
 /*
  * chunk_summary.h: asks a summary table which chunks cannot hold a value.
  *
- * A summary table has a column `chunk` (regclass or oid), and a column of type bf for each column that is summarized. It is a
- * table of the user, who has to keep it right.
+ * A summary table has a column `chunk` (regclass or oid), and a column of type bf for each column that is summarized.
+ * It is a table of the user, who has to keep it right.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SUMMARY_H
 #define STREAMBLOOM_PG_CHUNK_SUMMARY_H
@@ -22,9 +22,9 @@ typedef struct ChunkSummaries
 extern void chunk_require_summaries(Oid relation);
 
 /*
- * Asks the summary table about an item of a column (with `any`: about the elements of an array), which is compared under this
- * collation. If summary_column is NULL, the column of the summary table is found by its name. `schema` is the extension's.
- * Raises an error if this is not a summary table.
+ * Asks the summary table about an item of a column (with `any`: about the elements of an array), which is compared
+ * under this collation. If summary_column is NULL, the column of the summary table is found by its name. `schema` is
+ * the extension's. Raises an error if this is not a summary table.
  */
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,
 								const Const *item, bool any, Oid collation, ChunkSummaries *out);

@@ -1,6 +1,6 @@
 /*
- * bf_index.h: the index access method `bf`: what its files share. README.md in this folder draws the flow and proves that
- * no row can be lost; layout.h says how an index lies on disk.
+ * bf_index.h: the index access method `bf`: what its files share. README.md in this folder draws the flow and proves
+ * that no row can be lost; layout.h says how an index lies on disk.
  *
  * Names: a C function that leaves its file begins with bf_index_. The functions that SQL calls have the names that SQL
  * gives them.
@@ -54,9 +54,9 @@ extern void bf_index_check_operators(Relation index);
 /* ------------------------------------------------------ geometry (geometry.c) */
 
 /*
- * The parameters of an index, and where its groups lie. Nothing of it ever changes once it is written, so it is kept in the
- * relation cache. Groups may have been added since it was read: a reader reads the ranges behind the last group that it
- * knows, a writer looks again.
+ * The parameters of an index, and where its groups lie. Nothing of it ever changes once it is written, so it is kept
+ * in the relation cache. Groups may have been added since it was read: a reader reads the ranges behind the last
+ * group that it knows, a writer looks again.
  */
 typedef struct BfGeometry
 {
@@ -75,7 +75,8 @@ typedef struct BfGeometry
 
 /*
  * The geometry in the relation cache. It stays valid until the next lock is taken or the next message of the cache is
- * processed. It may lack the newest groups. bf_index_current_geometry() has them all, but looks at the meta page for that.
+ * processed. It may lack the newest groups. bf_index_current_geometry() has them all, but looks at the meta page for
+ * that.
  */
 extern const BfGeometry *bf_index_geometry(Relation index);
 extern const BfGeometry *bf_index_current_geometry(Relation index);
@@ -99,7 +100,10 @@ extern bool bf_index_reserve_entry(Relation index);
 /* The first block behind all pages that are in use. */
 extern BlockNumber bf_index_first_free_block(Relation index);
 
-/* The page at this block, to be overwritten: a new one at the end of the file, or one that a crash left. Locked exclusively. */
+/*
+ * The page at this block, to be overwritten: a new one at the end of the file, or one that a crash left. Locked
+ * exclusively.
+ */
 extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /*
@@ -136,9 +140,9 @@ typedef struct BfHashers
 } BfHashers;
 
 /*
- * The type as which a column's items are hashed. It is the type of the operator class, whose = must agree with the hashes,
- * and not the column's type: a citext column under text_ops has items of type text. Where the operator class is for arrays
- * or ranges of any type, only the column knows the type.
+ * The type as which a column's items are hashed. It is the type of the operator class, whose = must agree with the
+ * hashes, and not the column's type: a citext column under text_ops has items of type text. Where the operator class
+ * is for arrays or ranges of any type, only the column knows the type.
  */
 extern Oid	bf_index_column_type(Relation index, int column);
 
@@ -154,9 +158,9 @@ bf_index_hash_value(const BfHashers *hashers, int column, Datum value, bool isnu
 /* ------------------------------------------ expressions run as the table's owner (owner.c) */
 
 /*
- * Expressions and predicates of an index run as the owner of the table, in a security-restricted operation and with the
- * search_path pg_catalog, pg_temp. This holds from bf_index_become_owner() until bf_index_become_caller(). After an error
- * the end of the transaction or subtransaction restores everything.
+ * Expressions and predicates of an index run as the owner of the table, in a security-restricted operation and with
+ * the search_path pg_catalog, pg_temp. This holds from bf_index_become_owner() until bf_index_become_caller(). After
+ * an error the end of the transaction or subtransaction restores everything.
  */
 typedef struct BfCaller
 {
@@ -179,8 +183,8 @@ extern IndexInfo *bf_index_info_for_owner(Relation index);
 typedef struct BfHeapReader BfHeapReader;
 
 /*
- * How many pages of the heap a build or a summarizer reads at most before it writes what it has read: 256 MB of the table.
- * The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
+ * How many pages of the heap a build or a summarizer reads at most before it writes what it has read: 256 MB of the
+ * table. The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
  */
 #define BF_MOST_PAGES_AT_ONCE 32768
 
@@ -207,9 +211,9 @@ extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor
 extern void bf_index_close_heap(BfHeapReader *reader);
 
 /*
- * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row version
- * that some snapshot may see, heap-only versions too. leave_out() in heap.c says which deleted versions are left out; the
- * reader's horizon covers those. The memory of *items is allocated in the current context.
+ * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row
+ * version that some snapshot may see, heap-only versions too. leave_out() in heap.c says which deleted versions are
+ * left out; the reader's horizon covers those. The memory of *items is allocated in the current context.
  */
 extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range,
 								BlockNumber heap_blocks, BfRangeItems *items);
@@ -231,8 +235,8 @@ typedef struct BfRow
 } BfRow;
 
 /*
- * Calls check() for the row versions of a page that are not dead to all snapshots, and whose inserter was committed when
- * the snapshot was taken.
+ * Calls check() for the row versions of a page that are not dead to all snapshots, and whose inserter was committed
+ * when the snapshot was taken.
  */
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 										 void (*check) (const BfRow *row, void *argument), void *argument);
@@ -269,8 +273,8 @@ extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
 extern void bf_index_free_lines(BfGroupLines *lines);
 
 /*
- * Writes and publishes a new group. The ranges of `lines` get the state and their bits, the others are unsummarized. The
- * group's first block is chosen here. REQUIRES: bf_index_reserve_entry() was called.
+ * Writes and publishes a new group. The ranges of `lines` get the state and their bits, the others are unsummarized.
+ * The group's first block is chosen here. REQUIRES: bf_index_reserve_entry() was called.
  */
 extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
@@ -298,9 +302,9 @@ extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *l
 /* ----------------------------------------------------- summarizing (summarize.c) */
 
 /*
- * Summarizes ranges that are not summarized: the range of `block`, or with InvalidBlockNumber all. A last range whose pages
- * are not all there yet is summarized only with `partial`. Returns how many ranges were summarized.
- * REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
+ * Summarizes ranges that are not summarized: the range of `block`, or with InvalidBlockNumber all. A last range whose
+ * pages are not all there yet is summarized only with `partial`. Returns how many ranges were summarized. REQUIRES:
+ * ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
 
@@ -319,18 +323,17 @@ extern bool bf_index_desummarize(Relation index, BlockNumber block);
 typedef struct BfSearch BfSearch;
 
 /*
- * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno counts
- * the index's columns from 1; the strategy is BF_EQUAL_STRATEGY, with SK_SEARCHARRAY for = ANY; or SK_SEARCHNULL is set.
- * REQUIRES: the keys live as long as the search.
+ * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
+ * counts the index's columns from 1; the strategy is BF_EQUAL_STRATEGY, with SK_SEARCHARRAY for = ANY; or
+ * SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
  */
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 
 /*
- * May a row that the search's snapshot sees and that satisfies its keys be in the heap? True also if the snapshot is not an
- * MVCC snapshot.
- * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and (for
- * indcheckxmin) old enough. It held the snapshot already: the heap's length is taken here. The caller takes predicate
- * locks, and counts this as a scan of the index if it is one.
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? True also if the snapshot is
+ * not an MVCC snapshot. REQUIRES: the caller has locked the heap before it opened the index, and has found the index
+ * valid, ready and (for indcheckxmin) old enough. It held the snapshot already: the heap's length is taken here. The
+ * caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
 

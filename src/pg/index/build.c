@@ -1,10 +1,11 @@
 /*
- * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written when its
- * ranges have been read.
+ * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written
+ * when its ranges have been read.
  *
- * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most items
- * needs. The first group has all ranges of the table, up to what a page allows, so that the index on a small partition has
- * one group. If the last ranges of a table would leave much of their pages empty as one group, they become two.
+ * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most
+ * items needs. The first group has all ranges of the table, up to what a page allows, so that the index on a small
+ * partition has one group. If the last ranges of a table would leave much of their pages empty as one group, they
+ * become two.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
  * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
@@ -41,8 +42,8 @@ bf_index_build_phase(int64 phase)
 }
 
 /*
- * The largest number of items that a full range has in this column. If no range is full there is only one, and the result is
- * the number that it would have if it were full.
+ * The largest number of items that a full range has in this column. If no range is full there is only one, and the
+ * result is the number that it would have if it were full.
  */
 static uint64
 items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumber pages_per_range, BlockNumber heap_blocks)

@@ -1,9 +1,9 @@
 /*
  * cost.c: estimates what a scan of a bf index costs, and how much of the heap it leaves to be read.
  *
- * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows ranges. If
- * equal values lie together, they are in about the share s * d of the ranges, where d is the number of distinct values in a
- * range; the size of the filters tells d. The smaller of the two estimates is used.
+ * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
+ * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
+ * distinct values in a range; the size of the filters tells d. The smaller of the two estimates is used.
  *
  * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here whole
  * ranges are read, so the planner is given the selectivity that leads it to the right number of pages.
@@ -32,7 +32,10 @@ typedef struct Known
 	double		distinct[INDEX_MAX_KEYS];	/* of each column: the items for which a range's filter was made */
 } Known;
 
-/* Fills *known from the index; for an index that does not exist (of an extension like hypopg), with what it would be like. */
+/*
+ * Fills *known from the index; for an index that does not exist (of an extension like hypopg), with what it would be
+ * like.
+ */
 static void
 look_up(IndexOptInfo *info, Known *known)
 {
@@ -126,8 +129,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	share = Min(1, uncovered + (1 - uncovered) * share);
 
 	/*
-	 * The scan reads share * heap_pages pages. The planner estimates that N rows on T pages are on 2TN / (2T + N) of them
-	 * (Mackert and Lohman's formula). This is solved for N.
+	 * The scan reads share * heap_pages pages. The planner estimates that N rows on T pages are on 2TN / (2T + N) of
+	 * them (Mackert and Lohman's formula). This is solved for N.
 	 */
 	wanted = Min(share * heap_pages, heap_pages);
 	rechecked = share * rows;
@@ -138,13 +141,19 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
 	*pages = Min(known.groups * Max(items_searched, 1), Max(info->pages, 1));
 	cost_qual_eval(&qual_cost, quals, root);
-	/* A page that a nested loop reads again and again stays in the cache. PostgreSQL reckons so for other indexes too. */
+	/*
+	 * A page that a nested loop reads again and again stays in the cache. PostgreSQL reckons so for other indexes
+	 * too.
+	 */
 	if (loop_count > 1)
 		*total = index_pages_fetched(*pages * loop_count, info->pages, info->pages, root) * random_page_cost / loop_count;
 	else
 		*total = *pages * random_page_cost;
 	*total += known.groups * items_searched * OPERATORS_PER_GROUP * cpu_operator_cost;
-	/* All rows on the pages are compared with the conditions again; the planner counts only those that it expects to match. */
+	/*
+	 * All rows on the pages are compared with the conditions again; the planner counts only those that it expects to
+	 * match.
+	 */
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	*startup = qual_cost.startup;

@@ -1,10 +1,10 @@
 /*
  * directory.c: adds groups to an index.
  *
- * A group is added in three steps: an entry for it is reserved in the directory, its filter pages are written (group.c),
- * and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between the steps leaves
- * only pages that the next group overwrites. Only one process at a time adds groups: it holds ShareUpdateExclusiveLock on
- * the heap, or the index is new.
+ * A group is added in three steps: an entry for it is reserved in the directory, its filter pages are written
+ * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
+ * the steps leaves only pages that the next group overwrites. Only one process at a time adds groups: it holds
+ * ShareUpdateExclusiveLock on the heap, or the index is new.
  */
 #include "index/bf_index.h"
 
@@ -129,7 +129,10 @@ write_entry(void *entries, uint32 number, int columns, const BfGroup *group, con
 	entry->checksum = bf_index_entry_checksum(entry, columns);
 }
 
-/* Writes the entry of a group whose place is on a directory page. `number` counts the entries on directory pages from 0. */
+/*
+ * Writes the entry of a group whose place is on a directory page. `number` counts the entries on directory pages from
+ * 0.
+ */
 static void
 write_entry_on_directory_page(Relation index, BfMetaPage *meta, uint32 number, const BfGroup *group, const uint32 *lines)
 {

@@ -1,6 +1,6 @@
 /*
- * functions.c: the SQL functions that summarize ranges of an index. They have the names of BRIN's functions, with bf for
- * brin, and do the same. Also: how all SQL functions open an index (functions.h).
+ * functions.c: the SQL functions that summarize ranges of an index. They have the names of BRIN's functions, with bf
+ * for brin, and do the same. Also: how all SQL functions open an index (functions.h).
  */
 #include "index/bf_index.h"
 
@@ -90,8 +90,8 @@ is_bf_index(Oid relation)
 }
 
 /*
- * May the user maintain this table? Its owner may; from PostgreSQL 17 on so may a user with the privilege MAINTAIN, which
- * also allows VACUUM and REINDEX.
+ * May the user maintain this table? Its owner may; from PostgreSQL 17 on so may a user with the privilege MAINTAIN,
+ * which also allows VACUUM and REINDEX.
  */
 static bool
 may_maintain(Oid table, const FormData_pg_class *form)
@@ -136,8 +136,8 @@ check_right(Oid index, Oid table, BfRight right)
 /*
  * Like bf_index_open(), but returns NULL if this is not a bf index, or no longer one.
  *
- * Rights are checked twice. They are checked before the locks are taken, so that nobody without rights waits for a lock or
- * holds one. They are checked again after that, because they may have changed in the meantime.
+ * Rights are checked twice. They are checked before the locks are taken, so that nobody without rights waits for a
+ * lock or holds one. They are checked again after that, because they may have changed in the meantime.
  */
 static Relation
 try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
@@ -244,8 +244,8 @@ bf_desummarize_range(PG_FUNCTION_ARGS)
 /* ------------------------------------------------------------ CALL bf_summarize */
 
 /*
- * The indexes of this relation, of all access methods. For an index: itself and the indexes of its partitions; for a table:
- * its own and those of its partitions and children.
+ * The indexes of this relation, of all access methods. For an index: itself and the indexes of its partitions; for a
+ * table: its own and those of its partitions and children.
  */
 static List *
 indexes_below(Oid relation)

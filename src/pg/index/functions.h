@@ -17,8 +17,8 @@ typedef enum BfRight
 } BfRight;
 
 /*
- * Locks and opens a bf index and its heap, the heap first. Raises an error if this is not a bf index, and if the user lacks
- * the right.
+ * Locks and opens a bf index and its heap, the heap first. Raises an error if this is not a bf index, and if the user
+ * lacks the right.
  */
 extern Relation bf_index_open(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap);
 extern void bf_index_close(Relation index, Relation heap, LOCKMODE mode);

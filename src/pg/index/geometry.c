@@ -1,16 +1,17 @@
 /*
  * geometry.c: the geometry of an index: its parameters, and where its groups lie.
  *
- * The geometry is cached in the relation cache. Nothing of it ever changes once it is written; groups are only added. So
- * everything that a cached geometry says is right, but it may lack the newest groups.
+ * The geometry is cached in the relation cache. Nothing of it ever changes once it is written; groups are only added.
+ * So everything that a cached geometry says is right, but it may lack the newest groups.
  */
 #include "index/bf_index.h"
 
 #include "utils/memutils.h"
 
 /*
- * Adds `count` groups to the geometry, from group `first` on; it has room for them. *next is the block at which the first
- * of them must begin, and is set to the block behind the last. All of them must end within the first `blocks` blocks.
+ * Adds `count` groups to the geometry, from group `first` on; it has room for them. *next is the block at which the
+ * first of them must begin, and is set to the block behind the last. All of them must end within the first `blocks`
+ * blocks.
  */
 static void
 add_entries(Relation index, BfGeometry *geometry, void *entries, uint32 first, uint32 count, BlockNumber blocks,
@@ -46,8 +47,8 @@ add_entries(Relation index, BfGeometry *geometry, void *entries, uint32 first, u
 }
 
 /*
- * Copies the list of the directory pages' blocks. It is an error if these pages are too few for the number of groups, or
- * too many.
+ * Copies the list of the directory pages' blocks. It is an error if these pages are too few for the number of groups,
+ * or too many.
  */
 static BlockNumber *
 copy_directory(Relation index, BfMetaPage *meta)
@@ -66,9 +67,9 @@ copy_directory(Relation index, BfMetaPage *meta)
 }
 
 /*
- * Reads the meta page and the directory into one chunk of memory of the current context. Checks that all groups lie where
- * they should, within the file. The file's length is taken after the meta page is locked: then the pages of all groups
- * that it counts are in the file.
+ * Reads the meta page and the directory into one chunk of memory of the current context. Checks that all groups lie
+ * where they should, within the file. The file's length is taken after the meta page is locked: then the pages of all
+ * groups that it counts are in the file.
  */
 static BfGeometry *
 read_geometry(Relation index)
@@ -131,8 +132,9 @@ read_geometry(Relation index)
 /* ------------------------------------------------------------------ the cache */
 
 /*
- * Pins the meta page. Every row that is written behind the last group looks at this page, so the search for its buffer is
- * saved: the buffer where the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
+ * Pins the meta page. Every row that is written behind the last group looks at this page, so the search for its
+ * buffer is saved: the buffer where the page was last is tried first. sb_read_recent_buffer() checks that the page is
+ * still in it.
  */
 static Buffer
 read_meta_page(Relation index)
@@ -149,7 +151,9 @@ read_meta_page(Relation index)
 static void
 read_into_cache(Relation index)
 {
-	/* It is read into the caller's memory first: an error on the way must leave nothing behind in the relation cache. */
+	/*
+	 * It is read into the caller's memory first: an error on the way must leave nothing behind in the relation cache.
+	 */
 	BfGeometry *geometry = read_geometry(index);
 	MemoryContext caller = MemoryContextSwitchTo(index->rd_indexcxt);
 	BfGeometry *copy = bf_index_copy_geometry(geometry);
@@ -173,10 +177,10 @@ bf_index_geometry(Relation index)
  * The number of groups is read without a lock. Every row that is written behind the last group comes here, and the lock
  * would be half of what that costs.
  *
- * Why this is safe for a writer, which does nothing for a row that no group covers: the summarizer that adds the group
- * later must find the row in the heap. The row is in the heap already, the barrier orders that before the look at the
- * number, and the summarizer locks the pages of the heap after it has raised the number. If the number is read while it is
- * being written, some byte differs from the old number; then the page is read again under its lock.
+ * Why this is safe for a writer, which does nothing for a row that no group covers: the summarizer that adds the
+ * group later must find the row in the heap. The row is in the heap already, the barrier orders that before the look
+ * at the number, and the summarizer locks the pages of the heap after it has raised the number. If the number is read
+ * while it is being written, some byte differs from the old number; then the page is read again under its lock.
  */
 const BfGeometry *
 bf_index_current_geometry(Relation index)

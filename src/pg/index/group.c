@@ -1,6 +1,6 @@
 /*
- * group.c: writes all filter pages of a group: when the group is made, when ranges are summarized, and when they are made
- * unsummarized again. insert.c adds single rows.
+ * group.c: writes all filter pages of a group: when the group is made, when ranges are summarized, and when they are
+ * made unsummarized again. insert.c adds single rows.
  *
  * Each page has a WAL record of its own, because no page depends on what another one says.
  */
@@ -12,8 +12,8 @@
 #include "miscadmin.h"
 
 /*
- * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the others at
- * least 97 %.
+ * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
+ * others at least 97 %.
  */
 static const uint32 good_sizes[] = {125, 62, 41, 31, 25, 18, 15, 8};
 

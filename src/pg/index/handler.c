@@ -103,7 +103,10 @@ is_hashed_equality(Oid operator, Oid type)
 {
 	TypeCacheEntry *entry;
 
-	/* Only the column knows the type of the elements. The = of all arrays is the same, so any of them will do; also of ranges. */
+	/*
+	 * Only the column knows the type of the elements. The = of all arrays is the same, so any of them will do; also
+	 * of ranges.
+	 */
 	if (type == ANYARRAYOID)
 		return op_hashjoinable(operator, INT4ARRAYOID);
 	if (type == ANYRANGEOID)

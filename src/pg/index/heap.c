@@ -1,12 +1,12 @@
 /*
  * heap.c: reads the heap for the index: every row version that some snapshot may still see.
  *
- * PostgreSQL's own table_index_build_range_scan() does not serve. It leaves out recently dead versions of rows that were
- * updated by HOT. Their values differ from the new version's if the index is summarizing (PostgreSQL 16 and later), so a
- * snapshot that still sees them would lose them.
+ * PostgreSQL's own table_index_build_range_scan() does not serve. It leaves out recently dead versions of rows that
+ * were updated by HOT. Their values differ from the new version's if the index is summarizing (PostgreSQL 16 and
+ * later), so a snapshot that still sees them would lose them.
  *
- * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left out,
- * because their out-of-line values may be gone, and the reader's horizon says which snapshots may miss them.
+ * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
+ * out, because their out-of-line values may be gone, and the reader's horizon says which snapshots may miss them.
  */
 #include "index/bf_index.h"
 
@@ -81,7 +81,8 @@ needed_attributes(const IndexInfo *info)
 /* -------------------------------------------------------------------- the reader */
 
 /*
- * The command that removes the index. An index that belongs to one of a partitioned table can only be dropped with that.
+ * The command that removes the index. An index that belongs to one of a partitioned table can only be dropped with
+ * that.
  */
 static const char *
 drop_command(Relation index)
@@ -170,8 +171,8 @@ get_tuple(BfHeapReader *reader, BlockNumber block, int i, HeapTuple tuple)
 }
 
 /*
- * Copies a page of the heap, and finds out under its lock who may still see each of its row versions. The values are looked
- * at later, without the lock.
+ * Copies a page of the heap, and finds out under its lock who may still see each of its row versions. The values are
+ * looked at later, without the lock.
  */
 static void
 read_page(BfHeapReader *reader, BlockNumber block)
@@ -193,7 +194,10 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			ItemId		item = PageGetItemId(page, offset);
 			HeapTupleData tuple;
 
-			/* A version that was pruned is gone. A standby has ended or waited for snapshots that saw it when it replayed that. */
+			/*
+			 * A version that was pruned is gone. A standby has ended or waited for snapshots that saw it when it
+			 * replayed that.
+			 */
 			if (!ItemIdIsNormal(item))
 				continue;
 			tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
@@ -216,9 +220,9 @@ after_deletion(HeapTupleHeader header)
 }
 
 /*
- * Is this version deleted, and does it stay deleted as long as the index exists? This is so if its deleter has committed. It
- * is also so if this very transaction has deleted it and now makes the index: a rollback that brings the version back also
- * takes back the index, which was made later.
+ * Is this version deleted, and does it stay deleted as long as the index exists? This is so if its deleter has
+ * committed. It is also so if this very transaction has deleted it and now makes the index: a rollback that brings
+ * the version back also takes back the index, which was made later.
  */
 static bool
 deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
@@ -241,9 +245,9 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 		return true;
 	}
 	/*
-	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed, perhaps before
-	 * they are read here. Also, a row may have been deleted because an expression of the index fails on it; then it must not
-	 * keep the index from being made.
+	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed,
+	 * perhaps before they are read here. Also, a row may have been deleted because an expression of the index fails
+	 * on it; then it must not keep the index from being made.
 	 */
 	if ((verdict == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
 		(reader->runs_code && deleted_for_good(reader, tuple, verdict)))
@@ -257,8 +261,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 /* ---------------------------------------------------------- out-of-line values */
 
 /*
- * Reads an out-of-line value as it is stored; it may be compressed. The result is NULL if parts of the value are missing;
- * PostgreSQL's heap_fetch_toast_slice() would raise an error then.
+ * Reads an out-of-line value as it is stored; it may be compressed. The result is NULL if parts of the value are
+ * missing; PostgreSQL's heap_fetch_toast_slice() would raise an error then.
  */
 static struct varlena *
 fetch_if_there(struct varlena *value)
@@ -341,12 +345,12 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 }
 
 /*
- * Puts the out-of-line values that the index needs into the slot of a row version. False if the version is gone, and its
- * values with it.
+ * Puts the out-of-line values that the index needs into the slot of a row version. False if the version is gone, and
+ * its values with it.
  *
  * This can happen although the version was there when its page was copied. Other processes do not wait for VACUUM's
- * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. A transaction that is rolled back has
- * its values removed at once too, whoever summarizes.
+ * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. A transaction that is rolled
+ * back has its values removed at once too, whoever summarizes.
  */
 static bool
 fetch_values(BfHeapReader *reader, HeapTuple tuple)
@@ -388,8 +392,8 @@ is_failure(int code)
 }
 
 /*
- * Adds to an error for which index and row version it was raised. VACUUM would fail with it each time, so there it also says
- * how the index is removed.
+ * Adds to an error for which index and row version it was raised. VACUUM would fail with it each time, so there it
+ * also says how the index is removed.
  */
 static void
 add_error_context(void *argument)
@@ -407,8 +411,8 @@ add_error_context(void *argument)
 }
 
 /*
- * Hashes the items of a row version in all columns. False if the version is not in the index: its predicate is not true, or
- * the version is gone by now. Uses only memory that is freed with the row.
+ * Hashes the items of a row version in all columns. False if the version is not in the index: its predicate is not
+ * true, or the version is gone by now. Uses only memory that is freed with the row.
  */
 static bool
 hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)

@@ -2,9 +2,9 @@
  * insert.c: adds one row to the index. For each column it sets the item's bits on one page, unless the row's range is
  * unsummarized.
  *
- * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked at under
- * the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So the state of a
- * range must be looked at for each row, and never be remembered from one row to the next.
+ * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked
+ * at under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So
+ * the state of a range must be looked at for each row, and never be remembered from one row to the next.
  */
 #include "index/bf_index.h"
 
@@ -49,8 +49,8 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	bool		wanted;
 
 	/*
-	 * Most items of a summarized range are there already. The share lock is enough to see that, and to know that the WAL record
-	 * which added them is written.
+	 * Most items of a summarized range are there already. The share lock is enough to see that, and to know that the
+	 * WAL record which added them is written.
 	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	wanted = is_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
@@ -68,10 +68,10 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 }
 
 /*
- * May this user's session run the index's expressions and predicate with the owner's rights? A role that may only INSERT must
- * not decide what they find in its session: temporary relations, and functions that PL/pgSQL has compiled under another
- * search_path. Sessions of such roles leave these indexes to VACUUM. An index without expressions and predicate runs only
- * functions of its types.
+ * May this user's session run the index's expressions and predicate with the owner's rights? A role that may only
+ * INSERT must not decide what they find in its session: temporary relations, and functions that PL/pgSQL has compiled
+ * under another search_path. Sessions of such roles leave these indexes to VACUUM. An index without expressions and
+ * predicate runs only functions of its types.
  */
 static bool
 may_run_as_owner(Relation index, Relation heap)
@@ -83,7 +83,10 @@ may_run_as_owner(Relation index, Relation heap)
 static void
 summarize_range_before(Relation index, Relation heap, BlockNumber block)
 {
-	/* It is left out in an index expression of a summarizer, without the right to, and while somebody else summarizes. */
+	/*
+	 * It is left out in an index expression of a summarizer, without the right to, and while somebody else
+	 * summarizes.
+	 */
 	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
 		return;
 	(void) bf_index_summarize(index, heap, block - 1, false, false);
@@ -106,7 +109,10 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 		BfHashers  *hashers = statement_hashers(index, indexInfo);
 		uint64		hashes[INDEX_MAX_KEYS];
 
-		/* A hash function can run anything, so the relation cache may free the geometry. If it is read again, it knows no less. */
+		/*
+		 * A hash function can run anything, so the relation cache may free the geometry. If it is read again, it
+		 * knows no less.
+		 */
 		for (int column = 0; column < hashers->columns; column++)
 			hashes[column] = bf_index_hash_value(hashers, column, values[column], isnull[column]);
 		geometry = bf_index_geometry(index);

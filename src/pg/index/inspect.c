@@ -42,10 +42,10 @@ typedef struct Check
 } Check;
 
 /*
- * May the page lack this row? It may lack a row that was deleted before one of its horizons. The horizon for standbys counts
- * here too: only snapshots of standbys see such a row, even if it cannot be removed from this server's table yet. On a
- * standby no lock keeps summarizers out, so the row may have been deleted, and then left out of a new summary, since the page
- * of the table was read.
+ * May the page lack this row? It may lack a row that was deleted before one of its horizons. The horizon for standbys
+ * counts here too: only snapshots of standbys see such a row, even if it cannot be removed from this server's table
+ * yet. On a standby no lock keeps summarizers out, so the row may have been deleted, and then left out of a new
+ * summary, since the page of the table was read.
  */
 static bool
 may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
@@ -285,8 +285,8 @@ bf_index_stats(PG_FUNCTION_ARGS)
 /* -------------------------------------------------------------------- bf_of */
 
 /*
- * Raises an error unless the index has all rows that the snapshot sees. The planner applies the same rules to the indexes
- * that it may use (get_relation_info()); here the user has chosen the index.
+ * Raises an error unless the index has all rows that the snapshot sees. The planner applies the same rules to the
+ * indexes that it may use (get_relation_info()); here the user has chosen the index.
  */
 static void
 refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
@@ -314,9 +314,9 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
 /*
  * Adds the lines of one range of a group to those of a bf value. False if the range is not summarized on all pages.
  *
- * The pages are read one after the other, and meanwhile rows are written and ranges summarized. This does no harm: an item
- * has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever other pages say
- * (README.md).
+ * The pages are read one after the other, and meanwhile rows are written and ranges summarized. This does no harm: an
+ * item has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever other
+ * pages say (README.md).
  */
 static bool
 add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, BfViewer *viewer,
@@ -356,8 +356,8 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 }
 
 /*
- * Unites the filters of the ranges from `first` to `end` (exclusive) to a bf value. The result is 0 if there are none, or if
- * one of them is not summarized.
+ * Unites the filters of the ranges from `first` to `end` (exclusive) to a bf value. The result is 0 if there are
+ * none, or if one of them is not summarized.
  */
 static Datum
 unite_ranges(Relation index, const BfGeometry *geometry, int column, uint64 first, uint64 end, BfViewer *viewer)

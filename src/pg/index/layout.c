@@ -32,7 +32,10 @@ bf_index_read_page(Relation index, BlockNumber block)
 	return ReadBuffer(index, block);
 }
 
-/* Says how much of the page is in use. Generic WAL and full-page images leave out what lies between pd_lower and pd_upper. */
+/*
+ * Says how much of the page is in use. Generic WAL and full-page images leave out what lies between pd_lower and
+ * pd_upper.
+ */
 static void
 set_content_size(Page page, Size size)
 {
@@ -40,8 +43,8 @@ set_content_size(Page page, Size size)
 }
 
 /*
- * Has the page this much content? The replay of generic WAL clears what lies between pd_lower and pd_upper, so with a wrong
- * pd_lower it would clear lines.
+ * Has the page this much content? The replay of generic WAL clears what lies between pd_lower and pd_upper, so with a
+ * wrong pd_lower it would clear lines.
  */
 static inline bool
 has_content_size(Page page, Size size)

@@ -1,10 +1,10 @@
 /*
  * layout.h: how a bf index lies on disk. README.md in this folder has a drawing.
  *
- * A *range* is pages_per_range consecutive pages of the heap. Consecutive ranges form a *group*. In a group all filters of
- * one column have the same size, which is a number of *lines* of 64 bytes, as in a bf value. They are stored interleaved:
- * line l of all ranges of the group lies together at *position* l, so that one page answers for one item in all ranges of
- * the group. A group has a run of pages for each column of the index.
+ * A *range* is pages_per_range consecutive pages of the heap. Consecutive ranges form a *group*. In a group all
+ * filters of one column have the same size, which is a number of *lines* of 64 bytes, as in a bf value. They are
+ * stored interleaved: line l of all ranges of the group lies together at *position* l, so that one page answers for
+ * one item in all ranges of the group. A group has a run of pages for each column of the index.
  *
  * Each filter page is complete in itself: it has the state of each range beside the bits, and both are read and written
  * under the lock of that one page. What a page says holds for its own positions only.
@@ -28,12 +28,12 @@
  * The meta page is written when the index is built. After that only `groups`, `directory_pages`, the directory and the
  * entries change.
  *
- * Groups lie one after the other from block 1 on, without a gap. A directory page lies just before the first group whose
- * entry is on it. A crash may leave pages behind the last group; they are used again.
+ * Groups lie one after the other from block 1 on, without a gap. A directory page lies just before the first group
+ * whose entry is on it. A crash may leave pages behind the last group; they are used again.
  *
- * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the groups
- * follow each other, and that they end within the file. A checksum of 0 means that there is none: indexes that are older
- * than the checksums have none.
+ * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
+ * groups follow each other, and that they end within the file. A checksum of 0 means that there is none: indexes that
+ * are older than the checksums have none.
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
 #define BF_INDEX_VERSION 1
@@ -74,8 +74,9 @@ typedef struct BfDirectoryPage
 } BfDirectoryPage;
 
 /*
- * A filter page has this after the page header. The states of its ranges are the end of the struct. At the next multiple of
- * 8 the lines begin: those of the page's first position for all ranges of the group, then those of the next position.
+ * A filter page has this after the page header. The states of its ranges are the end of the struct. At the next
+ * multiple of 8 the lines begin: those of the page's first position for all ranges of the group, then those of the
+ * next position.
  */
 #define BF_FILTER_MAGIC 0x6c466642	/* "BfFl" */
 
@@ -124,7 +125,10 @@ typedef struct BfGroup
 /* Raises the error for an index that cannot be right. */
 extern SB_NORETURN void bf_index_report_damage(Relation index, BlockNumber block, const char *what);
 
-/* Reads a page of the index. REQUIRES: `block` is 0, or comes from a geometry (which has checked that the file has it). */
+/*
+ * Reads a page of the index. REQUIRES: `block` is 0, or comes from a geometry (which has checked that the file has
+ * it).
+ */
 extern Buffer bf_index_read_page(Relation index, BlockNumber block);
 
 /* --------------------------------------------------- meta page and directory */
@@ -159,7 +163,8 @@ extern uint32 bf_index_entries_on_directory_page(int columns);
 extern void bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line);
 
 /*
- * The content of a filter page. It is an error if this is not page `number` (from 0) of the group's run for this column.
+ * The content of a filter page. It is an error if this is not page `number` (from 0) of the group's run for this
+ * column.
  */
 extern BfFilterPage *bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group,
 										  int column, BlockNumber number);

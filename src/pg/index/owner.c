@@ -1,8 +1,8 @@
 /*
  * owner.c: the expressions and the predicate of an index, and as whom they run.
  *
- * They run as the owner of the table whoever makes a summary of it, because they are the owner's code. README.md says what
- * this protects from.
+ * They run as the owner of the table whoever makes a summary of it, because they are the owner's code. README.md says
+ * what this protects from.
  */
 #include "index/bf_index.h"
 
@@ -49,9 +49,9 @@ catalog_tree(Relation index, AttrNumber column)
 }
 
 /*
- * The relation cache has trees of the expressions too, but SQL functions are inlined in them, whose bodies were parsed under
- * whatever search_path the session had at that moment. The trees of the catalog are prepared (and inlined) by the executor
- * only after bf_index_become_owner().
+ * The relation cache has trees of the expressions too, but SQL functions are inlined in them, whose bodies were
+ * parsed under whatever search_path the session had at that moment. The trees of the catalog are prepared (and
+ * inlined) by the executor only after bf_index_become_owner().
  */
 IndexInfo *
 bf_index_info_for_owner(Relation index)

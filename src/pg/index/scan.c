@@ -1,9 +1,10 @@
 /*
  * scan.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
  *
- * For each group and each item that is searched for, one page of the index is read. Under the lock of this page a range is
- * ruled out if it is summarized there, its bits say that the item is not in it, and the summary has left out no row that
- * the snapshot may see (the horizon). All other ranges are read, and so is everything behind the last group.
+ * For each group and each item that is searched for, one page of the index is read. Under the lock of this page a
+ * range is ruled out if it is summarized there, its bits say that the item is not in it, and the summary has left out
+ * no row that the snapshot may see (the horizon). All other ranges are read, and so is everything behind the last
+ * group.
  */
 #include "index/bf_index.h"
 
@@ -108,7 +109,10 @@ set_one_hash(Condition *condition, uint64 hash)
 	condition->count = 1;
 }
 
-/* Hashes what the condition's key searches for, unless this was done for an index whose items are hashed in the same way. */
+/*
+ * Hashes what the condition's key searches for, unless this was done for an index whose items are hashed in the same
+ * way.
+ */
 static void
 hash_items(BfSearch *search, Condition *condition, Relation index)
 {
@@ -287,8 +291,8 @@ add_pages(TIDBitmap *tbm, uint64 first, uint64 end)
 }
 
 /*
- * Adds the pages of a group's ranges that may match to the bitmap, and returns how many they are. Without a bitmap it stops
- * at the first range.
+ * Adds the pages of a group's ranges that may match to the bitmap, and returns how many they are. Without a bitmap it
+ * stops at the first range.
  */
 static int64
 find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, BlockNumber heap_blocks, BfSearch *search,
@@ -315,8 +319,8 @@ find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, B
 }
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap, and returns how many they are. Without a bitmap it
- * stops at the first range, so that the result only says whether there are any.
+ * Adds all pages of the heap that may hold matching rows to the bitmap, and returns how many they are. Without a
+ * bitmap it stops at the first range, so that the result only says whether there are any.
  */
 static int64
 find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap *tbm)

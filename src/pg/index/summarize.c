@@ -1,9 +1,10 @@
 /*
  * summarize.c: summarizes ranges, and makes them unsummarized again.
  *
- * A summarizer first writes placeholders on all pages of the group. Then it takes the heap's length, then it reads the heap,
- * and then it writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order.
- * There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as VACUUM does.
+ * A summarizer first writes placeholders on all pages of the group. Then it takes the heap's length, then it reads
+ * the heap, and then it writes the bits and the state "summarized", page by page. README.md proves that no row is
+ * lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
+ * VACUUM does.
  */
 #include "index/bf_index.h"
 
@@ -20,7 +21,10 @@
 /* How many full ranges are read to find the size of a new group's filters. */
 #define SAMPLED_RANGES 4
 
-/* The first group of an index that was empty when it was built has this many ranges. Later groups double what there is. */
+/*
+ * The first group of an index that was empty when it was built has this many ranges. Later groups double what there
+ * is.
+ */
 #define FIRST_GROUP 8
 
 static bool summarizing = false;
@@ -41,8 +45,8 @@ with_margin(uint64 items)
 }
 
 /*
- * Makes the next group. The size of its filters comes from some of its full ranges. If it has none yet, it comes from its
- * first range, which the caller wants to summarize. False if the directory is full.
+ * Makes the next group. The size of its filters comes from some of its full ranges. If it has none yet, it comes from
+ * its first range, which the caller wants to summarize. False if the directory is full.
  */
 static bool
 add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, BlockNumber heap_blocks)
@@ -112,7 +116,9 @@ summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGe
 	BlockNumber heap_blocks;
 
 	bf_index_write_ranges(index, lines, BF_PLACEHOLDER, 0);
-	/* Pages that were added before the placeholder was written have rows that their writers did not add to the index. */
+	/*
+	 * Pages that were added before the placeholder was written have rows that their writers did not add to the index.
+	 */
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	for (uint32 i = 0; i < lines->group.ranges; i++)
 	{
@@ -217,8 +223,9 @@ bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partia
 	context = AllocSetContextCreate(CurrentMemoryContext, "bf summarize", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
 	/*
-	 * Expressions need a snapshot, and so does reading out-of-line values. A procedure that has just committed has none. It is
-	 * taken only now that the locks are held, because a CREATE INDEX CONCURRENTLY waits for everybody with an older snapshot.
+	 * Expressions need a snapshot, and so does reading out-of-line values. A procedure that has just committed has
+	 * none. It is taken only now that the locks are held, because a CREATE INDEX CONCURRENTLY waits for everybody
+	 * with an older snapshot.
 	 */
 	if (push_snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
@@ -270,14 +277,15 @@ bf_index_desummarize(Relation index, BlockNumber block)
 /* -------------------------------------------------------------------- VACUUM */
 
 /*
- * Nothing in the index belongs to one row alone, so there is nothing to delete. Bits stay until their range is summarized
- * anew.
+ * Nothing in the index belongs to one row alone, so there is nothing to delete. Bits stay until their range is
+ * summarized anew.
  *
- * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this function when they begin to validate an index, which is ready
- * then, but not valid. They add the rows that were written during the build and that their snapshot sees. Rows that were
- * written during the build and deleted before this snapshot are not in the index. On this server the commands wait for all
- * snapshots that see such rows, but not for those of standbys. The transactions that deleted these rows have smaller ids than
- * the next transaction id, so a snapshot of a standby whose xmin is not smaller than that sees none of these rows.
+ * CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY call this function when they begin to validate an index, which
+ * is ready then, but not valid. They add the rows that were written during the build and that their snapshot sees.
+ * Rows that were written during the build and deleted before this snapshot are not in the index. On this server the
+ * commands wait for all snapshots that see such rows, but not for those of standbys. The transactions that deleted
+ * these rows have smaller ids than the next transaction id, so a snapshot of a standby whose xmin is not smaller than
+ * that sees none of these rows.
  */
 IndexBulkDeleteResult *
 bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
@@ -287,8 +295,8 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 		if (RelationNeedsWAL(info->index))
 			bf_index_raise_standby_horizon(info->index, U64FromFullTransactionId(ReadNextFullTransactionId()));
 		/*
-		 * PostgreSQL evaluates the expressions of the rows that it adds as the owner, but only from 17 on with a restricted
-		 * search_path. Its GUC nest level, which ends after the validation, takes this setting back.
+		 * PostgreSQL evaluates the expressions of the rows that it adds as the owner, but only from 17 on with a
+		 * restricted search_path. Its GUC nest level, which ends after the validation, takes this setting back.
 		 */
 		sb_restrict_search_path();
 	}

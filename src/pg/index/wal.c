@@ -1,39 +1,42 @@
 /*
  * wal.c: adds an item to a line of a filter page, and logs the change.
  *
- * The change is logged as a *generic WAL record*, which PostgreSQL offers to access methods that have no resource manager of
- * their own. For each page such a record holds either a full-page image, or a list of fragments: offset, length and the new
- * bytes. Replay (generic_redo() in generic_xlog.c) copies the fragments into the page, clears what lies between pd_lower and
- * pd_upper, and sets the page's LSN. It knows nothing of what the page means, and needs no code of this library: a standby
- * and crash recovery replay such records without loading it.
+ * The change is logged as a *generic WAL record*, which PostgreSQL offers to access methods that have no resource
+ * manager of their own. For each page such a record holds either a full-page image, or a list of fragments: offset,
+ * length and the new bytes. Replay (generic_redo() in generic_xlog.c) copies the fragments into the page, clears what
+ * lies between pd_lower and pd_upper, and sets the page's LSN. It knows nothing of what the page means, and needs no
+ * code of this library: a standby and crash recovery replay such records without loading it.
  *
  * Everywhere else this extension writes these records with GenericXLogStart(), GenericXLogRegisterBuffer() and
- * GenericXLogFinish(). Here the record is put together by hand, with the same content, because this is done for each row
- * that brings a new item:
+ * GenericXLogFinish(). Here the record is put together by hand, with the same content, because this is done for each
+ * row that brings a new item:
  *
- * - GenericXLogStart() allocates 66 kB (four page images and four deltas), and GenericXLogRegisterBuffer() copies the page
- *   into one of them.
- * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page back.
+ * - GenericXLogStart() allocates 66 kB (four page images and four deltas), and GenericXLogRegisterBuffer() copies the
+ *   page into one of them.
+ * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
+ *   back.
  *
- * That takes some microseconds for each row. Here it is known which bytes change: at most `hashes` bytes of one line of 64.
+ * That takes some microseconds for each row. Here it is known which bytes change: at most `hashes` bytes of one line
+ * of 64.
  *
  * What the record has to satisfy, and where this is seen to:
  *
- * - It has the fragments in the format that applyPageRedo() reads: log_changed_bytes() writes one fragment for each byte.
- * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked pd_lower,
- *   and the lines lie below it. The space above it is zero already: the page was made that way.
- * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the exclusive
- *   lock of the buffer, in this order.
+ * - It has the fragments in the format that applyPageRedo() reads: log_changed_bytes() writes one fragment for each
+ *   byte.
+ * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
+ *   pd_lower, and the lines lie below it. The space above it is zero already: the page was made that way.
+ * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
+ *   exclusive lock of the buffer, in this order.
  * - Full-page images are the affair of XLogInsert(). REGBUF_STANDARD lets it leave out the space between pd_lower and
- *   pd_upper. If it decides to log an image, the first change of the page after a checkpoint, it leaves out the fragments:
- *   the image already has the change. wal_consistency_checking works as for all generic records.
+ *   pd_upper. If it decides to log an image, the first change of the page after a checkpoint, it leaves out the
+ *   fragments: the image already has the change. wal_consistency_checking works as for all generic records.
  * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). This uses one.
  *
  * The format has not changed since generic WAL came with PostgreSQL 9.6. The fragments are written by one version and
- * replayed by the same major version, so only the server's own generic_redo() has to understand them. It was compared in
- * the sources of 15 and of the versions before; test/tap/021 (a crash), 022 (a standby) and test/attack/030 (a standby that
- * checks each page that it replays, with wal_consistency_checking) run on 15, 17 and 18. On a version that nobody has looked
- * at, GenericXLogFinish() is used here too: it is slower, and right by definition.
+ * replayed by the same major version, so only the server's own generic_redo() has to understand them. It was compared
+ * in the sources of 15 and of the versions before; test/tap/021 (a crash), 022 (a standby) and test/attack/030 (a
+ * standby that checks each page that it replays, with wal_consistency_checking) run on 15, 17 and 18. On a version
+ * that nobody has looked at, GenericXLogFinish() is used here too: it is slower, and right by definition.
  */
 #include "index/bf_index.h"
 
