@@ -65,7 +65,7 @@ typedef struct ChunkSkipState
 {
 	CustomScanState css;
 	bool		stands_aside;	/* it asks nothing, and passes on the rows of the whole Append */
-	bool		asks_nothing;	/* this is a plain EXPLAIN that has no values of parameters, or must not tell of hidden rows */
+	bool		asks_nothing;	/* a plain EXPLAIN that has no parameter values, or must not tell of hidden rows */
 	int			argument_count;
 	Argument   *arguments;
 	int			set_count;

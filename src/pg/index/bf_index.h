@@ -362,7 +362,7 @@ extern IndexBulkDeleteResult *bf_index_vacuum_cleanup(IndexVacuumInfo *info, Ind
 /* cost.c */
 struct PlannerInfo;
 struct IndexPath;
-extern void bf_index_cost(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup, Cost *total,
-						  Selectivity *selectivity, double *correlation, double *pages);
+extern void bf_index_cost(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup,
+						  Cost *total, Selectivity *selectivity, double *correlation, double *pages);
 
 #endif

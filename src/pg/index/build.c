@@ -46,7 +46,8 @@ bf_index_build_phase(int64 phase)
  * result is the number that it would have if it were full.
  */
 static uint64
-items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumber pages_per_range, BlockNumber heap_blocks)
+items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumber pages_per_range,
+				 BlockNumber heap_blocks)
 {
 	uint64		most = 0;
 	bool		any = false;
@@ -93,8 +94,8 @@ ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 co
 
 /* Makes a group of these ranges, with filters of a size that fits their items. */
 static void
-write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *items, uint32 count, BlockNumber heap_blocks,
-			uint64 horizon)
+write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
+			BlockNumber heap_blocks, uint64 horizon)
 {
 	BfGroup		group = {.first_range = items[0].range, .ranges = count, .positions = BF_POSITIONS(count)};
 	uint32		line_counts[INDEX_MAX_KEYS];

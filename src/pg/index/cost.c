@@ -44,7 +44,10 @@ look_up(IndexOptInfo *info, Known *known)
 
 	if (info->hypothetical)
 	{
-		*known = (Known) {.pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE, .false_positive_rate = BF_INDEX_DEFAULT_FPR};
+		*known = (Known) {
+			.pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE,
+			.false_positive_rate = BF_INDEX_DEFAULT_FPR
+		};
 		known->covered = ceil(info->rel->pages / known->pages_per_range);
 		known->groups = ceil(known->covered / BF_INDEX_MAX_RANGES);
 		for (int column = 0; column < info->nkeycolumns; column++)
@@ -85,8 +88,8 @@ share_of_ranges(const Known *known, int column, double selectivity, double rows,
 }
 
 void
-bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total, Selectivity *selectivity,
-			  double *correlation, double *pages)
+bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
+			  Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *info = path->indexinfo;
 	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
@@ -107,8 +110,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	look_up(info, &known);
 	ranges = Max(ceil(heap_pages / known.pages_per_range), 1);
 	uncovered = Max(0, 1 - known.covered * known.pages_per_range / heap_pages);
-	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER,
-											  NULL);
+	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid,
+											  JOIN_INNER, NULL);
 	foreach(cell, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, cell);
@@ -122,7 +125,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 			items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
 		of_clause = clauselist_selectivity(root, list_make1(clause->rinfo), info->rel->relid, JOIN_INNER, NULL);
 		/* Each item is also found in some ranges that do not have it. */
-		of_clause = share_of_ranges(&known, clause->indexcol, of_clause, rows, ranges) + items * known.false_positive_rate;
+		of_clause = share_of_ranges(&known, clause->indexcol, of_clause, rows, ranges) +
+			items * known.false_positive_rate;
 		share = Min(share, of_clause);
 		items_searched += items;
 	}
@@ -146,7 +150,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	 * too.
 	 */
 	if (loop_count > 1)
-		*total = index_pages_fetched(*pages * loop_count, info->pages, info->pages, root) * random_page_cost / loop_count;
+		*total = index_pages_fetched(*pages * loop_count, info->pages, info->pages, root) * random_page_cost /
+			loop_count;
 	else
 		*total = *pages * random_page_cost;
 	*total += known.groups * items_searched * OPERATORS_PER_GROUP * cpu_operator_cost;

@@ -134,7 +134,8 @@ write_entry(void *entries, uint32 number, int columns, const BfGroup *group, con
  * 0.
  */
 static void
-write_entry_on_directory_page(Relation index, BfMetaPage *meta, uint32 number, const BfGroup *group, const uint32 *lines)
+write_entry_on_directory_page(Relation index, BfMetaPage *meta, uint32 number, const BfGroup *group,
+							  const uint32 *lines)
 {
 	uint32		on_page = bf_index_entries_on_directory_page(meta->columns);
 	uint32		page_number = number / on_page;
@@ -150,7 +151,8 @@ write_entry_on_directory_page(Relation index, BfMetaPage *meta, uint32 number, c
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	xlog = GenericXLogStart(index);
 	page = GenericXLogRegisterBuffer(xlog, buffer, 0);
-	write_entry(bf_index_directory_entries(index, block, page, page_number), number % on_page, meta->columns, group, lines);
+	write_entry(bf_index_directory_entries(index, block, page, page_number), number % on_page, meta->columns, group,
+				lines);
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 }

@@ -12,7 +12,7 @@
 typedef enum BfRight
 {
 	BF_TO_READ,					/* it tells the content: SELECT on the table, and no row-level security */
-	BF_TO_CHECK,				/* it tells the content and runs expressions: may_maintain(), and no row-level security */
+	BF_TO_CHECK,				/* it tells of rows and runs expressions: may_maintain(), no row-level security */
 	BF_TO_SUMMARIZE				/* it changes the index: may_maintain() */
 } BfRight;
 

@@ -113,7 +113,8 @@ lines_on_page(const BfGroupLines *lines, int column, uint32 page)
 
 /* Brings the ranges of `lines` to their new state on this page. See bf_index_write_ranges(). */
 static void
-change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32 page, BfRangeState state, uint64 horizon)
+change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32 page, BfRangeState state,
+			uint64 horizon)
 {
 	uint32		first = page * lines->group.positions;
 	uint32		count = lines_on_page(lines, column, page);

@@ -298,7 +298,8 @@ fetch_if_there(struct varlena *value)
 	{
 		bool		isnull;
 		int32		number = DatumGetInt32(heap_getattr(tuple, 2, RelationGetDescr(toast), &isnull));
-		struct varlena *chunk = (struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
+		struct varlena *chunk =
+			(struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
 		Size		length = VARSIZE_ANY_EXHDR(chunk);
 
 		whole = !VARATT_IS_EXTERNAL(chunk) && !VARATT_IS_COMPRESSED(chunk) && number == next++ && have + length <= size;
@@ -320,8 +321,8 @@ static bool
 has_gone(BfHeapReader *reader, HeapTuple tuple)
 {
 	OffsetNumber offset = ItemPointerGetOffsetNumber(&tuple->t_self);
-	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self), RBM_NORMAL,
-											reader->strategy);
+	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self),
+											RBM_NORMAL, reader->strategy);
 	Page		page = BufferGetPage(buffer);
 	bool		gone = true;
 
@@ -357,14 +358,14 @@ fetch_values(BfHeapReader *reader, HeapTuple tuple)
 {
 	TupleDesc	descriptor = RelationGetDescr(reader->heap);
 	TupleTableSlot *slot = reader->slot;
-	bool		needs_all = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);	/* a whole-row Var */
+	bool		whole_row = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
 
 	if (!HeapTupleHasExternal(tuple))
 		return true;
 	slot_getallattrs(slot);
 	for (int i = 0; i < descriptor->natts; i++)
 	{
-		bool		needed = needs_all || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
+		bool		needed = whole_row || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
 		struct varlena *value;
 
 		if (!needed || slot->tts_isnull[i] ||

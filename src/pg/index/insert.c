@@ -87,7 +87,8 @@ summarize_range_before(Relation index, Relation heap, BlockNumber block)
 	 * It is left out in an index expression of a summarizer, without the right to, and while somebody else
 	 * summarizes.
 	 */
-	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) || !ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
+	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
+		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
 		return;
 	(void) bf_index_summarize(index, heap, block - 1, false, false);
 	UnlockRelation(heap, ShareUpdateExclusiveLock);

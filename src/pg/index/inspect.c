@@ -71,7 +71,8 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
-		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hashes, row->hashes[column]);
+		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hashes,
+							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
 		ereport(ERROR,
@@ -319,8 +320,8 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
  * pages say (README.md).
  */
 static bool
-add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, BfViewer *viewer,
-				   unsigned char *to)
+add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range,
+				   BfViewer *viewer, unsigned char *to)
 {
 	const BfGroup *group = &geometry->group[number];
 	BlockNumber start = bf_index_column_start(geometry, number, column);
@@ -388,7 +389,8 @@ unite_ranges(Relation index, const BfGeometry *geometry, int column, uint64 firs
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
 					 errhint("Give the block of a range, or make the filter of the whole table with bf_agg().")));
-		if (!add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, viewer, lines))
+		if (!add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, viewer,
+								lines))
 			return (Datum) 0;
 	}
 	return result;

@@ -173,7 +173,8 @@ extern BfFilterPage *bf_index_filter_page(Relation index, BlockNumber block, Pag
 static inline unsigned char *
 bf_index_position(BfFilterPage *content, uint32 position)
 {
-	return (unsigned char *) content + BF_LINES_OFFSET(content->ranges) + (size_t) position * content->ranges * SB_BF_LINE;
+	return (unsigned char *) content + BF_LINES_OFFSET(content->ranges) +
+		(size_t) position * content->ranges * SB_BF_LINE;
 }
 
 /* The line of one range at a position of this page. */

@@ -252,7 +252,8 @@ find_ranges_for_condition(Relation index, const BfGeometry *geometry, uint32 num
 			buffer = bf_index_read_page(index, block);
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
 			sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-			content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, condition->column, block - start);
+			content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, condition->column,
+										   block - start);
 			add_untrusted(viewer, content, mask);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
@@ -295,8 +296,8 @@ add_pages(TIDBitmap *tbm, uint64 first, uint64 end)
  * stops at the first range.
  */
 static int64
-find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, BlockNumber heap_blocks, BfSearch *search,
-					TIDBitmap *tbm)
+find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, BlockNumber heap_blocks,
+					BfSearch *search, TIDBitmap *tbm)
 {
 	const BfGroup *group = &geometry->group[number];
 	int64		count = 0;

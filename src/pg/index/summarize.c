@@ -181,7 +181,7 @@ summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool i
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
 	BlockNumber pages_per_range = bf_index_geometry(index)->pages_per_range;
 	uint64		first = 0;
-	uint64		end = partial ? (heap_blocks + (uint64) pages_per_range - 1) / pages_per_range : heap_blocks / pages_per_range;
+	uint64		end = ((uint64) heap_blocks + (partial ? pages_per_range - 1 : 0)) / pages_per_range;
 	int64		done = 0;
 	BfGeometry *geometry;
 
@@ -266,7 +266,8 @@ bf_index_desummarize(Relation index, BlockNumber block)
 	bf_index_read_states(index, &geometry->group[number], states);
 	if (states[range] == BF_UNSUMMARIZED)
 		return false;
-	bf_index_make_lines(&lines, geometry, &geometry->group[number], &geometry->lines[number * geometry->columns], false);
+	bf_index_make_lines(&lines, geometry, &geometry->group[number], &geometry->lines[number * geometry->columns],
+						false);
 	lines.ranges[range] = true;
 	bf_index_write_ranges(index, &lines, BF_UNSUMMARIZED, 0);
 	bf_index_free_lines(&lines);
