@@ -29,7 +29,8 @@ bf_index_init(void)
 	add_int_reloption(option_kind, "pages_per_range", "Number of pages of the table that share one filter",
 					  BF_INDEX_DEFAULT_PAGES_PER_RANGE, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
 	add_real_reloption(option_kind, "false_positive_rate",
-					   "Share of the filters that say yes to a value that they do not have", BF_INDEX_DEFAULT_FPR, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
+					   "Share of the filters that say yes to a value that they do not have",
+					   BF_INDEX_DEFAULT_FPR, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
 	add_bool_reloption(option_kind, "autosummarize",
 					   "Summarizes a range when the first row of the next range is written", false,
 					   AccessExclusiveLock);
