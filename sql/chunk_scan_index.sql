@@ -1,4 +1,4 @@
--- chunk_scan_index: chunk_scan over bf indexes: no library to load, no freshness to answer for
+-- chunk_scan_index: chunk_scan with bf indexes, which need no loaded library and are always up to date
 
 CREATE SCHEMA chunk_scan_index;
 SET search_path = chunk_scan_index, public;
@@ -34,18 +34,18 @@ SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/401'::varchar);
 SELECT count(*) FROM chunk_scan(NULL::log, 'at', '2024-01-02');
 SELECT id FROM chunk_scan_any(NULL::log, 'uid', '{1,104001,115999,NULL}');
 
--- no value is lost, found by way of one's index or another's
+-- no value is lost, whichever index finds it
 SELECT count(*) FROM generate_series(0, 15999, 61) i, chunk_scan(NULL::log, 'uid', CASE WHEN i % 1000 = 0 THEN 7 ELSE i + 100000 END) l WHERE l.id = i;
 SELECT count(*) FROM generate_series(0, 1599, 31) i, chunk_scan(NULL::log, 'url', '/' || i) l;
 
--- a chunk that is read is read by its index; one that is left alone is neither scanned nor stays locked
+-- a chunk that is read is read by its index; one that is left alone is not scanned and does not stay locked
 BEGIN;
 SELECT id FROM chunk_scan(NULL::log, 'uid', 104001);
 SELECT relation::regclass, mode FROM pg_locks
 WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation::regclass::text ~ '^log_.$|^log_..$|^log$' ORDER BY relation::regclass::text;
 COMMIT;
 
--- indexes that have the column in other places: the items are hashed once, and found in all of them
+-- indexes that have the column in other places: the items are hashed once and found in all of them
 CREATE TABLE shape (id int, v bigint, tags int[], note text) PARTITION BY LIST (id);
 CREATE TABLE shape_1 PARTITION OF shape FOR VALUES IN (1);
 CREATE TABLE shape_2 PARTITION OF shape FOR VALUES IN (2);
@@ -77,7 +77,7 @@ SELECT count(*), min(s.id), max(s.id) FROM generate_series(1, 4000, 37) i JOIN s
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 
--- new rows, in the ranges that are summarized and in new ones; other rows of the same transaction; a rolled back one
+-- new rows in summarized ranges and in new ones; other rows of the same transaction; rows that are rolled back
 INSERT INTO log VALUES (4001, 999), (8000, 999);
 SELECT id FROM chunk_scan(NULL::log, 'uid', 999);
 BEGIN;
@@ -94,7 +94,7 @@ SELECT sum(bf_summarize_new_values(indexrelid)) > 0 FROM pg_index WHERE indrelid
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 5001999);
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 5009999);
 
--- summaries and indexes together: what either says no to is left alone
+-- summaries and indexes together: a chunk is left alone if either says no
 CREATE TABLE summary AS SELECT tableoid::regclass AS chunk, bf_agg(uid::bigint) AS uids FROM log WHERE id < 8000 GROUP BY 1;
 SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 100001, 'summary');
 
@@ -111,7 +111,7 @@ SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 1);
 UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'on_2b'::regclass;
 DROP INDEX partial, expression, only_this;
 
--- a user with no rights on the partitions
+-- a user without privileges on the partitions
 CREATE ROLE regress_index_reader;
 GRANT USAGE ON SCHEMA chunk_scan_index TO regress_index_reader;
 GRANT SELECT ON log TO regress_index_reader;
@@ -119,7 +119,7 @@ SET ROLE regress_index_reader;
 SELECT id FROM chunk_scan(NULL::log, 'uid', 100001);
 RESET ROLE;
 
--- SERIALIZABLE: an index that said no is locked, as a scan of it would
+-- SERIALIZABLE: an index that says no gets the predicate lock that a scan of it would take
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT id FROM chunk_scan(NULL::log_0, 'uid', 1);
 SELECT relation::regclass, locktype FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid();

@@ -1,5 +1,5 @@
--- index_relations: bf indexes on all sorts of relations, and through all that is done to them
--- partitioned: the parent's index makes those of its partitions, old, new and attached
+-- index_relations: bf indexes on all kinds of relations, and after everything that is done to relations
+-- partitioned: an index on the parent makes indexes on its partitions: existing, new and attached ones
 CREATE TABLE access_log (at date, host integer, url text) PARTITION BY RANGE (at);
 CREATE TABLE access_log_1 PARTITION OF access_log FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 INSERT INTO access_log SELECT '2026-01-01', i, 'u' || i FROM generate_series(1, 20000) i;
@@ -26,14 +26,14 @@ ALTER TABLE access_log DETACH PARTITION access_log_1;
 SELECT answers('SELECT * FROM access_log WHERE host = 7'), answers('SELECT * FROM access_log_1 WHERE host = 8');
 CALL bf_summarize('access_log_bf');
 
--- inheritance children, each with its own
+-- inheritance children, each with an index of its own
 CREATE TABLE child () INHERITS (access_log_1);
 INSERT INTO child SELECT '2026-01-01', i, 'u' || i FROM generate_series(100001, 110000) i;
 CREATE INDEX child_bf ON child USING bf (host) WITH (pages_per_range = 4);
 SELECT answers('SELECT * FROM access_log_1 WHERE host = 100007');
 CALL bf_summarize('access_log_1');
 
--- in a transaction block CALL cannot commit, and goes on without
+-- in a transaction block CALL cannot commit, and works without commits
 BEGIN;
 CALL bf_summarize('access_log');
 COMMIT;
@@ -49,7 +49,7 @@ SELECT q, answers('SELECT id FROM events WHERE ' || q)
 FROM (VALUES ('doc ->> ''user'' = ''777'''), ('doc ->> ''user'' = ''x'''), ('lower(kind) = ''error'' AND doc ->> ''user'' IS NULL'),
 	('kind = ''error'' AND id = 5000'), ('kind = ''error'' AND id = -2'), ('kind = ''error'' AND id = 5001')) t(q);
 SELECT bf_index_check('events_user'), bf_index_check('events_errors');
--- an expression runs as the table's owner, and sees no more than it may
+-- an expression runs as the table's owner, and sees only what the owner may see
 CREATE FUNCTION who(integer) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN current_user; END';
 CREATE ROLE streambloom_owner;
 CREATE TABLE owned (v integer);
@@ -72,7 +72,7 @@ INSERT INTO passing SELECT generate_series(5001, 10000);
 SELECT answers('SELECT * FROM passing WHERE v = 9000'), answers('SELECT * FROM passing WHERE v = 4000');
 SELECT bf_summarize_new_values('passing_bf') > 5, bf_index_check('passing_bf');
 COMMIT;
--- a parallel plan leaves what looks into them to the leader
+-- in a parallel plan only the leader calls functions that look into an index
 CREATE TEMP TABLE mine (v integer);
 INSERT INTO mine SELECT generate_series(1, 100);
 CREATE INDEX mine_bf ON mine USING bf (v);
@@ -92,7 +92,7 @@ CREATE INDEX seen_bf ON seen USING bf (v);
 REFRESH MATERIALIZED VIEW seen;
 SELECT answers('SELECT * FROM seen WHERE v = 4000');
 
--- built while others write, built anew, its table rewritten
+-- CREATE INDEX CONCURRENTLY, REINDEX, and a rewrite of the table
 CREATE INDEX CONCURRENTLY events_id ON events USING bf (id) WITH (pages_per_range = 4);
 REINDEX INDEX CONCURRENTLY events_user;
 SELECT answers('SELECT id FROM events WHERE id = 19999'), answers('SELECT id FROM events WHERE doc ->> ''user'' = ''777''');
