@@ -254,7 +254,7 @@ BEGIN
 	IF definition IS NOT NULL THEN EXECUTE 'CREATE INDEX target_uid ON target ' || definition; END IF;
 END $$;
 
--- summarises what is there, and takes all rows away: a VACUUM is to follow
+-- summarizes what is there, and takes all rows away: a VACUUM is to follow
 CREATE FUNCTION empty_target(kind text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	IF kind = 'bf' THEN PERFORM bf_summarize_new_values('target_uid'); END IF;
@@ -281,7 +281,7 @@ CREATE FUNCTION write_table(row_count bigint) RETURNS TABLE (line text) LANGUAGE
 		SELECT f.id, f.label, f.how, CASE WHEN f.label = 'no index' THEN format('%s | %s', round(f.ns), round(f.wal::numeric, 0))
 			ELSE format('+%s | +%s', round(f.ns - n.ns), round((f.wal - n.wal)::numeric, 0)) END AS cell
 		FROM figures f JOIN figures n ON n.label = 'no index' AND n.how = f.how)
-	SELECT '| | new pages, INSERT: ns | WAL | new pages, COPY: ns | WAL | one row a statement: ns | WAL | summarised, values that are there: ns | WAL | summarised, fresh values: ns | WAL |'
+	SELECT '| | new pages, INSERT: ns | WAL | new pages, COPY: ns | WAL | one row a statement: ns | WAL | summarized, values that are there: ns | WAL | summarized, fresh values: ns | WAL |'
 	UNION ALL SELECT '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
 	UNION ALL (SELECT format('| %s | %s | %s | %s | %s | %s |', label, max(cell) FILTER (WHERE how = 'new'), max(cell) FILTER (WHERE how = 'copy'),
 		max(cell) FILTER (WHERE how = 'single'), coalesce(max(cell) FILTER (WHERE how = 'repeated'), ' | '), coalesce(max(cell) FILTER (WHERE how = 'fresh'), ' | '))

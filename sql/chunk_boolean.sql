@@ -1,4 +1,4 @@
--- chunk_boolean: boolean columns, whose comparisons the planner rewrites: flag = true is flag, flag = false is NOT flag
+-- chunk_boolean: boolean columns. The planner rewrites their comparisons: flag = true becomes flag, flag = false NOT flag
 
 LOAD 'streambloom';
 CREATE SCHEMA chunk_boolean;
@@ -53,7 +53,7 @@ EXECUTE look(false);
 EXECUTE look(NULL);
 RESET plan_cache_mode;
 
--- an operator that the planner replaces by what its function does: an SQL function is put in its place
+-- an operator of an SQL function, which the planner replaces by the function's body
 CREATE TYPE colour AS ENUM ('red', 'blue');
 CREATE FUNCTION same(a colour, b text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT a::text LIKE b';
 CREATE OPERATOR = (LEFTARG = colour, RIGHTARG = text, FUNCTION = same);
@@ -63,7 +63,7 @@ SELECT * FROM chunk_scan(NULL::paint, 'c', 'r%'::text);
 SELECT * FROM chunk_scan_any(NULL::paint, 'c', ARRAY['b%', NULL]);
 SELECT * FROM chunk_scan_explain(NULL::paint, 'c', 'r%'::text);
 
--- a value that is converted by what depends on a setting
+-- a value whose conversion depends on a setting
 CREATE TABLE clock (at timetz);
 INSERT INTO clock VALUES ('10:00+00'), ('10:00+01');
 SET timezone = 'UTC';

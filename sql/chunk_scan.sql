@@ -1,10 +1,10 @@
--- chunk_scan: what it reads is what a plain SELECT reads; what it leaves alone is what the summaries rule out
+-- chunk_scan: it returns what a plain SELECT returns, and leaves alone the chunks that summaries rule out
 
 CREATE SCHEMA chunk_scan;
 SET search_path = chunk_scan, public;
 SET client_min_messages = warning;
 
--- partitions of two levels, a default partition, one whose columns lie in another order, one with a dropped column
+-- partitions of two levels, a default partition, one whose columns are in another order, one with a dropped column
 CREATE TABLE log (at date NOT NULL, uid bigint, url text, note varchar(20)) PARTITION BY RANGE (at);
 CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
 CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM ('2024-02-01') TO ('2024-03-01') PARTITION BY HASH (uid);
@@ -31,7 +31,7 @@ SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 42);
 SELECT * FROM chunk_scan_explain(NULL::log_2, 'uid', 42, 'chunk_summary');
 SELECT * FROM chunk_scan_explain(NULL::log_1, 'uid', 42, 'chunk_summary');
 
--- every value, both columns, all of its rows: no difference to a plain SELECT
+-- for every value of both columns, all rows are those of a plain SELECT
 CREATE FUNCTION difference(plain text, scanned text, OUT rows bigint, OUT different bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('WITH a AS (%s), b AS (%s) SELECT (SELECT count(*) FROM a), count(*) FROM ((TABLE a EXCEPT ALL TABLE b) UNION ALL (TABLE b EXCEPT ALL TABLE a)) d', plain, scanned)
@@ -43,7 +43,7 @@ SELECT * FROM difference('SELECT l.* FROM generate_series(1, 300) i, log l WHERE
 SELECT * FROM difference('SELECT l.* FROM generate_series(1, 50) i, log l WHERE l.url = ''/'' || i * 40',
 				  $$SELECT l.* FROM generate_series(1, 50) i, chunk_scan(NULL::log, 'url', '/' || i * 40, 'chunk_summary') l$$);
 
--- the chunks that are read are read by what indexes they have, the others not at all
+-- chunks that are read are read by the indexes that they have; the others are not read at all
 CREATE INDEX ON log_1 (uid);
 ANALYZE log;
 CREATE FUNCTION reads() RETURNS TABLE (chunk name, seq_scan bigint, idx_scan bigint) LANGUAGE sql STABLE AS
@@ -54,7 +54,7 @@ SELECT url FROM chunk_scan(NULL::log, 'uid', 1234, 'chunk_summary');
 SELECT chunk, r.seq_scan - b.seq_scan AS seq_scan, r.idx_scan - b.idx_scan AS idx_scan FROM reads() r JOIN before b USING (chunk) ORDER BY chunk;
 COMMIT;
 
--- types: an untyped literal is of the column's type; other integers; domains; varchar; an expression; a parameter; NULL
+-- types: an untyped literal gets the column's type; other integers; domains; varchar; an expression; a parameter; NULL
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', '42', 'chunk_summary');
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 42::smallint, 'chunk_summary');
 SELECT count(*) FROM chunk_scan(NULL::log, 'at', '2024-01-15');
@@ -82,7 +82,7 @@ SELECT count(*) FROM chunk_scan_any(NULL::log, 'uid', '{NULL}', 'chunk_summary')
 SELECT count(*) FROM chunk_scan_any(NULL::log, 'uid', NULL::int[], 'chunk_summary');
 SELECT count(*) FROM chunk_scan_any(NULL::log, 'uid', NULL, 'chunk_summary');
 
--- a chunk without a summary, with a NULL one, with several: read, unless all of its summaries say no
+-- chunks without a summary, with a NULL, and with several summaries are read unless all of their summaries say no
 DELETE FROM chunk_summary WHERE chunk = 'log_3'::regclass;
 UPDATE chunk_summary SET uids = NULL WHERE chunk = 'log_rest'::regclass;
 SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 123456789, 'chunk_summary');
@@ -90,7 +90,7 @@ INSERT INTO chunk_summary (chunk, uids) VALUES ('log_2a', bf_add(bf_empty(), 123
 SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 123456789, 'chunk_summary');
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 42, 'chunk_summary');
 
--- one snapshot, the query's: its own insert is not seen, nor what a function inserts meanwhile
+-- the query's snapshot is used: rows that the query itself inserts are not seen, nor those that a function inserts meanwhile
 WITH new AS (INSERT INTO log VALUES ('2024-03-03', 42, '/new', NULL) RETURNING uid)
 SELECT count(*), (SELECT count(*) FROM log WHERE uid = 42) AS plain FROM new, chunk_scan(NULL::log, 'uid', new.uid);
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 42);
@@ -126,21 +126,21 @@ SELECT * FROM chunk_scan(NULL::event_aa, 'id', 3);
 CREATE MATERIALIZED VIEW event_view AS SELECT * FROM event;
 SELECT count(*) FROM chunk_scan(NULL::event_view, 'id', 3);
 
--- SERIALIZABLE: what was not read is locked against phantoms as what was
+-- SERIALIZABLE: chunks that are not read get predicate locks too
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 8881, 'chunk_summary');
 SELECT relation::regclass, locktype, bool_or(page IS NULL) FROM pg_locks
 WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%log%'
 GROUP BY 1, 2 ORDER BY 1, 2;
 ROLLBACK;
--- whoever only explains reads nothing that others could conflict with
+-- chunk_scan_explain reads nothing with which others could conflict
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*) FROM chunk_scan_explain(NULL::log, 'uid', 8881, 'chunk_summary');
 SELECT count(*) FROM chunk_scan_explain(NULL::log, 'uid', 8881);
 SELECT relation::regclass FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%log%';
 ROLLBACK;
 
--- cidr borrows the = of inet: a summary of one answers for the other
+-- cidr uses the = of inet: a summary of one answers for the other
 CREATE TABLE net (c cidr, i inet);
 INSERT INTO net SELECT ('10.0.0.0'::inet + i)::cidr, '10.0.0.0'::inet + i FROM generate_series(1, 100) i;
 CREATE TABLE net_summary AS SELECT 'net'::regclass AS chunk, bf_agg(c) AS c, bf_agg(i) AS i FROM net;

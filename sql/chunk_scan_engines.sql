@@ -1,4 +1,4 @@
--- chunk_scan_engines: tables whose rows another extension keeps elsewhere. Stubs of these extensions: a row in pg_extension, and the
+-- chunk_scan_engines: tables whose rows another extension keeps elsewhere. The extensions are stubs: a row in pg_extension, and the
 -- table in which they list their relations.
 
 LOAD 'streambloom';
@@ -32,7 +32,7 @@ CREATE FUNCTION tries() RETURNS TABLE (relation text, outcome text, with_summari
 $$;
 SELECT * FROM tries();
 
--- TimescaleDB, with a search_path in which another catalog stands first
+-- TimescaleDB, with a search_path that leads to another catalog first
 INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
 	VALUES (60001, 'timescaledb', 10, 'pg_catalog'::regnamespace, false, 'stub');
 SELECT * FROM tries();
@@ -48,7 +48,7 @@ SELECT * FROM tries();
 SELECT error_of($$SELECT * FROM chunk_scan_any(NULL::hyper, 'uid', '{42}')$$);
 SELECT error_of($$SELECT * FROM chunk_scan_explain(NULL::hyper, 'uid', 42)$$);
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::hyper, 'uid', NULL)$$);
--- plain queries go on
+-- plain queries work
 SELECT count(*) FROM hyper WHERE uid = 42;
 SELECT count(*) FROM plain WHERE uid = 42;
 -- a chunk in another tree
@@ -56,7 +56,7 @@ ALTER TABLE hyper NO INHERIT above;
 ALTER TABLE hyper_1 INHERIT above;
 INSERT INTO _timescaledb_catalog.chunk VALUES (1, 1, 'chunk_scan_engines', 'hyper_1', 2);
 SELECT * FROM tries();
--- who may not read the catalog is told the same
+-- a user who may not read the catalog gets the same error
 CREATE ROLE regress_engine_reader;
 GRANT USAGE ON SCHEMA chunk_scan_engines TO regress_engine_reader;
 GRANT SELECT ON hyper, plain TO regress_engine_reader;
@@ -92,7 +92,7 @@ DELETE FROM pg_extension WHERE oid = 60002;
 DROP TABLE pg_catalog.pg_dist_partition;
 SELECT * FROM tries();
 
--- no parallel plan has one of these functions
+-- a query with one of these functions has no parallel plan
 SELECT DISTINCT proname, proparallel FROM pg_proc WHERE proname LIKE 'chunk\_scan%' ORDER BY 1;
 
 DROP SCHEMA chunk_scan_engines, _timescaledb_catalog CASCADE;

@@ -1,4 +1,4 @@
--- chunk_scan_hostile: what else a plain SELECT refuses, and arguments that make no sense. Nothing is an internal error (class XX).
+-- chunk_scan_hostile: other things that a plain SELECT refuses, and senseless arguments. No error is an internal one (class XX).
 
 CREATE SCHEMA chunk_scan_hostile;
 SET search_path = chunk_scan_hostile, public;
@@ -20,7 +20,7 @@ SELECT * FROM chunk_scan(NULL::m, 'id', 1);
 SELECT * FROM chunk_scan(NULL::m, 'id', 1, 's');
 REFRESH MATERIALIZED VIEW m WITH NO DATA;
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::m, 'id', 1)$$);
--- and one that has the summaries
+-- and such a view as the summary table
 CREATE MATERIALIZED VIEW summaries AS SELECT 't'::regclass AS chunk, bf_agg(t.id) AS id FROM t WITH NO DATA;
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::t, 'id', 1, 'summaries')$$);
 
@@ -49,7 +49,7 @@ CREATE FUNCTION summary_tables() RETURNS TABLE (n int, summaries text) LANGUAGE 
 	(1, '''s'''), (2, 'NULL'), (3, '''t'''), (4, '''q'''), (5, '''t_id'''), (6, '''composite'''), (7, '''v'''), (8, '''empty'''), (9, '''wrong'''), (10, '''wrong_too'''),
 	(11, '''nulls'''), (12, '0'), (13, '4294967295::oid::regclass'), (14, '1::oid::regclass'), (15, '''nothing'''), (16, '''pg_class'''),
 	(17, '''pg_catalog.pg_stat_activity'''), (18, '''summaries'''), (19, '1.5')) s$$;
--- All SQLSTATEs of class XX, with the calls. Should be none.
+-- All SQLSTATEs of class XX with their calls. There should be none.
 CREATE FUNCTION internal_errors(calls text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	call text;
@@ -69,7 +69,7 @@ SELECT internal_errors($$SELECT format('%s(NULL::t, %s, %s, %s, %s)', f, name, i
 	FROM unnest('{chunk_scan,chunk_scan_any,chunk_scan_explain}'::text[]) f, columns() c, items() i, summary_tables(),
 		unnest('{NULL,''id'','''',''chunk'',1}'::text[]) filters
 	WHERE c.n IN (1, 10, 11) AND i.n IN (1, 3, 6, 8, 18)$$);
--- What some of them say.
+-- Some of the messages.
 SELECT call, error_of('SELECT count(*) FROM ' || call) FROM unnest(ARRAY[
 	$$chunk_scan(NULL, 'id', 1)$$, $$chunk_scan(ROW(1), 'id', 1)$$, $$chunk_scan(NULL::t, '', 1)$$, $$chunk_scan(NULL::t, 'id', ROW(1, 2))$$,
 	$$chunk_scan(NULL::t, 'pair', '(1,1)')$$, $$chunk_scan_any(NULL::t, 'id', 1)$$, $$chunk_scan_any(NULL::t, 'list', ARRAY[[1, 2]])$$,
@@ -78,7 +78,7 @@ SELECT call, error_of('SELECT count(*) FROM ' || call) FROM unnest(ARRAY[
 	$$chunk_scan(NULL::t, 'id', 1, 'nulls')$$, $$chunk_scan(NULL::t, 'id', 1, 'wrong_too')$$, $$chunk_scan(NULL::t, 'name', 'one', 'v')$$,
 	$$chunk_scan(NULL::t, 'list', '{1,2}'::int[], 'nulls', 'id')$$, $$chunk_scan(NULL::empty, 'id', 1)$$]) call;
 
--- an operator named = that is not the type's equality: filters of the values cannot answer for it
+-- an operator named = that is not the type's equality: filters cannot answer for it
 CREATE FUNCTION equal_ignoring_case(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE RETURN pg_catalog.texteq(pg_catalog.lower($1), pg_catalog.lower($2));
 CREATE OPERATOR chunk_scan_hostile.= (LEFTARG = text, RIGHTARG = text, FUNCTION = equal_ignoring_case);
 CREATE TABLE paint (c text, n int, at date);
@@ -95,7 +95,7 @@ SET search_path = pg_catalog, chunk_scan_hostile, public;
 SELECT * FROM chunk_scan(NULL::paint, 'c', 'blue', 'paint_summary');
 SELECT * FROM chunk_scan_explain(NULL::paint, 'c', 'RED', 'paint_summary');
 
--- functions, aggregates, operators and types of the caller's, which stand before those of the system: none is called
+-- functions, aggregates, operators and types of the caller come first in search_path: none of them is called
 SET search_path = chunk_scan_hostile, public, pg_catalog;
 CREATE FUNCTION chunk_scan_hostile.bool_and_step(boolean, boolean) RETURNS boolean LANGUAGE sql RETURN true;
 CREATE AGGREGATE chunk_scan_hostile.bool_and(boolean) (SFUNC = bool_and_step, STYPE = boolean, INITCOND = 'true');
@@ -116,7 +116,7 @@ SELECT error_of($$SELECT n FROM chunk_scan(NULL::paint, 'at', '2024-01-02'::time
 SELECT error_of($$SELECT n FROM chunk_scan_any(NULL::paint, 'at', ARRAY['2024-01-02'::timestamptz], 'paint_summary')$$);
 RESET timezone;
 
--- privileges are those of SELECT *: of the table or of all columns that are left; of none, if there are none
+-- the privileges of SELECT * are needed: on the table, or on all columns that are not dropped; if there are none, on none
 RESET search_path;
 SET search_path = chunk_scan_hostile, public;
 CREATE TABLE columns_gone (a int, b int, c int);
@@ -136,7 +136,7 @@ SET ROLE regress_hostile_reader;
 SELECT error_of($$SELECT a FROM chunk_scan(NULL::columns_gone, 'a', 1)$$);
 RESET ROLE;
 
--- A virtual column is what the table that the query names makes of it, whatever a partition would. (PostgreSQL 18; before, a plain one.)
+-- A virtual column has the expression of the table that the query names, not the partition's. (Before PostgreSQL 18: a plain column.)
 SELECT current_setting('server_version_num')::int >= 180000 AS has_virtual \gset
 SELECT CASE WHEN :'has_virtual' THEN 'GENERATED ALWAYS AS (n * 2) VIRTUAL' ELSE '' END AS twice,
 	CASE WHEN :'has_virtual' THEN 'GENERATED ALWAYS AS (n * 3) VIRTUAL' ELSE '' END AS thrice,

@@ -1,4 +1,4 @@
--- chunk_scan_index: chunk_scan over bf indexes: no library to load, no freshness to answer for
+-- chunk_scan_index: chunk_scan with bf indexes, which need no loaded library and are always up to date
 
 CREATE SCHEMA chunk_scan_index;
 SET search_path = chunk_scan_index, public;
@@ -34,18 +34,50 @@ SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/401'::varchar);
 SELECT count(*) FROM chunk_scan(NULL::log, 'at', '2024-01-02');
 SELECT id FROM chunk_scan_any(NULL::log, 'uid', '{1,104001,115999,NULL}');
 
--- no value is lost, found by way of one's index or another's
+-- no value is lost, whichever index finds it
 SELECT count(*) FROM generate_series(0, 15999, 61) i, chunk_scan(NULL::log, 'uid', CASE WHEN i % 1000 = 0 THEN 7 ELSE i + 100000 END) l WHERE l.id = i;
 SELECT count(*) FROM generate_series(0, 1599, 31) i, chunk_scan(NULL::log, 'url', '/' || i) l;
 
--- a chunk that is read is read by its index; one that is left alone is neither scanned nor stays locked
+-- a chunk that is read is read by its index; one that is left alone is not scanned and does not stay locked
 BEGIN;
 SELECT id FROM chunk_scan(NULL::log, 'uid', 104001);
 SELECT relation::regclass, mode FROM pg_locks
 WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation::regclass::text ~ '^log_.$|^log_..$|^log$' ORDER BY relation::regclass::text;
 COMMIT;
 
--- new rows, in the ranges that are summarised and in new ones; other rows of the same transaction; a rolled back one
+-- indexes that have the column in other places: the items are hashed once and found in all of them
+CREATE TABLE shape (id int, v bigint, tags int[], note text) PARTITION BY LIST (id);
+CREATE TABLE shape_1 PARTITION OF shape FOR VALUES IN (1);
+CREATE TABLE shape_2 PARTITION OF shape FOR VALUES IN (2);
+CREATE TABLE shape_3 PARTITION OF shape FOR VALUES IN (3);
+CREATE TABLE shape_4 PARTITION OF shape FOR VALUES IN (4);
+INSERT INTO shape SELECT i % 4 + 1, i, ARRAY[i, i + 1], 'note ' || i FROM generate_series(1, 4000) i;
+CREATE INDEX shape_1_bf ON shape_1 USING bf (v, tags, note);
+CREATE INDEX shape_2_bf ON shape_2 USING bf (note COLLATE "C", v, tags);
+CREATE INDEX shape_3_bf ON shape_3 USING bf (tags, note, v);
+CREATE INDEX shape_4_bf ON shape_4 USING bf (v, tags, note);
+SELECT chunk, is_read FROM chunk_scan_explain(NULL::shape, 'v', 1001);
+SELECT chunk, is_read FROM chunk_scan_explain(NULL::shape, 'v', 1002::smallint);
+SELECT chunk, is_read FROM chunk_scan_explain(NULL::shape, 'tags', ARRAY[1003, 1004]);
+SELECT count(*), min(l.id), max(l.id) FROM generate_series(1, 4000, 37) i, chunk_scan(NULL::shape, 'v', i) l WHERE l.v = i;
+SELECT count(*), min(l.id), max(l.id) FROM generate_series(1, 4000, 37) i, chunk_scan(NULL::shape, 'tags', ARRAY[i, i + 1]) l;
+SELECT count(*), min(l.id), max(l.id) FROM generate_series(1, 4000, 37) i, chunk_scan(NULL::shape, 'note', 'note ' || i) l;
+SELECT count(*), min(id), max(id) FROM chunk_scan_any(NULL::shape, 'v', ARRAY(SELECT i::int FROM generate_series(1, 4000, 37) i));
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_v (bigint) AS SELECT id, v FROM shape WHERE v = $1;
+EXECUTE by_v (1001);
+EXECUTE by_v (1002);
+EXECUTE by_v (1003);
+DEALLOCATE by_v;
+RESET plan_cache_mode;
+-- the outer side of a nested loop gives a new value for each scan
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT count(*), min(s.id), max(s.id) FROM generate_series(1, 4000, 37) i JOIN shape s ON s.v = i;
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+
+-- new rows in summarized ranges and in new ones; other rows of the same transaction; rows that are rolled back
 INSERT INTO log VALUES (4001, 999), (8000, 999);
 SELECT id FROM chunk_scan(NULL::log, 'uid', 999);
 BEGIN;
@@ -62,7 +94,7 @@ SELECT sum(bf_summarize_new_values(indexrelid)) > 0 FROM pg_index WHERE indrelid
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 5001999);
 SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 5009999);
 
--- summaries and indexes together: what either says no to is left alone
+-- summaries and indexes together: a chunk is left alone if either says no
 CREATE TABLE summary AS SELECT tableoid::regclass AS chunk, bf_agg(uid::bigint) AS uids FROM log WHERE id < 8000 GROUP BY 1;
 SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 100001, 'summary');
 
@@ -79,7 +111,7 @@ SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 1);
 UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'on_2b'::regclass;
 DROP INDEX partial, expression, only_this;
 
--- a user with no rights on the partitions
+-- a user without privileges on the partitions
 CREATE ROLE regress_index_reader;
 GRANT USAGE ON SCHEMA chunk_scan_index TO regress_index_reader;
 GRANT SELECT ON log TO regress_index_reader;
@@ -87,7 +119,7 @@ SET ROLE regress_index_reader;
 SELECT id FROM chunk_scan(NULL::log, 'uid', 100001);
 RESET ROLE;
 
--- SERIALIZABLE: an index that said no is locked, as a scan of it would
+-- SERIALIZABLE: an index that says no gets the predicate lock that a scan of it would take
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT id FROM chunk_scan(NULL::log_0, 'uid', 1);
 SELECT relation::regclass, locktype FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid();

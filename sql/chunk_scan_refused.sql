@@ -25,7 +25,7 @@ SELECT error_of($$SELECT * FROM chunk_scan(NULL::log, 'user', 42)$$);
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::log, NULL, 42)$$);
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::log, 'tableoid', 42)$$);
 
--- values: as = does, or what would convert the column
+-- values: types that = accepts, and values for which the column would have to be converted
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::log, 'uid', 'x')$$);
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::log, 'uid', '1'::text)$$);
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::log, 'uid', 1.0)$$);
@@ -77,7 +77,7 @@ SET ROLE regress_reader;
 SELECT host FROM chunk_scan(NULL::log, 'uid', 1, 'newest');
 RESET ROLE;
 
--- row-level security: of the parent. Refused, unless it is bypassed. A partition's own policies are not for queries of the parent.
+-- row-level security of the parent is refused, unless it is bypassed. A partition's own policies do not apply to queries of the parent.
 ALTER TABLE log_1 ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_reader;
 SELECT host FROM chunk_scan(NULL::log, 'uid', 1);
@@ -93,14 +93,14 @@ RESET ROLE;
 SELECT host FROM chunk_scan(NULL::log, 'uid', 1);
 ALTER TABLE log DISABLE ROW LEVEL SECURITY;
 
--- row-level security of the summary table hides summaries, and what has none is read
+-- row-level security of the summary table hides summaries, and chunks without a summary are read
 ALTER TABLE summary ENABLE ROW LEVEL SECURITY;
 GRANT SELECT ON summary TO regress_reader;
 SET ROLE regress_reader;
 SELECT * FROM chunk_scan_explain(NULL::log, 'uid', 1, 'summary', 'uids');
 RESET ROLE;
 
--- a foreign partition is read by its wrapper, or left alone as others are
+-- a foreign partition is read by its wrapper, or left alone like other partitions
 CREATE EXTENSION file_fdw;
 CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 CREATE FOREIGN TABLE log_3 PARTITION OF log FOR VALUES FROM ('2024-03-01') TO ('2024-04-01')

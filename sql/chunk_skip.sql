@@ -7,8 +7,8 @@ SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 
--- six partitions of 4,000 rows in an order that puts each uid in one of them, but 7 in all; one is a table with columns in another
--- order; one has no bf index; a default partition is partitioned itself
+-- six partitions of 4,000 rows each. Each uid is in one of them, but 7 is in all. One partition has its columns in another
+-- order, one has no bf index, and the default partition is itself partitioned.
 CREATE TABLE log (id int NOT NULL, uid bigint, url text, filler text DEFAULT repeat('x', 50)) PARTITION BY RANGE (id);
 CREATE TABLE log_0 PARTITION OF log FOR VALUES FROM (0) TO (4000);
 CREATE TABLE log_1 (url text, gone int, filler text DEFAULT repeat('x', 50), uid bigint, id int NOT NULL);
@@ -31,7 +31,7 @@ CREATE INDEX ON log_4 USING bf (uid, url) WITH (pages_per_range = 8);
 CREATE INDEX ON log_5 USING bf (uid, url) WITH (pages_per_range = 8);
 VACUUM ANALYZE log;
 
--- The node and its children, as EXPLAIN shows them; with what ran, if it is to run.
+-- The node and its children in EXPLAIN, or in EXPLAIN ANALYZE.
 CREATE FUNCTION plan(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -63,7 +63,7 @@ BEGIN
 END
 $$;
 
--- EXPLAIN: what is skipped, and by which columns
+-- EXPLAIN shows what is skipped, and by which columns
 SELECT plan('SELECT * FROM log WHERE uid = 100001');
 SELECT plan('SELECT * FROM log WHERE uid = 100001', true);
 SELECT plan('SELECT * FROM log WHERE uid = 1');
@@ -123,7 +123,7 @@ SELECT answer('SELECT * FROM log WHERE uid = 100001 UNION ALL SELECT * FROM log 
 SELECT answer('WITH l AS MATERIALIZED (SELECT * FROM log WHERE uid = 104001) SELECT * FROM l');
 SELECT answer('SELECT * FROM (SELECT * FROM log WHERE uid = 104001 OFFSET 0) l WHERE id > 0');
 
--- what comes while the query runs: a subquery, a nested loop, a correlated subquery, a lateral one, rescans without a change
+-- values that become known while the query runs: of a subquery, a nested loop, a correlated or lateral subquery; rescans without a change
 CREATE TABLE wanted AS SELECT v::bigint AS uid FROM unnest('{100001,104001,1,NULL,116001}'::bigint[]) v;
 ANALYZE wanted;
 SELECT answer('SELECT * FROM log WHERE uid = (SELECT max(uid) FROM wanted)');
@@ -162,7 +162,7 @@ EXECUTE look(1);
 EXECUTE look(NULL);
 SELECT plan('EXECUTE look(104001)');
 SELECT plan('EXECUTE look(NULL)', true);
--- rows that come are found by the plan that is there; so is a table whose index goes away
+-- an existing plan finds new rows, and rows of a table whose index was dropped
 INSERT INTO log VALUES (9999, 104001, '/new');
 EXECUTE look(104001);
 DROP INDEX log_0_uid_url_idx;
@@ -171,7 +171,7 @@ SELECT plan('EXECUTE look(1)', true);
 CREATE INDEX log_0_uid_url_idx ON log_0 USING bf (uid, url) WITH (pages_per_range = 8);
 EXECUTE look(100001);
 SELECT plan('EXECUTE look(1)', true);
--- the switch works for plans that are there
+-- the setting works for existing plans
 SET streambloom.enable_chunk_skip = off;
 SELECT plan('EXECUTE look(1)');
 EXECUTE look(104001);

@@ -1,4 +1,4 @@
--- chunk_skip_aside: where the node stands aside, and what it leaves as it was: cursors, row locks, workers, pruning, privileges
+-- chunk_skip_aside: where the node stands aside, and what works as without it: cursors, row locks, workers, pruning, privileges
 
 LOAD 'streambloom';
 CREATE SCHEMA chunk_skip_aside;
@@ -27,7 +27,7 @@ END
 $$;
 SELECT node('SELECT * FROM log WHERE uid = 5000');
 
--- rows to be changed
+-- rows that the statement changes
 SELECT node('DELETE FROM log WHERE uid = 5000');
 SELECT node('UPDATE log SET id = id + 1 WHERE uid = 5000');
 BEGIN;
@@ -35,7 +35,7 @@ UPDATE log SET id = id + 4000 WHERE uid = 5000 RETURNING tableoid::regclass, id,
 DELETE FROM log WHERE uid = 5000 RETURNING tableoid::regclass, id, uid;
 SELECT count(*) FROM log WHERE uid = 5000;
 ROLLBACK;
--- but what they are changed by may be looked up
+-- but other tables of such a statement may be searched with the node
 SELECT node('UPDATE log l SET filler = o.filler FROM log o WHERE o.uid = 5000 AND l.uid = 4999');
 SELECT node('INSERT INTO log SELECT * FROM log WHERE uid = 5000');
 BEGIN;
@@ -44,7 +44,7 @@ INSERT INTO log SELECT id + 4000, uid FROM log WHERE uid = 5000;
 SELECT tableoid::regclass, id, uid FROM log WHERE uid = 5000 ORDER BY id;
 ROLLBACK;
 
--- rows that are locked
+-- rows that the statement locks
 SELECT node('SELECT * FROM log WHERE uid = 5000 FOR UPDATE');
 SELECT id, uid FROM log WHERE uid = 5000 FOR UPDATE;
 
@@ -71,7 +71,7 @@ BEGIN
 	END LOOP;
 END
 $$;
--- a cursor that was opened before sees what it saw
+-- an older cursor sees its own snapshot
 BEGIN;
 DECLARE c CURSOR FOR SELECT count(*) FROM log WHERE uid = 77777;
 INSERT INTO log VALUES (1, 77777);
@@ -80,14 +80,14 @@ FETCH c;
 SELECT count(*) FROM log WHERE uid = 77777;
 ROLLBACK;
 
--- workers
+-- parallel workers
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET enable_bitmapscan = off;
 SELECT node('SELECT * FROM log WHERE uid = 5000');
 SELECT id, uid FROM log WHERE uid = 5000;
--- a subquery that workers run: without the node
+-- a subquery that workers run has no node
 SET enable_bitmapscan = on;
 CREATE TABLE driver AS SELECT i AS n FROM generate_series(1, 2000) i;
 ALTER TABLE driver SET (parallel_workers = 2);
@@ -108,12 +108,12 @@ EXECUTE pruned(8000);
 EXECUTE pruned(4000);
 RESET plan_cache_mode;
 
--- children that are cheap: B-trees, tiny tables
+-- children whose scan is cheap: B-trees, tiny tables
 CREATE INDEX btree ON log (uid);
 SELECT node('SELECT * FROM log WHERE uid = 5000');
 DROP INDEX btree;
 
--- indexes that cannot answer: partial ones (but where the query implies them), other expressions, other collations
+-- indexes that cannot answer: partial ones (unless the query implies the predicate), other expressions, other collations
 DROP INDEX log_uid_idx;
 CREATE INDEX ON log USING bf (uid) WHERE id % 2 = 0;
 SELECT node('SELECT * FROM log WHERE uid = 5000');
@@ -161,14 +161,14 @@ SET ROLE regress_skip_reader;
 SELECT sqlstate_of('SELECT id FROM log WHERE uid = 5000');
 RESET ROLE;
 
--- SERIALIZABLE: the indexes that said no are locked, as a scan of them would
+-- SERIALIZABLE: indexes that say no get the predicate locks that scans of them would take
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT id FROM log WHERE uid = 5000;
 SELECT relation::regclass, locktype FROM pg_locks
 WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text LIKE '%idx' ORDER BY 1;
 ROLLBACK;
 
--- but a plain EXPLAIN leaves no such lock, and is not counted as a scan of the index
+-- but a plain EXPLAIN takes no such lock, and is not counted as a scan of the index
 SELECT pg_stat_force_next_flush();
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT node('SELECT id FROM log WHERE uid = 5000');
@@ -178,7 +178,7 @@ SELECT id FROM log WHERE uid = 5000;
 SELECT relid::regclass, pg_stat_get_xact_numscans(relid) FROM unnest('{log_0_uid_idx,log_2_uid_idx}'::regclass[]) relid;
 ROLLBACK;
 
--- summarising is not needed for the answer to be right: new rows, new ranges, desummarised ones
+-- the answer is right without summarizing: new rows, new ranges, and ranges that were made unsummarized
 INSERT INTO log SELECT 3999, 500000 + i FROM generate_series(1, 3000) i;
 SELECT count(*) FROM log WHERE uid = 502999;
 SELECT node('SELECT * FROM log WHERE uid = 5000');

@@ -1,4 +1,4 @@
--- chunk_skip_late: what can fail is evaluated when the first row is asked for, and not before
+-- chunk_skip_late: arguments whose evaluation may fail are evaluated when the first row is wanted, and not before
 
 LOAD 'streambloom';
 CREATE SCHEMA chunk_skip_late;
@@ -26,7 +26,7 @@ BEGIN
 END
 $$;
 CREATE SEQUENCE calls;
--- STABLE, although it counts how often it is called
+-- declared STABLE, although it counts how often it is called
 CREATE FUNCTION called(v bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$ BEGIN PERFORM nextval('chunk_skip_late.calls'); RETURN v; END $$;
 CREATE FUNCTION calls_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -49,7 +49,7 @@ EXECUTE bare(5000);
 EXECUTE bare_list(5000, NULL);
 EXECUTE bare_array('{5000,1}');
 
--- later: casts of parameters, and functions
+-- known later: casts of parameters, and functions
 PREPARE converted(text) AS SELECT id FROM log WHERE uid = $1::bigint;
 SELECT node('EXECUTE converted(''5000'')');
 SELECT node('EXECUTE converted(''5000'')', true);
@@ -57,7 +57,7 @@ EXECUTE converted('5000');
 EXECUTE converted(NULL);
 SELECT node('EXECUTE converted(''no number'')');
 SELECT sqlstate_of('EXECUTE converted(''no number'')');
--- one condition that is known at once, one that is not
+-- one condition whose value is known at once, and one whose value is not
 PREPARE two(bigint, text) AS SELECT id FROM log WHERE uid IN ($1, 9000) AND uid = $2::bigint;
 SELECT node('EXECUTE two(5000, ''no number'')');
 SELECT node('EXECUTE two(5000, ''5000'')', true);
@@ -93,7 +93,7 @@ SELECT calls_of('EXPLAIN EXECUTE by_call(5000, 1)'), calls_of('EXECUTE by_call(5
 SELECT node('SELECT id FROM log WHERE uid = called(5000)', true);
 SELECT id FROM log WHERE uid = called(5000);
 
--- scans that begin again: before their first row, and with and without a change
+-- rescans: before the first row, with a change, and without one
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_memoize = off;
@@ -133,7 +133,7 @@ $$;
 SELECT by_variable('5000'), by_variable('no number'), by_variable('9000');
 RESET plan_cache_mode;
 
--- a cursor that begins with the last row
+-- a cursor whose first fetch is of the last row
 BEGIN;
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true);
 DECLARE c SCROLL CURSOR FOR SELECT id FROM log WHERE uid IN (called(5000), 9000);
@@ -142,7 +142,7 @@ FETCH BACKWARD ALL FROM c;
 FETCH ALL FROM c;
 ROLLBACK;
 
--- no rows at all: an argument is evaluated when the scan begins, as in the bitmap scans of the partitions, and fails there
+-- empty partitions: an argument is evaluated when the scan begins and fails then, as in bitmap scans of the partitions
 SET plan_cache_mode = force_generic_plan;
 DELETE FROM log;
 SELECT node('EXECUTE by_call(5000, 1)', true);

@@ -1,5 +1,5 @@
 -- chunk_skip_security: behind row-level security and security barriers, a plain EXPLAIN does not depend on hidden rows, and an
--- execution asks with leakproof operators only
+-- execution asks only about conditions with leakproof operators
 
 LOAD 'streambloom';
 CREATE SCHEMA chunk_skip_security;
@@ -20,7 +20,7 @@ VACUUM ANALYZE log;
 CREATE TABLE wanted AS SELECT 5001::bigint AS uid UNION ALL SELECT 99999;
 ANALYZE wanted;
 
--- The node's lines: those of a plain EXPLAIN, and what an execution asked and skipped.
+-- The node's lines in a plain EXPLAIN, and how much an execution asked and skipped.
 CREATE FUNCTION node(query text, run bool DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -33,7 +33,7 @@ BEGIN
 	RETURN coalesce(nullif(rtrim(result, '; '), ''), 'no node');
 END
 $$;
--- Is the whole plain EXPLAIN, costs and all, the same for a value that is only in hidden rows and for one that is nowhere?
+-- Is the whole plain EXPLAIN, with costs, the same for a value that is only in hidden rows and for one that does not occur?
 CREATE FUNCTION tells(query text, hidden text, absent text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -56,7 +56,7 @@ CREATE POLICY even ON log TO regress_skip_even USING (tenant = 0);
 CREATE POLICY everything ON log TO regress_skip_all USING (true);
 ALTER TABLE log ENABLE ROW LEVEL SECURITY;
 
--- the owner is not held by the policies: the node asks
+-- policies do not apply to the owner: the node asks
 SELECT node('SELECT * FROM log WHERE uid = 5001');
 SELECT node('SELECT * FROM log WHERE doc = ''5001''');
 
@@ -75,7 +75,7 @@ SELECT tells('SELECT * FROM log l WHERE EXISTS (SELECT FROM log WHERE uid = ?)',
 SELECT tells('SELECT * FROM (SELECT * FROM log UNION ALL SELECT * FROM log) l WHERE uid = ?', '5001', '9999999');
 SELECT tells('WITH l AS MATERIALIZED (SELECT * FROM log WHERE uid = ?) SELECT * FROM l', '5001', '9999999');
 
--- an execution asks with leakproof operators: integers and texts; jsonb, arrays, numeric, and an expression in the index, not
+-- an execution asks about integers and texts, whose = is leakproof; not about jsonb, arrays, numeric and an index expression
 SELECT node('SELECT * FROM log WHERE uid = 5001', true);
 SELECT node('SELECT * FROM log WHERE uid = 5002', true);
 SELECT node('SELECT * FROM log WHERE uid IN (5002, 9002)', true);
@@ -92,10 +92,10 @@ SELECT id FROM log WHERE uid IN (5001, 5002);
 SELECT id FROM log WHERE doc IN ('5001', '5002');
 SELECT id FROM log WHERE amount IN (5001, 5002);
 
--- the policies are the parent's: a partition by its own name has none here
+-- policies of the parent do not apply to a partition that is named itself
 SELECT node('SELECT * FROM log_rest WHERE uid = 5001');
 
--- the same table twice, once behind quals: by a view of its owner's
+-- the same table twice, once behind security quals: in a view of its owner
 RESET ROLE;
 CREATE VIEW of_owner AS SELECT * FROM log;
 GRANT SELECT ON of_owner TO regress_skip_even;
@@ -105,7 +105,7 @@ SELECT node('SELECT count(*) FROM of_owner v WHERE uid = 5001 AND NOT EXISTS (SE
 SELECT tells('SELECT count(*) FROM of_owner v WHERE uid = 6001 AND NOT EXISTS (SELECT FROM log WHERE doc = ''?'')', '5001', '9999999');
 RESET ROLE;
 
--- security barriers: what is asked through them, and what stands in them
+-- security barriers: conditions of the outer query, and conditions of the view itself
 CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM log WHERE tenant = 0;
 CREATE VIEW setting WITH (security_barrier) AS SELECT id FROM log WHERE tenant = 0 AND uid = current_setting('app.uid')::bigint;
 CREATE VIEW nested AS SELECT * FROM (SELECT * FROM barrier OFFSET 0) b UNION ALL SELECT * FROM barrier;
@@ -127,7 +127,7 @@ SELECT id FROM barrier WHERE uid IN (5001, 5002);
 RESET app.uid;
 RESET ROLE;
 
--- plans that are kept: made for one role, and executed by another
+-- kept plans: made for one role, and executed by another
 PREPARE look(bigint) AS SELECT id FROM log WHERE uid = $1;
 PREPARE look_doc(jsonb) AS SELECT id FROM log WHERE doc = $1;
 SET plan_cache_mode = force_generic_plan;
@@ -149,7 +149,7 @@ EXECUTE look(5001);
 SELECT node('EXECUTE look(5001)');
 RESET plan_cache_mode;
 
--- planning that fails within planning, and goes on, forgets nothing
+-- a function that is evaluated during planning plans a statement that fails, and catches the error: nothing is forgotten
 CREATE FUNCTION fails() RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	EXECUTE 'SELECT 1 / 0';
@@ -164,7 +164,7 @@ SELECT tells('SELECT * FROM log, generate_series(1, fails() + 1) WHERE uid = ?',
 SELECT tells('SELECT * FROM log WHERE uid = ? AND id >= ALL (SELECT fails() FROM log WHERE id < fails() OFFSET 0)', '5001', '9999999');
 RESET ROLE;
 
--- a policy's own condition is asked, if its operator is leakproof
+-- the indexes are asked about a policy's own condition if its operator is leakproof
 DROP POLICY even ON log;
 CREATE POLICY mine ON log TO regress_skip_even USING (uid = current_setting('app.uid')::bigint);
 SET ROLE regress_skip_even;

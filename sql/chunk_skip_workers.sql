@@ -1,4 +1,4 @@
--- chunk_skip_workers: sub-plans that parallel workers run, or hold without running them
+-- chunk_skip_workers: sub-plans that parallel workers run, or only initialize
 
 LOAD 'streambloom';
 CREATE SCHEMA chunk_skip_workers;
@@ -55,7 +55,7 @@ SELECT run('SELECT sum(n), count(*) FROM driver WHERE n > 5490 AND (SELECT max(i
 SELECT run('SELECT sum((SELECT max(id) FROM log WHERE uid = 5000 AND id > n)) FROM driver');
 SELECT run('SELECT count(*) FROM driver WHERE n IN (SELECT n FROM few WHERE n NOT IN (SELECT id FROM log WHERE uid = 5000) OFFSET 0)');
 SELECT run('SELECT count(*) FROM driver d WHERE NOT EXISTS (SELECT FROM few f WHERE f.n = d.n AND f.n NOT IN (SELECT id FROM log WHERE uid = 5000))');
--- run by the leader, and held by the workers: results of subqueries, common table expressions
+-- run by the leader and initialized by the workers: results of subqueries, common table expressions
 SELECT run('SELECT sum(n), count(*) FROM driver WHERE n = (SELECT max(id) FROM log WHERE uid = 5000)');
 SELECT run('SELECT sum(n), count(*) FROM driver WHERE n = (SELECT max(id) FROM log WHERE uid = (SELECT max(id) FROM log WHERE uid = 5001))');
 SELECT run('WITH l AS MATERIALIZED (SELECT id FROM log WHERE uid = 5000) SELECT (SELECT count(*) FROM driver), count(*) FROM l');
@@ -64,10 +64,10 @@ SELECT run('SELECT count(*), (SELECT max(id) FROM log WHERE uid = 5000) FROM dri
 SELECT run('SELECT m, count(*), (SELECT max(id) FROM log WHERE uid = 5000 + 0 * m) FROM driver GROUP BY m');
 -- beside a Gather
 SELECT run('SELECT count(*) FROM (SELECT n FROM driver WHERE m = 3 UNION ALL (SELECT id FROM log WHERE uid = 5000 ORDER BY id LIMIT 1)) u');
--- without a node that leaves anything out
+-- without a node that skips anything
 SELECT run('SELECT count(*) FROM driver WHERE n NOT IN (SELECT id FROM log WHERE uid IN (1, 5000, 9000))');
 
--- everything in a worker
+-- a worker runs everything
 SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT run('SELECT count(*) FROM few WHERE n NOT IN (SELECT id FROM log WHERE uid = 5000)');
 SELECT run('SELECT id FROM log WHERE uid = 5000');
@@ -82,7 +82,7 @@ SELECT run('SELECT sum(found(n)) FROM few');
 SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 SELECT run('SELECT sum(found(n)), count(*) FROM driver WHERE n > 5490');
 
--- code that is compiled: in the leader and in workers
+-- JIT compilation, in the leader and in workers
 SET jit = on;
 SET jit_above_cost = 0;
 SET jit_inline_above_cost = -1;

@@ -14,8 +14,8 @@ CREATE TABLE chunk_summary AS
 	SELECT tableoid::regclass AS chunk, min(at) AS lo, max(at) AS hi, bf_agg(uid) AS uids FROM access_log GROUP BY 1;
 ANALYZE access_log, chunk_summary;
 
--- Only the partition that may hold the value is executed. (OFFSET 0 keeps the inner query one: were it made part of the outer
--- one, the times would be a join condition, and all partitions be read.)
+-- Only the partition that may hold the value is executed. (OFFSET 0 keeps the inner query from being pulled up. Otherwise the
+-- times would become a join condition, and all partitions would be read.)
 PREPARE look(bigint) AS
 	SELECT l.* FROM chunk_summary c,
 		LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.uid = $1 OFFSET 0) l
@@ -40,20 +40,20 @@ SELECT explain('EXECUTE look(2000)');
 EXECUTE look(2000);
 RESET plan_cache_mode;
 
--- every value is found so
+-- every value is found in this way
 SELECT count(*) FROM generate_series(0, 5759, 97) v,
 	LATERAL (SELECT l.* FROM chunk_summary c, LATERAL (SELECT * FROM access_log l WHERE l.at BETWEEN c.lo AND c.hi AND l.uid = v OFFSET 0) l
 			 WHERE (c.uids @> v) IS NOT FALSE) l
 WHERE l.uid = v;
 SELECT count(*) FROM generate_series(0, 5759, 97) v, chunk_scan(NULL::access_log, 'uid', v, 'chunk_summary') l WHERE l.uid = v;
 
--- a chunk that is summarised again: the new summary in place of the old
+-- a chunk is summarized again: the new summary replaces the old one
 INSERT INTO day_4 VALUES ('2024-01-04 12:00', -1, '/late');
 SELECT count(*) FROM chunk_scan(NULL::access_log, 'uid', -1, 'chunk_summary');
 UPDATE chunk_summary SET (lo, hi, uids) = (SELECT min(at), max(at), bf_agg(uid) FROM day_4) WHERE chunk = 'day_4'::regclass;
 SELECT count(*) FROM chunk_scan(NULL::access_log, 'uid', -1, 'chunk_summary');
 
--- a filter over many chunks is a union of theirs
+-- a filter of many chunks is the union of their filters
 SELECT bf_union_agg(uids) @> 2000, bf_union_agg(uids) @> 7777777 FROM chunk_summary;
 
 DROP SCHEMA chunk_summary CASCADE;

@@ -1,4 +1,4 @@
--- index_call: CALL bf_summarize of values that lie out of line: again and again, for partitions, and from everywhere
+-- index_call: CALL bf_summarize with out-of-line values: repeatedly, for partitions, and called from everywhere
 CREATE TABLE long (id integer, w text) PARTITION BY RANGE (id);
 CREATE TABLE long_1 PARTITION OF long FOR VALUES FROM (0) TO (100);
 CREATE TABLE long_2 PARTITION OF long FOR VALUES FROM (100) TO (200);
@@ -8,34 +8,34 @@ ALTER TABLE long_2 ALTER w SET STORAGE external;
 ALTER TABLE long_3 ALTER w SET STORAGE external;
 CREATE FUNCTION long_of(i integer) RETURNS text LANGUAGE sql IMMUTABLE RETURN repeat(md5(i::text), 500);
 CREATE INDEX long_bf ON long USING bf (w, right(w, 40)) WITH (pages_per_range = 1) WHERE length(w) > 10;
-CREATE VIEW unsummarised AS
-	SELECT indexrelid::regclass AS index, (SELECT max(unsummarised) FROM bf_index_stats(indexrelid)) AS ranges
+CREATE VIEW unsummarized AS
+	SELECT indexrelid::regclass AS index, (SELECT max(unsummarized) FROM bf_index_stats(indexrelid)) AS ranges
 	FROM pg_index WHERE indrelid IN ('long_1'::regclass, 'long_2'::regclass, 'long_3'::regclass) ORDER BY 1;
--- rows of a range that is not summarised, in each partition
+-- rows in a range that is not summarized, in each partition
 CREATE PROCEDURE more() LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM bf_desummarize_range(index, 0) FROM unsummarised;
+	PERFORM bf_desummarize_range(index, 0) FROM unsummarized;
 	INSERT INTO long SELECT i, long_of(i) FROM generate_series(0, 299, 10) i;
 END $$;
 
 CALL more();
 CALL bf_summarize('long');
-SELECT * FROM unsummarised;
+SELECT * FROM unsummarized;
 CALL more();
 CALL bf_summarize('long');
 CALL more();
 CALL bf_summarize('long_bf');
-SELECT * FROM unsummarised;
+SELECT * FROM unsummarized;
 CALL more();
 CALL bf_summarize('long_1');
 CALL bf_summarize('long_2');
 CALL bf_summarize('long_3_w_right_idx');
-SELECT * FROM unsummarised;
+SELECT * FROM unsummarized;
 
--- in a DO block, in a procedure that commits itself, in a transaction
+-- called in a DO block, in a procedure that commits itself, and in a transaction
 CALL more();
 DO $$ BEGIN CALL bf_summarize('long'); CALL bf_summarize('long'); END $$;
-SELECT * FROM unsummarised;
+SELECT * FROM unsummarized;
 CREATE PROCEDURE twice() LANGUAGE plpgsql AS $$
 BEGIN
 	CALL more();
@@ -47,7 +47,7 @@ BEGIN
 	CALL bf_summarize('long');
 END $$;
 CALL twice();
-SELECT * FROM unsummarised;
+SELECT * FROM unsummarized;
 BEGIN;
 CALL more();
 CALL bf_summarize('long');
@@ -62,25 +62,25 @@ CALL more();
 CALL bf_summarize('long');
 CALL bf_summarize('long');
 RESET default_transaction_isolation;
-SELECT * FROM unsummarised;
+SELECT * FROM unsummarized;
 
--- as a function, by VACUUM, as they fill, and by COPY
+-- ranges are summarized by a function, by VACUUM, by autosummarize, and during COPY
 CALL more();
 SELECT bf_summarize_new_values('long_1_w_right_idx') > 0 AS some, bf_summarize_range('long_2_w_right_idx', 0);
 VACUUM long;
-SELECT * FROM unsummarised;
+SELECT * FROM unsummarized;
 ALTER INDEX long_1_w_right_idx SET (autosummarize = on);
 COPY long FROM PROGRAM 'for i in $(seq 0 99); do printf "%s\t%05000d\n" $i $i; done';
-SELECT ranges < 2 AS as_they_filled FROM unsummarised WHERE index = 'long_1_w_right_idx'::regclass;
-SELECT bf_index_check(index) > 0 AS whole FROM unsummarised;
+SELECT ranges < 2 AS as_they_filled FROM unsummarized WHERE index = 'long_1_w_right_idx'::regclass;
+SELECT bf_index_check(index) > 0 AS whole FROM unsummarized;
 SELECT answers('SELECT id FROM long WHERE length(w) > 10 AND w = long_of(210)');
 
-DROP VIEW unsummarised;
+DROP VIEW unsummarized;
 DROP TABLE long;
 DROP FUNCTION long_of;
 DROP PROCEDURE more, twice;
 
--- an expression that needs a snapshot itself: a SQL function that is not inlined
+-- an expression that itself needs a snapshot: a SQL function that is not inlined
 CREATE FUNCTION joined(a text[]) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT array_to_string(a, ',') $$;
 CREATE TABLE joined_parts (id int, c text[]) PARTITION BY HASH (id);
 CREATE TABLE joined_parts_1 PARTITION OF joined_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0) WITH (autovacuum_enabled = off);

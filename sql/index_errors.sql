@@ -1,4 +1,4 @@
--- index_errors: what a bf index refuses, and how it says so
+-- index_errors: what a bf index refuses, and with which messages
 CREATE TABLE t (v integer, w text);
 INSERT INTO t SELECT i, i FROM generate_series(1, 1000) i;
 CREATE INDEX t_bf ON t USING bf (v, w);
@@ -22,7 +22,7 @@ SELECT command, error_of(command) FROM (VALUES
 	('CALL bf_summarize(''a_view'')'), ('CALL bf_summarize(0)')) c(command);
 SELECT bf_of('t_bf', 1000), bf_of(NULL), bf_of('t_bf', 0, 2) @> '77'::text;
 
--- who may do what: the owner summarises and checks, who may read the table looks in (more of it in index_rights)
+-- privileges: the owner summarizes and checks; a user who may read the table looks into the index (more in index_rights)
 CREATE ROLE streambloom_reader;
 CREATE ROLE streambloom_nobody;
 GRANT SELECT ON t TO streambloom_reader;
@@ -38,7 +38,7 @@ SELECT error_of('SELECT bf_of(''t_bf'', 0)');
 SELECT error_of('SELECT * FROM bf_index_stats(''t_bf'')');
 RESET ROLE;
 
--- an index whose build failed is left alone, and says so
+-- an index whose build failed is left alone, with a message
 CREATE TABLE fails (v integer);
 INSERT INTO fails VALUES (1), (0);
 CREATE INDEX CONCURRENTLY fails_bf ON fails USING bf ((1 / v));
@@ -57,7 +57,7 @@ RESET enable_seqscan;
 
 SELECT error_of('SELECT bf_of(''fails_bf'', 0)');
 SELECT error_of('SELECT * FROM bf_index_stats(''fails_bf'')');
--- a cancelled one is empty, and would say no to all
+-- the index of a canceled build is empty, and would say no to every value
 DROP INDEX fails_bf;
 SET statement_timeout = '1s';
 CREATE FUNCTION takes_long(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM pg_sleep(1000); RETURN $1; END';
@@ -66,7 +66,7 @@ CREATE INDEX CONCURRENTLY fails_bf ON fails USING bf (v, takes_long(v));
 \set VERBOSITY default
 RESET statement_timeout;
 SELECT error_of('SELECT bf_of(''fails_bf'') @> 1');
--- a partial one lacks rows, and so may one that the planner does not take yet
+-- a partial index lacks rows, and so may an index that the planner does not use yet
 CREATE INDEX partial_bf ON fails USING bf (v) WHERE v > 0;
 SELECT error_of('SELECT bf_of(''partial_bf'', 0) @> 0'), bf_index_check('partial_bf'), (SELECT count(*) FROM bf_index_stats('partial_bf'));
 CREATE INDEX young_bf ON fails USING bf (v);
@@ -76,7 +76,7 @@ SELECT error_of('SELECT bf_of(''young_bf'', 0) @> 0');
 COMMIT;
 SELECT bf_of('young_bf', 0) @> 0;
 
--- An expression that fails on a row: who is it, and how does VACUUM go on?
+-- An expression fails for a row: the error says for which row, and how VACUUM can go on.
 CREATE SCHEMA "odd schema";
 CREATE TABLE "odd schema".fails (v integer);
 CREATE FUNCTION inverse(v integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
@@ -92,7 +92,7 @@ VACUUM "odd schema".fails;
 SELECT bf_summarize_new_values('"odd schema"."odd index"');
 SELECT bf_index_check('"odd schema"."odd index"');
 REINDEX TABLE "odd schema".fails;
--- an index that a partitioned table brought about goes with that table's only
+-- the index of a partition can only be dropped with the index of the partitioned table
 CREATE TABLE "odd schema".parts (v integer) PARTITION BY RANGE (v);
 CREATE TABLE part PARTITION OF "odd schema".parts FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (v);
 CREATE TABLE part_of_part PARTITION OF part FOR VALUES FROM (0) TO (10);
@@ -104,7 +104,7 @@ VACUUM part_of_part;
 DROP INDEX "odd schema"."odd parts";
 VACUUM part_of_part;
 DROP TABLE "odd schema".parts;
--- what is deleted is not evaluated
+-- expressions are not evaluated for deleted rows
 DELETE FROM "odd schema".fails WHERE v = 0;
 REINDEX TABLE "odd schema".fails;
 VACUUM "odd schema".fails;
@@ -112,7 +112,7 @@ RESET streambloom_test.fails;
 DROP TABLE "odd schema".fails;
 DROP SCHEMA "odd schema";
 
--- an expression that summarises from within
+-- an expression that calls a function which summarizes
 CREATE TABLE nested (v integer);
 CREATE FUNCTION from_within(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

@@ -1,9 +1,9 @@
--- index_own_deletes: an index on an expression, made by the transaction that has removed the rows on which the expression fails
+-- index_own_deletes: a transaction removes the rows for which an expression fails, and then makes an index on the expression
 CREATE TABLE t (id integer, x integer, pad text) WITH (fillfactor = 50, autovacuum_enabled = off);
 ALTER TABLE t ALTER pad SET STORAGE plain;
 INSERT INTO t SELECT i, i % 5, repeat('x', 1000) FROM generate_series(1, 40) i;
 
--- updated (HOT too), deleted, in a savepoint, never seen by others; the index is right while the transaction runs, and after it
+-- rows are updated (by HOT too) or deleted, in a savepoint, not seen by others; the index is right during and after the transaction
 BEGIN;
 UPDATE t SET x = 1 WHERE x = 0 AND id <= 10;
 SAVEPOINT deletes;
@@ -23,7 +23,7 @@ SELECT answers('SELECT id FROM t WHERE 1000 / x = 1000');
 SELECT bf_index_check('t_x') = (SELECT count(*) FROM t) AS all, bf_index_check('t_some') > 0 AS some;
 DROP INDEX t_x, t_some;
 
--- what comes back fails again
+-- rows that a rollback brings back fail again
 UPDATE t SET x = 0 WHERE id = 7;
 BEGIN;
 SAVEPOINT deletes;
@@ -33,7 +33,7 @@ ROLLBACK TO deletes;
 SELECT error_of('CREATE INDEX t_x ON t USING bf ((1000 / x))');
 COMMIT;
 
--- to summarise is for all, whether the transaction that has deleted comes to a good end or not: so it needs these rows
+-- a summary serves all, and the deleting transaction may still be rolled back: so a summarizer needs these rows
 CREATE FUNCTION inverse(x integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	RETURN CASE current_setting('inverse.fails', true) WHEN 'yes' THEN 1000 / x ELSE 1000 / nullif(x, 0) END;

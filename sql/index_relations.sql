@@ -1,5 +1,5 @@
--- index_relations: bf indexes on all sorts of relations, and through all that is done to them
--- partitioned: the parent's index makes those of its partitions, old, new and attached
+-- index_relations: bf indexes on all kinds of relations, and after everything that is done to relations
+-- partitioned: an index on the parent makes indexes on its partitions: existing, new and attached ones
 CREATE TABLE access_log (at date, host integer, url text) PARTITION BY RANGE (at);
 CREATE TABLE access_log_1 PARTITION OF access_log FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
 INSERT INTO access_log SELECT '2026-01-01', i, 'u' || i FROM generate_series(1, 20000) i;
@@ -16,7 +16,7 @@ INSERT INTO access_log VALUES ('2020-01-01', -1, 'old');
 SELECT q, answers('SELECT * FROM access_log WHERE ' || q)
 FROM (VALUES ('host = 7'), ('host = 20007'), ('host = 50007'), ('host = -1'), ('url = ''u60000'''), ('host = 0')) t(q);
 CALL bf_summarize('access_log');
-SELECT i, unsummarised FROM unnest(ARRAY['access_log_1_host_url_idx', 'access_log_2_host_url_idx', 'attached_host_url_idx',
+SELECT i, unsummarized FROM unnest(ARRAY['access_log_1_host_url_idx', 'access_log_2_host_url_idx', 'attached_host_url_idx',
 	'access_log_rest_all_host_url_idx']::regclass[]) i, bf_index_stats(i) WHERE "column" = 'host';
 SELECT q, answers('SELECT * FROM access_log WHERE ' || q)
 FROM (VALUES ('host = 7'), ('host = 20007'), ('host = 50007'), ('host = -1'), ('url = ''u60000'''), ('host = 0')) t(q);
@@ -26,14 +26,14 @@ ALTER TABLE access_log DETACH PARTITION access_log_1;
 SELECT answers('SELECT * FROM access_log WHERE host = 7'), answers('SELECT * FROM access_log_1 WHERE host = 8');
 CALL bf_summarize('access_log_bf');
 
--- inheritance children, each with its own
+-- inheritance children, each with an index of its own
 CREATE TABLE child () INHERITS (access_log_1);
 INSERT INTO child SELECT '2026-01-01', i, 'u' || i FROM generate_series(100001, 110000) i;
 CREATE INDEX child_bf ON child USING bf (host) WITH (pages_per_range = 4);
 SELECT answers('SELECT * FROM access_log_1 WHERE host = 100007');
 CALL bf_summarize('access_log_1');
 
--- in a transaction block CALL cannot commit, and goes on without
+-- in a transaction block CALL cannot commit, and works without commits
 BEGIN;
 CALL bf_summarize('access_log');
 COMMIT;
@@ -49,7 +49,7 @@ SELECT q, answers('SELECT id FROM events WHERE ' || q)
 FROM (VALUES ('doc ->> ''user'' = ''777'''), ('doc ->> ''user'' = ''x'''), ('lower(kind) = ''error'' AND doc ->> ''user'' IS NULL'),
 	('kind = ''error'' AND id = 5000'), ('kind = ''error'' AND id = -2'), ('kind = ''error'' AND id = 5001')) t(q);
 SELECT bf_index_check('events_user'), bf_index_check('events_errors');
--- an expression runs as the table's owner, and sees no more than it may
+-- an expression runs as the table's owner, and sees only what the owner may see
 CREATE FUNCTION who(integer) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN current_user; END';
 CREATE ROLE streambloom_owner;
 CREATE TABLE owned (v integer);
@@ -72,13 +72,13 @@ INSERT INTO passing SELECT generate_series(5001, 10000);
 SELECT answers('SELECT * FROM passing WHERE v = 9000'), answers('SELECT * FROM passing WHERE v = 4000');
 SELECT bf_summarize_new_values('passing_bf') > 5, bf_index_check('passing_bf');
 COMMIT;
--- a parallel plan leaves what looks into them to the leader
+-- in a parallel plan only the leader calls functions that look into an index
 CREATE TEMP TABLE mine (v integer);
 INSERT INTO mine SELECT generate_series(1, 100);
 CREATE INDEX mine_bf ON mine USING bf (v);
 SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
 SELECT count(*) FROM pg_class WHERE (bf_of('mine_bf', 0) @> 5) IS NULL;
-SELECT count(*) FROM pg_class WHERE (SELECT summarised FROM bf_index_stats('mine_bf') WHERE oid = oid) IS NULL;
+SELECT count(*) FROM pg_class WHERE (SELECT summarized FROM bf_index_stats('mine_bf') WHERE oid = oid) IS NULL;
 RESET parallel_leader_participation; RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 DROP TABLE mine;
 CREATE UNLOGGED TABLE unlogged (v integer);
@@ -92,7 +92,7 @@ CREATE INDEX seen_bf ON seen USING bf (v);
 REFRESH MATERIALIZED VIEW seen;
 SELECT answers('SELECT * FROM seen WHERE v = 4000');
 
--- built while others write, built anew, its table rewritten
+-- CREATE INDEX CONCURRENTLY, REINDEX, and a rewrite of the table
 CREATE INDEX CONCURRENTLY events_id ON events USING bf (id) WITH (pages_per_range = 4);
 REINDEX INDEX CONCURRENTLY events_user;
 SELECT answers('SELECT id FROM events WHERE id = 19999'), answers('SELECT id FROM events WHERE doc ->> ''user'' = ''777''');

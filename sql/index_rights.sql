@@ -1,4 +1,4 @@
--- index_rights: whose rights and whose search_path an index's expressions get, and who may call what
+-- index_rights: with whose rights and search_path the expressions of an index run, and who may call which function
 CREATE ROLE streambloom_app;
 CREATE ROLE streambloom_eve;
 CREATE SCHEMA app AUTHORIZATION streambloom_app;
@@ -21,7 +21,7 @@ INSERT INTO app.t SELECT 'One', repeat('x', 1000) FROM generate_series(1, 20);
 CREATE INDEX t_w ON app.t (w);
 GRANT SELECT, INSERT ON app.t, app.plain TO streambloom_eve;
 
--- Eve's namesakes write down if the owner calls them.
+-- Eve's functions of the same names record when the owner calls them.
 SET ROLE streambloom_eve;
 CREATE TABLE eve.caught (what text);
 GRANT INSERT ON eve.caught TO PUBLIC;
@@ -38,7 +38,7 @@ CREATE OPERATOR eve.> (LEFTARG = integer, RIGHTARG = integer, FUNCTION = eve.gre
 CREATE FUNCTION eve.checked(pg_catalog.text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM eve.note('domain'); RETURN true; END $$;
 RESET ROLE;
 
--- A command with Eve's schema first, as another role, and whom she caught by it.
+-- Runs a command as a role, with Eve's schema first in search_path, and returns whom her functions caught.
 CREATE FUNCTION by_eve(command text, role text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -52,33 +52,33 @@ BEGIN
 END
 $$;
 
--- her own session has everything cached that may be cached
+-- Eve's own session has cached everything that can be cached
 SELECT by_eve('SELECT count(*) FROM app.t WHERE app.norm(w) = ''onex'' AND app.norm_sql(w) = ''onex'' AND app.keeps(w) AND app.keeps_sql(w)', 'streambloom_eve');
 SELECT command, by_eve(command, 'streambloom_app') FROM (VALUES
 	('SELECT bf_index_check(''app.t_bf'')'),
 	('SELECT bf_desummarize_range(''app.t_bf'', 0), bf_summarize_new_values(''app.t_bf'')'),
 	('SELECT bf_desummarize_range(''app.t_bf'', 0), bf_summarize_range(''app.t_bf'', 0)')) c(command);
--- with INSERT alone: whoever fills a range has it summarised
+-- with INSERT alone: a user who fills a range has it summarized
 SELECT by_eve('INSERT INTO app.t SELECT i::pg_catalog.text, repeat(''x'', 1000) FROM generate_series(1, 50) i', 'streambloom_eve');
 
--- What her session has compiled keeps the types that its search_path had then: so nothing is summarised in it with the owner's
--- rights, if there is an expression or predicate. Where there is none, nothing of anybody's is run.
+-- Functions that her session has compiled keep the types that its search_path led to. So if the index has an expression or
+-- a predicate, nothing is summarized there with the owner's rights. Without them, nobody's code is run.
 SET ROLE streambloom_eve;
 CREATE DOMAIN eve.text AS pg_catalog.text CHECK (eve.checked(VALUE));
 RESET ROLE;
 \c -
 SELECT bf_summarize_new_values('app.plain_bf') >= 0;
 SELECT by_eve('INSERT INTO app.t SELECT i::pg_catalog.text, repeat(''x'', 1000) FROM generate_series(1, 50) i', 'streambloom_eve');
-SELECT unsummarised > 5 AS left_to_others FROM bf_index_stats('app.t_bf') LIMIT 1;
+SELECT unsummarized > 5 AS left_to_others FROM bf_index_stats('app.t_bf') LIMIT 1;
 SELECT by_eve('INSERT INTO app.plain SELECT i::pg_catalog.text, repeat(''x'', 1000) FROM generate_series(1, 50) i', 'streambloom_eve');
-SELECT unsummarised FROM bf_index_stats('app.plain_bf');
+SELECT unsummarized FROM bf_index_stats('app.plain_bf');
 \c -
 SET ROLE streambloom_app;
 INSERT INTO app.t SELECT i, repeat('x', 1000) FROM generate_series(1, 50) i;
-SELECT unsummarised FROM bf_index_stats('app.t_bf') LIMIT 1;
+SELECT unsummarized FROM bf_index_stats('app.t_bf') LIMIT 1;
 RESET ROLE;
 
--- the superuser, with her schema first by accident
+-- the superuser, who has her schema first in search_path by accident
 SELECT by_eve(command, 'none') FROM (VALUES
 	('SELECT bf_index_check(''app.t_bf'')'),
 	('SELECT bf_desummarize_range(''app.t_bf'', 0), bf_summarize_new_values(''app.t_bf'')'),
@@ -92,13 +92,13 @@ VACUUM app.t;
 CALL bf_summarize('app.t');
 SHOW search_path;
 SELECT * FROM eve.caught;
--- an error in the middle leaves the session its search_path and its role
+-- after an error the session has its own search_path and role again
 SELECT error_of('CREATE INDEX ON app.t USING bf ((1 / (pg_catalog.length(w) - 2)))');
 SELECT current_setting('search_path'), current_user;
 RESET search_path;
 
--- To summarise and to check an index is for the owner, and from 17 on for whoever may maintain the table; to look in, for whoever
--- may read it. Who may not neither waits for a lock nor gets one.
+-- The owner may summarize and check an index, and from 17 on also a user who may maintain the table. A user who may read the
+-- table may look into the index. A user who may not neither waits for a lock nor gets one.
 CREATE FUNCTION by(who text, command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;

@@ -1,5 +1,5 @@
 -- index_row_types: a bf index on values that contain rows of a composite type is refused. ALTER TYPE adds and drops attributes
--- without writing such values anew, and each of them hashes differently from then on, so the index would lose its rows.
+-- without rewriting such values. Each of them has another hash from then on, so the index would lose its rows.
 CREATE TYPE pair AS (a integer, b integer);
 CREATE TYPE outer_pair AS (number integer, pairs pair[]);
 CREATE DOMAIN pair_domain AS pair;
@@ -8,11 +8,11 @@ CREATE TYPE pair_range AS RANGE (subtype = pair);
 CREATE DOMAIN pair_range_domain AS pair_range;
 CREATE TYPE deep_range AS RANGE (subtype = pair_range_domain);
 
--- what would happen without the refusal: these are the same values of the same rows, before and after
+-- what would happen if they were accepted: these are the same values of the same rows, before and after
 CREATE TABLE t (id integer, v pair[], r pair_range);
 INSERT INTO t SELECT i, ARRAY[ROW(i, i)::pair], pair_range(ROW(i, i)::pair, ROW(i, i + 1)::pair) FROM generate_series(1, 1000) i;
 CREATE TEMP TABLE hashes AS SELECT id, hash_array_extended(v, 1) AS v, hash_range_extended(r, 1) AS r FROM t;
--- (as PostgreSQL 17 gives type names in such messages their schema, it is left out)
+-- (PostgreSQL 17 adds the schema to type names in such messages; it is removed)
 SELECT replace(error_of('CREATE INDEX t_v ON t USING bf (v)'), 'public.', '') AS array;
 SELECT replace(error_of('CREATE INDEX t_r ON t USING bf (r)'), 'public.', '') AS range;
 ALTER TYPE pair ADD ATTRIBUTE c integer;
@@ -30,10 +30,10 @@ SELECT attname, replace(split_part(error_of(format('CREATE INDEX ON refused USIN
 FROM pg_attribute WHERE attrelid = 'refused'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT expression, replace(split_part(error_of(format('CREATE INDEX ON refused USING bf (%s)', expression)), E'\n', 1), 'public.', '') AS error
 FROM (VALUES ('(ARRAY[pair])'), ('(multirange(range))')) e(expression);
--- the way out
+-- what can be done instead
 CREATE INDEX ON refused USING bf (((pair).a), ((pairs[1]).b), (lower(int4range((pair).a, (pair).b))));
 
--- values of their own keep such items: their kind names the columns, so a filter that was built before is not asked in vain
+-- values of the types bf and tbf accept such items: their kind names the columns, so an older filter gives an error, not a wrong no
 CREATE TEMP TABLE kept AS SELECT bf_agg(v) AS arrays, bf_agg(r) AS ranges, bf_agg(pair_multirange(r)) AS multiranges, bf_agg(v[1]) AS pairs FROM t;
 SELECT (bf_info(arrays)).item_kind AS arrays, (bf_info(ranges)).item_kind AS ranges, (bf_info(multiranges)).item_kind AS multiranges,
 	(bf_info(pairs)).item_kind AS pairs FROM kept;
@@ -45,7 +45,7 @@ SELECT q, error_of(format('SELECT count(*) FROM t, kept WHERE %s', q)) FROM (VAL
 ALTER TYPE pair DROP ATTRIBUTE d;
 SELECT count(*) FILTER (WHERE arrays @> v) AS arrays, count(*) FILTER (WHERE ranges @> r) AS ranges,
 	count(*) FILTER (WHERE multiranges @> pair_multirange(r)) AS multiranges, count(*) FILTER (WHERE pairs @> v[1]) AS pairs FROM t, kept;
--- so does a statement that began before
+-- the same for a statement that began before
 CREATE FUNCTION pair_of(number integer) RETURNS record LANGUAGE sql STABLE AS 'SELECT v[1] FROM t WHERE id = number';
 CREATE FUNCTION alter_between(item text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

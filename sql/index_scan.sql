@@ -1,4 +1,4 @@
--- index_scan: what a bf index can be asked, and that each answer is that of a sequential scan
+-- index_scan: all conditions that a bf index can answer; each answer is that of a sequential scan
 CREATE TABLE hits (id integer, host bigint, url text, status smallint, secure boolean);
 INSERT INTO hits SELECT i, i / 50, '/page/' || i % 4000, CASE WHEN i % 3000 = 0 THEN NULL ELSE 200 + i % 3 END, i % 2 = 0
 FROM generate_series(1, 60000) i;
@@ -14,11 +14,11 @@ SELECT q, answers('SELECT * FROM hits WHERE ' || q) FROM (VALUES
 	('host = ANY (SELECT generate_series(1, 900, 300))'),
 	('EXISTS (SELECT FROM (VALUES (5::bigint), (6)) v(x) WHERE x = host)')) t(q);
 
--- the plan as a person sees it: ranges are read as a whole and rechecked
+-- the plan in EXPLAIN: whole ranges are read and rechecked
 SET enable_seqscan = off;
 SET jit = off;
 EXPLAIN (COSTS OFF) SELECT * FROM hits WHERE host = 77 AND url = '/page/3870';
--- parameters: of a generic plan, of a nested loop, of an outer query
+-- parameters of a generic plan, of a nested loop, and of an outer query
 SET plan_cache_mode = force_generic_plan;
 PREPARE by_host(bigint) AS SELECT count(*) FROM hits WHERE host = $1;
 EXPLAIN (COSTS OFF) EXECUTE by_host(77);
@@ -35,7 +35,7 @@ SELECT count(*) FROM generate_series(1::bigint, 2000, 100) g JOIN hits ON host =
 SELECT g, (SELECT count(*) FROM hits WHERE host = g) FROM generate_series(1190::bigint, 1210, 5) g;
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material; RESET enable_memoize;
 
--- rows are changed by way of it, and found where they went
+-- rows that are found by the index are changed, and found again
 EXPLAIN (COSTS OFF) UPDATE hits SET host = -host WHERE host = 77;
 UPDATE hits SET host = -host WHERE host = 77;
 DELETE FROM hits WHERE host = 78;
@@ -57,7 +57,7 @@ SELECT coalesce(searches('SELECT * FROM hits WHERE host = 80'), 1) AS searches
 WHERE (current_setting('server_version_num')::integer < 180000) = (searches('SELECT * FROM hits WHERE host = 80') IS NULL);
 DROP FUNCTION searches;
 
--- a cursor goes on with its snapshot whatever is done meanwhile
+-- a cursor goes on with its snapshot, whatever is done meanwhile
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, host FROM hits WHERE host = 80;
 FETCH 2 FROM c;
@@ -68,7 +68,7 @@ FETCH 3 FROM c;
 MOVE FORWARD ALL FROM c;
 COMMIT;
 
--- many items in one array, and a parallel scan over what it finds
+-- many items in one array, and a parallel scan of the ranges that are found
 ANALYZE hits;
 SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM hits WHERE status = 200;

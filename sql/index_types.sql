@@ -40,7 +40,7 @@ END
 $$;
 SELECT r.* FROM samples, try_type(type, item) r;
 
--- types that are compared with each other hash alike: an untyped or smaller literal uses the index
+-- types that can be compared with each other have the same hashes: an untyped or smaller literal uses the index
 CREATE TABLE numbers (small smallint, big bigint, single real, double double precision, word text, label name);
 INSERT INTO numbers SELECT i, i, i + 0.5, i + 0.5, 'w' || i, 'w' || i FROM generate_series(1, 20000) i;
 CREATE INDEX numbers_bf ON numbers USING bf (small, big, single, double, word, label) WITH (pages_per_range = 2);
@@ -50,7 +50,7 @@ SELECT q, answers('SELECT * FROM numbers WHERE ' || q) FROM (VALUES
 	('word = ''w7'''), ('word = ''w7''::name'), ('label = ''w7'''), ('label = ''w7''::text'), ('word = ''w7''::varchar'),
 	('big = ANY (ARRAY[5, 7, NULL]::smallint[])')) t(q);
 
--- not where equal values have different bytes: numeric against bigint is another operator
+-- this is not so where equal values have different bytes: comparing numeric and bigint takes another operator
 SELECT answers('SELECT * FROM numbers WHERE big = 123.0');
 
 -- -0 and 0, NaN, 1.0 and 1.00, char(n) and its padding, citext
@@ -61,12 +61,12 @@ CREATE INDEX specials_bf ON specials USING bf (f, n, c) WITH (pages_per_range = 
 SELECT q, answers('SELECT * FROM specials WHERE ' || q)
 FROM (VALUES ('f = 0'), ('f = ''-0'''), ('f = ''NaN'''), ('n = 1.5'), ('n = ''NaN'''), ('c = ''a'''), ('c = ''a       ''')) t(q);
 
--- a type of an extension: as text it is hashed as text
+-- a type of an extension: under text_ops it is hashed as text
 CREATE INDEX specials_text ON specials USING bf (ci) WITH (pages_per_range = 2);
 SELECT q, answers('SELECT * FROM specials WHERE ' || q)
 FROM (VALUES ('ci = ''aBc'''), ('ci::text = ''ABC'''), ('ci::text = ''aBc'''), ('ci::text = ''ABC''::name COLLATE "default"')) t(q);
 DROP INDEX specials_text;
--- with an operator class of its own, whose = must be that by which the items are hashed, as itself
+-- under an operator class of its own it is hashed as itself; the = of the class must agree with the hashes
 CREATE OPERATOR CLASS citext_ops DEFAULT FOR TYPE citext USING bf AS OPERATOR 1 = (citext, citext);
 CREATE INDEX specials_ci ON specials USING bf (ci) WITH (pages_per_range = 2);
 SELECT answers('SELECT * FROM specials WHERE ci = ''aBc''');
@@ -74,7 +74,7 @@ CREATE OPERATOR CLASS by_pattern FOR TYPE citext USING bf AS OPERATOR 1 ~~ (cite
 SELECT sqlstate_of('CREATE INDEX ON specials USING bf (ci by_pattern)');
 SELECT opcname, amvalidate(oid) FROM pg_opclass WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'bf') AND NOT amvalidate(oid);
 
--- what cannot be hashed is refused when the index is made
+-- types that cannot be hashed are refused when the index is made
 CREATE TYPE mood AS ENUM ('sad', 'ok');
 CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TABLE refused (m mood, ms mood[], t text COLLATE ignoring_case, p point);

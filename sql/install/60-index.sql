@@ -1,13 +1,17 @@
--- index.sql: the index access method bf (docs/index.md)
+-- The index access method bf (docs/index.md).
+--
+-- Names: functions that BRIN has too are called as BRIN's, with bf for brin (bf_summarize_new_values, bf_summarize_range,
+-- bf_desummarize_range), and CALL bf_summarize does the same for a whole table. Functions that look into an index begin with
+-- bf_index_. bf_of makes a value of type bf.
 
 CREATE FUNCTION bf_index_handler(internal) RETURNS index_am_handler AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 COMMENT ON FUNCTION bf_index_handler(internal) IS 'handler of the index access method bf';
 
 CREATE ACCESS METHOD bf TYPE INDEX HANDLER bf_index_handler;
-COMMENT ON ACCESS METHOD bf IS 'Bloom filters of ranges of pages: which ranges cannot hold a value';
+COMMENT ON ACCESS METHOD bf IS 'Bloom filters of ranges of pages, which say that a range does not hold a value';
 
--- Operator classes. Their one operator is the = by which items of the type are hashed; operators between two types are in a
--- family only where equal values hash alike.
+-- Operator classes. Each has one operator, which is the = by which items of the type are hashed. Operators between two types
+-- are in a family only if equal values of the two types have the same hash.
 
 CREATE OPERATOR FAMILY integer_ops USING bf;
 CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bf FAMILY integer_ops AS OPERATOR 1 =;
@@ -56,7 +60,7 @@ CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS OPERATOR 1
 CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING bf AS OPERATOR 1 =;
 CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING bf AS OPERATOR 1 =;
 
--- what they are for, for \dAc+ and \dAf+
+-- The comments are shown by \dAc+ and \dAf+.
 COMMENT ON OPERATOR FAMILY integer_ops USING bf IS 'bf indexes on integers of all sizes';
 COMMENT ON OPERATOR FAMILY float_ops USING bf IS 'bf indexes on floating-point numbers of both sizes';
 COMMENT ON OPERATOR FAMILY text_ops USING bf IS 'bf indexes on text and name';
@@ -114,41 +118,41 @@ COMMENT ON OPERATOR CLASS array_ops USING bf IS 'bf indexes on anyarray';
 COMMENT ON OPERATOR CLASS range_ops USING bf IS 'bf indexes on anyrange';
 COMMENT ON OPERATOR CLASS multirange_ops USING bf IS 'bf indexes on anymultirange';
 
--- summarising
+-- summarizing
 
 CREATE FUNCTION bf_summarize_new_values(index regclass) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
-COMMENT ON FUNCTION bf_summarize_new_values(regclass) IS 'summarises all ranges of a bf index that are not; returns how many';
+COMMENT ON FUNCTION bf_summarize_new_values(regclass) IS 'summarizes all ranges of a bf index that are not summarized, and returns how many these were';
 CREATE FUNCTION bf_summarize_range(index regclass, block bigint) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
-COMMENT ON FUNCTION bf_summarize_range(regclass, bigint) IS 'summarises the range that has this block of the table, unless it is; returns how many (0 or 1)';
+COMMENT ON FUNCTION bf_summarize_range(regclass, bigint) IS 'summarizes the range that has this block of the table, and returns 1; returns 0 if the range was summarized before';
 CREATE FUNCTION bf_desummarize_range(index regclass, block bigint) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint) IS 'forgets the summary of the range that has this block of the table: it is always read until it is summarised anew';
+COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint) IS 'removes the summary of the range that has this block of the table; the range is always read until it is summarized anew';
 CREATE PROCEDURE bf_summarize(relation regclass) AS 'MODULE_PATHNAME' LANGUAGE C;
-COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarises all ranges of all bf indexes of a table, its partitions and children (or of an index and those of its partitions), and commits after each: for pg_cron';
+COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarizes all ranges of all bf indexes of a table, its partitions and children, or of an index and those of its partitions; commits after each index, which suits pg_cron';
 
--- looking in (PARALLEL RESTRICTED: workers cannot read temporary tables)
+-- functions that look into an index (PARALLEL RESTRICTED, because workers cannot read temporary tables)
 
 CREATE FUNCTION bf_index_check(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
-COMMENT ON FUNCTION bf_index_check(regclass) IS 'proves that every row of the table is covered by the index: returns the number of row versions looked at, or raises an error';
+COMMENT ON FUNCTION bf_index_check(regclass) IS 'checks that the index has every row of the table; returns the number of row versions that it looked at, or raises an error';
 CREATE FUNCTION bf_index_stats(
 	index regclass,
 	OUT "column" text,
 	OUT pages_per_range integer,
 	OUT ranges bigint,
-	OUT summarised bigint,
+	OUT summarized bigint,
 	OUT placeholders bigint,
-	OUT unsummarised bigint,
+	OUT unsummarized bigint,
 	OUT groups integer,
 	OUT index_pages bigint,
 	OUT hashes integer,
 	OUT fill double precision,
-	OUT expected_fpr double precision,
-	OUT fpr double precision
+	OUT false_positive_rate double precision,
+	OUT current_false_positive_rate double precision
 ) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL RESTRICTED COST 10000 ROWS 2;
-COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row a column of a bf index: ranges and their states, pages, fill, and the false-positive rate that follows from it';
+COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row for each column of a bf index: ranges and their states, pages, fill, the false-positive rate asked for, and the one that follows from the bits';
 CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block, or with NULL of all ranges together (an error if they have filters of different sizes); NULL if any of them is not summarised';
+COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block of the table; without a block that of all ranges together, which is an error if they have filters of different sizes; NULL if one of the ranges is not summarized';

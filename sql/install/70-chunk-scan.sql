@@ -1,4 +1,4 @@
--- chunk_scan: the rows of a relation with a value, from those of its chunks alone that may hold it. See docs/chunks.md.
+-- chunk_scan: the rows of a relation that have a value, read only from those of its chunks that may hold it (docs/chunks.md).
 --
 -- PARALLEL UNSAFE: the functions plan queries. Planner hooks of other extensions read their catalogs or assign
 -- transaction ids, and fail in parallel workers and in leaders while workers run.
@@ -17,4 +17,4 @@ CREATE FUNCTION chunk_scan_explain(relation anyelement, "column" name, value "an
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL,
 		OUT chunk regclass, OUT is_read boolean, OUT because text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100;
-COMMENT ON FUNCTION chunk_scan_explain(anyelement, name, "any", regclass, name) IS 'which chunks chunk_scan() would read with the same arguments, which not, and why; reads none';
+COMMENT ON FUNCTION chunk_scan_explain(anyelement, name, "any", regclass, name) IS 'which chunks chunk_scan() would read with the same arguments, and why or why not; reads none of them';

@@ -89,8 +89,8 @@ sub old_snapshot
 	return if $relation->{kind} eq 'materialized';
 	$run->act($two, 'BEGIN', "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT count(*) FROM $name");
 	$run->act($one, 'DELETE', "DELETE FROM $name WHERE id % 5 = 0");
-	$run->act($one, 'forget and summarise', "SELECT differ.each('$name', 'SELECT bf_desummarize_range(%L, b) FROM generate_series(0, 50) b')");
-	$run->act($one, 'forget and summarise', "SELECT differ.each('$name', 'SELECT bf_summarize_new_values(%L)')");
+	$run->act($one, 'forget and summarize', "SELECT differ.each('$name', 'SELECT bf_desummarize_range(%L, b) FROM generate_series(0, 50) b')");
+	$run->act($one, 'forget and summarize', "SELECT differ.each('$name', 'SELECT bf_summarize_new_values(%L)')");
 	$run->compare($two, DifferQueries::filters_of_ranges($run, $relation));
 	$run->act($two, 'COMMIT', 'COMMIT');
 }

@@ -152,7 +152,7 @@ subtest 'it becomes the primary' => sub {
 	my $schema = DifferSchema->new(number => $number + 1, kinds => ['plain', 'partitioned', 'sub-partitioned']);
 	my $one = $run->session('one');
 	$run->act($one, 'make', $_) foreach $schema->create;
-	# A transaction that was prepared before the promotion, and an index whose range was being summarised.
+	# A transaction that was prepared before the promotion, and an index whose range was being summarized.
 	my ($relation) = @{$schema->{relations}};
 	$run->act($one, 'prepare', join ";\n", 'BEGIN', DifferSchema::insert($relation, 50, one => 1), "PREPARE TRANSACTION 'over'");
 	catch_up();

@@ -2,7 +2,7 @@
 #
 # 1. Code of the caller never runs with another role's rights: a schema first in the search_path has functions and operators
 #    of the names and argument types of all of pg_catalog's; each says with whose rights it runs.
-# 2. Code in an index belongs to the table's owner. Whoever summarises, checks, vacuums or builds, it runs with the owner's
+# 2. Code in an index belongs to the table's owner. Whoever summarizes, checks, vacuums or builds, it runs with the owner's
 #    rights, in a security-restricted operation, and leaves no setting behind.
 # 3. Each function that takes a relation refuses a role without the right for it. A new one fails the test until it is listed.
 # 4. Rows that row-level security or a security-barrier view hides: nothing answers for them, and EXPLAIN is the same whether
@@ -215,9 +215,9 @@ sub evil_leaves_nothing
 }
 my $add = 'SET SESSION AUTHORIZATION rights_mallory; INSERT INTO evil.t SELECT i, repeat($$x$$, 100) FROM generate_series(1, 2000) i; RESET SESSION AUTHORIZATION;';
 evil_leaves_nothing('a superuser checks a hostile index', "SELECT bf_index_check('evil.t_bf');");
-evil_leaves_nothing('a superuser summarises a hostile index', "$add SELECT bf_summarize_new_values('evil.t_bf');");
-evil_leaves_nothing('a superuser summarises one range', "SELECT bf_desummarize_range('evil.t_bf', 0); SELECT bf_summarize_range('evil.t_bf', 0);");
-evil_leaves_nothing('a superuser summarises a hostile table', "$add CALL bf_summarize('evil.t');");
+evil_leaves_nothing('a superuser summarizes a hostile index', "$add SELECT bf_summarize_new_values('evil.t_bf');");
+evil_leaves_nothing('a superuser summarizes one range', "SELECT bf_desummarize_range('evil.t_bf', 0); SELECT bf_summarize_range('evil.t_bf', 0);");
+evil_leaves_nothing('a superuser summarizes a hostile table', "$add CALL bf_summarize('evil.t');");
 evil_leaves_nothing('a superuser vacuums it', "$add VACUUM evil.t;");
 evil_leaves_nothing('a superuser rebuilds its index', 'REINDEX INDEX evil.t_bf;');
 evil_leaves_nothing('a superuser rebuilds it beside writers', 'REINDEX INDEX CONCURRENTLY evil.t_bf;') if $version >= 17;

@@ -1,4 +1,4 @@
-# Not one row is lost: writers, summarisers, readers and DDL at once, at random, and each answer with an index is the one
+# Not one row is lost: writers, summarizers, readers and DDL at once, at random, and each answer with an index is the one
 # without (test/tap/lib/NotOneRow.pm). Short here; for longer, by hand:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/tap/020_not_one_row.pl      # in the environment of scripts/test
@@ -42,7 +42,7 @@ if ($ENV{STREAMBLOOM_SECONDS})
 
 subtest 'it was a test of something' => sub {
 	foreach ('comparisons with rows', 'index scans', 'plans with an index', 'write: simple', 'write: subtransaction', 'write: prepared transaction',
-		'keep: summarise', 'keep: summarise what is new', 'keep: desummarise', 'keep: VACUUM', 'read: late', 'answers of cursors')
+		'keep: summarize', 'keep: summarize what is new', 'keep: desummarize', 'keep: VACUUM', 'read: late', 'answers of cursors')
 	{
 		cmp_ok($counts->{$_} // 0, '>', 0, $_);
 	}

@@ -1,4 +1,4 @@
-# The server is killed with signal 9 in the middle of builds, inserts, summarising, VACUUM and checkpoints, again and again.
+# The server is killed with signal 9 in the middle of builds, inserts, summarizing, VACUUM and checkpoints, again and again.
 # After each recovery every valid index covers every row, and answers with it are those without.
 #
 # A dozen times here; by hand, in the environment of scripts/test: STREAMBLOOM_KILLS=100 perl test/tap/021_kill_nine.pl
@@ -29,7 +29,7 @@ my $file = StreambloomTap::scratch() . '/rows';
 StreambloomTap::write_file($file, join '', map { "$_\t" . ($_ * 7919 % 3000) . "\tcopied\n" } 1 .. 100);
 $db->sql(<<'SQL');
 CREATE SEQUENCE ids;
--- Summarisers take their time, so that they are hit in the middle.
+-- Summarizers take their time, so that they are hit in the middle.
 CREATE FUNCTION dawdle(v bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF random() < coalesce(current_setting('kill_nine.dawdle', true)::float8, 0) THEN
@@ -68,7 +68,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-CREATE PROCEDURE summarise() LANGUAGE plpgsql AS $$
+CREATE PROCEDURE summarize() LANGUAGE plpgsql AS $$
 BEGIN
 	LOOP
 		PERFORM bf_summarize_range('t_b', (random() * 60)::int);
@@ -104,15 +104,15 @@ SQL
 my %works = (
 	write => "CALL write('insert')",
 	copy => "CALL write('copy')",
-	summarise => 'SET kill_nine.dawdle = 0.05; CALL summarise()',
+	summarize => 'SET kill_nine.dawdle = 0.05; CALL summarize()',
 	build => 'SET kill_nine.dawdle = 0.002; CALL build()',
 	'build concurrently' => "SET kill_nine.dawdle = 0.002;\n" .
 		"CREATE INDEX CONCURRENTLY t_con ON t USING bf (a, dawdle(a)) WITH (pages_per_range = 1);\nREINDEX INDEX CONCURRENTLY t_b;\nDROP INDEX CONCURRENTLY t_con;\n" x 100,
 	vacuum => "VACUUM t;\nVACUUM u;\nSELECT pg_sleep(0.01);\n" x 1000,
 	checkpoint => "CHECKPOINT;\nSELECT pg_sleep(0.05);\n" x 1000);
 my @mixes = (
-	['write', 'write', 'summarise', 'vacuum'], ['write', 'copy', 'summarise', 'checkpoint'], ['write', 'build'], ['write', 'copy', 'build concurrently'],
-	['write', 'write', 'copy', 'summarise', 'summarise'], ['write', 'vacuum', 'build', 'checkpoint']);
+	['write', 'write', 'summarize', 'vacuum'], ['write', 'copy', 'summarize', 'checkpoint'], ['write', 'build'], ['write', 'copy', 'build concurrently'],
+	['write', 'write', 'copy', 'summarize', 'summarize'], ['write', 'vacuum', 'build', 'checkpoint']);
 
 # All processes of the server at once, as if the machine had gone.
 sub kill_server
@@ -149,7 +149,7 @@ foreach my $round (1 .. $kills)
 	}
 	sleep(0.1 + rand 0.9);
 	$in_the_middle{$_}++ foreach split /\n/, $db->sql(<<'SQL');
-SELECT DISTINCT upper(split_part(btrim(query), ' ', 1)) || CASE WHEN query ~ '_summar|summarise' THEN ' summarise' WHEN query ~ 'build|INDEX' THEN ' build' ELSE '' END
+SELECT DISTINCT upper(split_part(btrim(query), ' ', 1)) || CASE WHEN query ~ '_summar|summarize' THEN ' summarize' WHEN query ~ 'build|INDEX' THEN ' build' ELSE '' END
 FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 SQL
 	kill_server();
@@ -180,7 +180,7 @@ SQL
 is($wrong, '', "after each of $kills recoveries each index covers each row (seed $seed)");
 cmp_ok($indexes, '>=', 3 * $kills, 'indexes were checked');
 cmp_ok($rows, '>', 500 * $kills, 'and rows');
-cmp_ok($in_the_middle{'CALL summarise'} // 0, '>', 0, 'somebody was summarising');
+cmp_ok($in_the_middle{'CALL summarize'} // 0, '>', 0, 'somebody was summarizing');
 cmp_ok($in_the_middle{'CALL build'} // 0, '>', 0, 'somebody was building');
 diag("killed during $_: $in_the_middle{$_}") foreach $ENV{STREAMBLOOM_KILLS} ? sort keys %in_the_middle : ();
 diag("$indexes indexes and $rows rows checked") if $ENV{STREAMBLOOM_KILLS};

@@ -1,4 +1,4 @@
-# A hot standby answers with the indexes while the primary writes and summarises. A snapshot on it that is older than what
+# A hot standby answers with the indexes while the primary writes and summarizes. A snapshot on it that is older than what
 # the primary has found dead (and left out of its summaries) still finds every row that it sees.
 use strict;
 use warnings;
@@ -78,7 +78,7 @@ subtest 'a snapshot that is older than what the primary has left out' => sub {
 	$db->sql("SET enable_seqscan = off; DELETE FROM old WHERE id IN (150, 151, 1999); UPDATE old SET n = 1 WHERE id = 200; " .
 		'UPDATE old SET a = a + 1 WHERE id IN (1, 2, 2000)');
 	is($db->sql("SELECT count(bf_desummarize_range('old_a', b)) FROM generate_series(0, 200) b"), 201, 'the primary forgets');
-	cmp_ok($db->sql("SELECT bf_summarize_new_values('old_a')"), '>', 50, 'and summarises anew');
+	cmp_ok($db->sql("SELECT bf_summarize_new_values('old_a')"), '>', 50, 'and summarizes anew');
 	is(pages(sub { $db->sql(@_) }, 'a = 1500'), 0, 'without what is dead');
 	catch_up();
 	is(standby_sql("SELECT count(*) FROM pg_stat_database_conflicts WHERE datname = '" . $db->name . "' AND confl_snapshot > 0"), 0, 'the standby has replayed it, and nobody was in its way');
@@ -172,9 +172,9 @@ SQL
 	$_->close foreach $old, $gate, $builder;
 };
 
-# Nobody keeps summarisers out while bf_index_check() runs on a standby. A row that is deleted, and left out of a new summary, after
+# Nobody keeps summarizers out while bf_index_check() runs on a standby. A row that is deleted, and left out of a new summary, after
 # its page was read is no error. (The check stands still at the first row of the page.)
-subtest 'bf_index_check() while ranges are summarised' => sub {
+subtest 'bf_index_check() while ranges are summarized' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE stirred (id int, a bigint) WITH (autovacuum_enabled = off);
 INSERT INTO stirred VALUES (1, 10000), (2, 20), (3, 30);
@@ -205,7 +205,7 @@ subtest 'at random' => sub {
 		before_readers => sub { catch_up() });
 	is($report->{differences}, '', "no row was lost (seed $seed)");
 	is($report->{troubles}, '', 'and nothing else went wrong');
-	cmp_ok($report->{counts}{$_} // 0, '>', 0, $_) foreach 'comparisons with rows', 'plans with an index', 'keep: summarise', 'read: late';
+	cmp_ok($report->{counts}{$_} // 0, '>', 0, $_) foreach 'comparisons with rows', 'plans with an index', 'keep: summarize', 'read: late';
 	diag(sprintf '%10d %s', $report->{counts}{$_}, $_) foreach $ENV{STREAMBLOOM_SECONDS} ? sort keys %{$report->{counts}} : ();
 };
 

@@ -104,7 +104,7 @@ foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FRO
 	$_->close foreach $one, $two;
 }
 
-# An old snapshot looks for a row that is gone since, with its range summarised again without it.
+# An old snapshot looks for a row that is gone since, with its range summarized again without it.
 {
 	make_tables();
 	my ($one, $two) = sessions('on');

@@ -1,10 +1,10 @@
 /*
- * chunk_engine.c: see chunk_engine.h.
+ * chunk_engine.c: finds relations whose rows another extension keeps elsewhere (see chunk_engine.h).
  *
- * The tables in which an extension lists its relations are found by their full names, so search_path does not matter,
- * and they are read without regard to privileges. They are read only where the extension is installed. If one of them
- * is not there, or has not the expected columns, the version of the extension is unknown: then all relations are
- * refused, since a relation of the extension that is read anyway would lose rows.
+ * Each extension lists its relations in a table. These tables are read only if the extension is installed. They are
+ * found by their full names, so search_path does not matter, and privileges are not checked. If such a table does not
+ * exist or lacks the expected columns, the version of the extension is unknown. Then all relations are refused,
+ * because reading one that belongs to the extension would lose rows.
  */
 #include "chunks/chunk_engine.h"
 
@@ -25,7 +25,7 @@ typedef struct EngineCatalog
 	const char *extension;
 	const char *schema;
 	const char *table;
-	const char *schema_column;	/* NULL: table_column has OIDs */
+	const char *schema_column;	/* NULL if table_column has OIDs */
 	const char *table_column;
 } EngineCatalog;
 
@@ -35,7 +35,7 @@ static const EngineCatalog catalogs[] = {
 	{"citus", "pg_catalog", "pg_dist_partition", NULL, "logicalrelid"},
 };
 
-/* The name of a relation, or (with an empty schema) its OID in digits. */
+/* The name of a relation; or its OID in digits, and then the schema is empty. */
 typedef struct EngineKey
 {
 	char		schema[NAMEDATALEN];
@@ -50,14 +50,14 @@ typedef struct EngineEntry
 
 struct ChunkEngines
 {
-	const EngineCatalog *unknown;	/* one that is not as expected */
-	HTAB	   *relations;
+	const EngineCatalog *unknown;	/* a catalog that is not as expected, or NULL */
+	HTAB	   *relations;		/* of EngineEntry */
 };
 
 static void
 set_key(EngineKey *key, const char *schema, const char *table)
 {
-	memset(key, 0, sizeof *key);	/* the whole of it is hashed */
+	memset(key, 0, sizeof *key);	/* all bytes of the key are hashed */
 	strlcpy(key->schema, schema, NAMEDATALEN);
 	strlcpy(key->table, table, NAMEDATALEN);
 }
@@ -65,13 +65,13 @@ set_key(EngineKey *key, const char *schema, const char *table)
 static void
 set_key_to_oid(EngineKey *key, Oid oid)
 {
-	char		digits[16];
+	char		digits[sizeof "4294967295"];
 
 	snprintf(digits, sizeof digits, "%u", oid);
 	set_key(key, "", digits);
 }
 
-/* The number of a column with a name (type name or text) or an OID. */
+/* The number of the column with this name, if it is of type oid or regclass, or of type name or text. Otherwise 0. */
 static AttrNumber
 find_column(TupleDesc columns, const char *name, bool is_oid)
 {
@@ -87,6 +87,7 @@ find_column(TupleDesc columns, const char *name, bool is_oid)
 	return InvalidAttrNumber;
 }
 
+/* The value of a column of type name or text. */
 static const char *
 name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
 {
@@ -99,7 +100,7 @@ name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
 		TextDatumGetCString(value);
 }
 
-/* Adds the relations that a catalog lists. False if it is not as expected. */
+/* Adds the relations that a catalog lists. False if the catalog is not as expected. */
 static bool
 read_catalog(const EngineCatalog *catalog, HTAB *relations)
 {
@@ -150,6 +151,9 @@ read_catalog(const EngineCatalog *catalog, HTAB *relations)
 	return table_column != 0 && (schema_column != 0 || catalog->schema_column == NULL);
 }
 
+/* The first size of the hash table, which grows. */
+#define RELATIONS_EXPECTED 256
+
 ChunkEngines *
 chunk_find_engines(void)
 {
@@ -172,7 +176,7 @@ chunk_find_engines(void)
 			.hcxt = CurrentMemoryContext};
 
 			engines = palloc0(sizeof *engines);
-			engines->relations = hash_create("chunk_scan engines", 256, &control,
+			engines->relations = hash_create("chunk_scan engines", RELATIONS_EXPECTED, &control,
 											 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 		}
 		if (!read_catalog(&catalogs[i], engines->relations))
@@ -211,7 +215,7 @@ chunk_require_own_rows(const ChunkEngines *engines, Relation relation)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot scan the chunks of \"%s\", which belongs to the extension \"%s\"",
 						RelationGetRelationName(relation), entry->catalog->extension),
-				 errdetail("The extension can keep the rows elsewhere."),
+				 errdetail("The extension may keep the rows elsewhere."),
 				 errhint("Use a plain SELECT.")));
 	if (engines->unknown != NULL)
 		ereport(ERROR,

@@ -1,9 +1,9 @@
 /*
- * chunk_engine.h: relations whose rows another extension keeps elsewhere.
+ * chunk_engine.h: finds relations whose rows another extension keeps elsewhere, which chunk_scan() refuses.
  *
  * TimescaleDB's hypertables have compressed chunks, whose rows are in other tables. The rows of Citus' distributed
- * tables are on other servers. Only plans that these extensions make find them, and a bf index of such a table does not
- * know them. chunk_scan() refuses these relations.
+ * tables are on other servers. Only the plans of these extensions find such rows, and a bf index on such a table does
+ * not have them.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_ENGINE_H
 #define STREAMBLOOM_PG_CHUNK_ENGINE_H
@@ -14,10 +14,10 @@
 
 typedef struct ChunkEngines ChunkEngines;
 
-/* What the extensions of this database say of their tables; NULL if there is no such extension. */
+/* The relations of such extensions in this database; NULL if none of these extensions is installed. */
 extern ChunkEngines *chunk_find_engines(void);
 
-/* Raises an error if an extension keeps the relation's rows, or if that cannot be told. `engines` may be NULL. */
+/* Raises an error if an extension may keep the relation's rows elsewhere. `engines` may be NULL. */
 extern void chunk_require_own_rows(const ChunkEngines *engines, Relation relation);
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * chunk_question.c: see chunk_question.h.
+ * chunk_question.c: which questions the `bf` indexes of a chunk can answer, and asking them (see chunk_question.h).
  */
 #include "chunks/chunk_question.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -21,13 +20,12 @@
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "index/bf_index.h"
-
-/* The access method of an index, without opening it; InvalidOid if it is gone. */
+/* The access method of an index that is not open; InvalidOid if the index no longer exists. */
 static Oid
 access_method_of(Oid index)
 {
@@ -59,8 +57,8 @@ chunk_try_open(Oid oid)
 }
 
 /*
- * Opens an index of a locked heap, if its answers can be relied on: what the planner asks of an index before it uses
- * it. NULL otherwise.
+ * Opens an index of a locked heap if its answers can be relied on, and returns NULL otherwise. The conditions are those
+ * under which the planner uses an index.
  */
 static Relation
 open_usable(Relation heap, Oid oid, Oid method)
@@ -90,7 +88,10 @@ without_relabels(Node *node)
 	return node;
 }
 
-/* What a column of the index is, as an expression of the table with this varno; NULL for a plain column: *attribute. */
+/*
+ * The expression that a column of the index stands for, on a table with this varno. If it stands for a plain column
+ * of the table, the result is NULL and *attribute is the number of that column.
+ */
 static Node *
 index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
 {
@@ -110,6 +111,7 @@ index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
 	return without_relabels(result);
 }
 
+/* Is the operand what this column of the index stands for? */
 static bool
 is_index_column(Relation index, int column, Index varno, Node *operand)
 {
@@ -130,14 +132,14 @@ is_index_column(Relation index, int column, Index varno, Node *operand)
 	return expression != NULL && equal(expression, operand);
 }
 
-/* Can it be evaluated before any row is at hand, and be the same for all of them? */
+/* Can the expression be evaluated without a row, and has it the same value for all rows? */
 static bool
 is_argument(Node *node)
 {
 	return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node);
 }
 
-/* Is the operator the = of this column's family, and has the comparison the column's collation? */
+/* Is the operator the = of this column's operator family, and has the comparison the column's collation? */
 static bool
 is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
 {
@@ -154,20 +156,20 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 		known->operator = operator;
 		if (op_in_opfamily(operator, family))
 			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
-		known->is_equality = strategy == BTLessStrategyNumber;	/* 1, whose meaning is the method's: = */
+		known->is_equality = strategy == BF_EQUAL_STRATEGY;
 		known->function = get_opcode(operator);
 	}
 	return known->is_equality;
 }
 
 /*
- * The key that a clause gives for a boolean column of the index, or NULL. The planner writes operand = true as operand,
- * operand = false as NOT operand.
+ * The key that a clause gives for a boolean column of the index, or NULL. The planner turns "operand = true" into
+ * "operand", and "operand = false" into "NOT operand".
  */
-static ChunkKey *
+static QuestionKey *
 key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
 {
-	ChunkKey   *key = palloc0(sizeof(ChunkKey));
+	QuestionKey *key = palloc0(sizeof(QuestionKey));
 	bool		value = true;
 
 	key->column = column + 1;
@@ -201,15 +203,15 @@ key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, Chu
 }
 
 /* The key that a clause gives for a column of the index, or NULL. */
-static ChunkKey *
+static QuestionKey *
 key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
 {
-	ChunkKey	key = {.column = column + 1};
+	QuestionKey key = {.column = column + 1};
 	Oid			operator;
 
 	if (index->rd_opcintype[column] == BOOLOID)
 	{
-		ChunkKey   *of_boolean = key_of_boolean_clause(index, column, varno, clause, known);
+		QuestionKey *of_boolean = key_of_boolean_clause(index, column, varno, clause, known);
 
 		if (of_boolean != NULL)
 			return of_boolean;
@@ -266,6 +268,7 @@ key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperat
 	return memcpy(palloc(sizeof key), &key, sizeof key);
 }
 
+/* All keys that the clauses give for the columns of the index. */
 static List *
 keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known)
 {
@@ -278,14 +281,14 @@ keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known)
 
 		foreach(cell, clauses)
 		{
-			ChunkKey   *key = key_of_clause(index, column, varno, lfirst(cell), known);
+			QuestionKey *key = key_of_clause(index, column, varno, lfirst(cell), known);
 
 			if (key != NULL)
 				keys = lappend(keys, key);
 		}
 	}
 
-	/* a partial index says nothing of rows outside it */
+	/* a partial index can only be asked if all wanted rows are in it */
 	if (keys == NIL || heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 		return keys;
 	predicate = copyObject(RelationGetIndexPredicate(index));
@@ -334,28 +337,31 @@ chunk_questions(Relation heap, Index varno, List *clauses)
 /* ------------------------------------------------------------------- asking */
 
 void
-chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value)
+chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
 {
 	ScanKeyEntryInitialize(entry, key->flags, key->column,
-						   key->flags & SK_SEARCHNULL ? InvalidStrategy : BTLessStrategyNumber,
+						   key->flags & SK_SEARCHNULL ? InvalidStrategy : BF_EQUAL_STRATEGY,
 						   key->subtype, key->collation, key->function, value);
 }
 
-/* REQUIRES: open_usable() opened it. */
+/* REQUIRES: open_usable() opened the index. */
 static bool
-may_match(Relation heap, Relation index, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only)
+ask_index(Relation heap, Relation index, BfSearch *search, Snapshot snapshot, bool explain_only)
 {
 	if (!explain_only)
 	{
-		/* As index_beginscan() would, and before the answer: whoever inserts a row from now on looks at this lock. */
+		/*
+		 * The lock that index_beginscan() would take. It is taken before the answer is found: then every row that is
+		 * inserted from now on meets it.
+		 */
 		PredicateLockRelation(index, snapshot);
 		pgstat_count_index_scan(index);
 	}
-	return bf_index_may_match(index, heap, keys, nkeys, snapshot);
+	return bf_index_may_match(search, index, heap);
 }
 
 bool
-chunk_may_match(Relation heap, Oid oid, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only)
+chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only)
 {
 	Relation	index;
 	bool		result;
@@ -365,10 +371,12 @@ chunk_may_match(Relation heap, Oid oid, ScanKey keys, int nkeys, Snapshot snapsh
 	index = open_usable(heap, oid, bf_index_am_oid());
 	if (index == NULL)
 		return true;
-	result = may_match(heap, index, keys, nkeys, snapshot, explain_only);
+	result = ask_index(heap, index, search, snapshot, explain_only);
 	relation_close(index, AccessShareLock);
 	return result;
 }
+
+/* ---------------------------------------------------- one clause, many tables */
 
 void
 chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
@@ -377,6 +385,33 @@ chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 	clause->clause = node;
 	clause->value = value;
 	clause->method = bf_index_am_oid();
+	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
+}
+
+/* Do two keys differ in their arguments at most? */
+static bool
+are_alike(const QuestionKey *a, const QuestionKey *b)
+{
+	return a->column == b->column && a->flags == b->flags && a->subtype == b->subtype && a->collation == b->collation &&
+		a->function == b->function;
+}
+
+/* The search for the clause's value by this key. The one that was begun last is used again if the key is the same. */
+static BfSearch *
+search_for_clause(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
+{
+	MemoryContext caller;
+
+	if (clause->search != NULL && are_alike(&clause->key, key))
+		return clause->search;
+	MemoryContextReset(clause->context);
+	clause->key = *key;
+	clause->key.argument = NULL;	/* it does not live as long as the clause */
+	chunk_set_scan_key(&clause->entry, key, clause->value);
+	caller = MemoryContextSwitchTo(clause->context);
+	clause->search = bf_index_begin_search(&clause->entry, 1, snapshot);
+	MemoryContextSwitchTo(caller);
+	return clause->search;
 }
 
 bool
@@ -397,7 +432,7 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oi
 		Relation	index;
 		List	   *keys;
 
-		/* the only one is looked at when it is open */
+		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
 		if (list_length(indexes) > 1 && access_method_of(lfirst_oid(cell)) != clause->method)
 			continue;
 		index = open_usable(heap, lfirst_oid(cell), clause->method);
@@ -406,11 +441,10 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oi
 		keys = keys_of_index(index, 1, clauses, &clause->known);
 		if (keys != NIL)
 		{
-			ScanKeyData entry;
+			BfSearch   *search = search_for_clause(clause, linitial(keys), snapshot);
 
 			*asked = lfirst_oid(cell);
-			chunk_scan_key(&entry, linitial(keys), clause->value);
-			result = may_match(heap, index, &entry, 1, snapshot, clause->explain_only);
+			result = ask_index(heap, index, search, snapshot, clause->explain_only);
 		}
 		relation_close(index, AccessShareLock);
 		if (!result)

@@ -1,11 +1,11 @@
 /*
- * chunk_question.h: what a chunk's `bf` indexes can be asked, and asking them: for chunk_scan() and for the node
- * ChunkSkip.
+ * chunk_question.h: which questions the `bf` indexes of a chunk can answer, and asking them. For chunk_scan() and for
+ * the node ChunkSkip.
  *
- * A *key* is a clause that a column of an index can answer: column = argument, column = ANY (argument), column IS
- * NULL; for a boolean column also what the planner makes of these (column, NOT column), and IS TRUE, IS FALSE, IS UNKNOWN.
- * A *question* is an index with its keys. The argument is any expression without columns of a relation; what evaluates
- * it, and when, is the caller's affair.
+ * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument) or column
+ * IS NULL. For a boolean column the forms that the planner makes of these count too (column, NOT column), and IS
+ * TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key
+ * is any expression without columns; the caller decides when to evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -18,7 +18,9 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
-typedef struct ChunkKey
+#include "index/bf_index.h"
+
+typedef struct QuestionKey
 {
 	AttrNumber	column;			/* of the index, from 1 */
 	int			flags;			/* of its ScanKey: 0, SK_SEARCHARRAY, or SK_ISNULL | SK_SEARCHNULL */
@@ -26,37 +28,38 @@ typedef struct ChunkKey
 	Oid			collation;
 	Oid			function;		/* the operator's; InvalidOid for IS NULL */
 	Expr	   *argument;		/* NULL for IS NULL */
-} ChunkKey;
+} QuestionKey;
 
 typedef struct ChunkQuestion
 {
 	Oid			index;
-	List	   *keys;			/* of ChunkKey; at least one */
+	List	   *keys;			/* of QuestionKey; at least one */
 } ChunkQuestion;
 
 /*
- * Locks (AccessShareLock) and opens a relation that may be gone: then NULL. try_relation_open() without its look-up in
- * the system cache, which is a tenth of what a chunk costs.
+ * Locks (AccessShareLock) and opens a relation; NULL if it no longer exists. This is try_relation_open() without the
+ * look-up in the system cache, which takes a tenth of the time that a chunk takes.
  */
 extern Relation chunk_try_open(Oid oid);
 
 /*
- * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can be asked, given clauses that all
- * rows must satisfy, whose Vars of the table have this varno. REQUIRES: the table is locked.
+ * The questions (a list of ChunkQuestion) that the usable bf indexes of a table can answer. All rows that are wanted
+ * satisfy `clauses`, whose Vars of the table have this varno. REQUIRES: the table is locked.
  */
 extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 
 /* Sets up the ScanKey for a key and its argument's value. */
-extern void chunk_scan_key(ScanKey entry, const ChunkKey *key, Datum value);
+extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
 /*
- * May rows that the snapshot sees and that satisfy the keys be in the heap? True also if the index cannot tell any
- * more. Leaves the predicate lock that an index scan would, and is counted as one, unless this is only for a plain
- * EXPLAIN. REQUIRES: the heap is locked, the snapshot taken.
+ * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? True also if
+ * the index is gone or no longer usable. Takes the predicate lock that an index scan would take, and counts this as
+ * an index scan, unless it is only for a plain EXPLAIN. REQUIRES: the heap is locked; the snapshot is that of the
+ * search.
  */
-extern bool chunk_may_match(Relation heap, Oid index, ScanKey keys, int nkeys, Snapshot snapshot, bool explain_only);
+extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only);
 
-/* What is known of an operator in an operator family: found once for all the indexes that are alike. */
+/* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
 typedef struct ChunkOperator
 {
 	Oid			family;
@@ -66,7 +69,7 @@ typedef struct ChunkOperator
 	Oid			function;
 } ChunkOperator;
 
-/* A clause with one constant that is not NULL, whose Var has varno 1, to be asked of many tables. */
+/* A clause with one constant that is not NULL, and with varno 1 in its Var, about which many tables are asked. */
 typedef struct ChunkClause
 {
 	Node	   *clause;
@@ -74,13 +77,20 @@ typedef struct ChunkClause
 	Oid			method;			/* bf_index_am_oid(): InvalidOid if there are no indexes to ask */
 	ChunkOperator known;
 	bool		explain_only;	/* as in chunk_may_match(); false at first */
+
+	/* The search in the index that was asked last: it serves for the next index too if the key is the same there. */
+	MemoryContext context;		/* of the search */
+	QuestionKey key;
+	ScanKeyData entry;
+	BfSearch   *search;			/* NULL at first */
 } ChunkClause;
 
+/* The clause's memory is taken from the current context, which must live as long as it. */
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
- * The same for such a clause, asking all indexes that can answer until one says no; it finds them itself. *index is the
- * one that was asked last, InvalidOid if none was.
+ * Asks the indexes of a table that can answer such a clause, one after the other until one says no. *index is set to
+ * the one that was asked last, or to InvalidOid.
  */
 extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *index);
 

@@ -1,11 +1,11 @@
 /*
- * chunk_skip.h: the node ChunkSkip, which stands above an Append or MergeAppend and leaves out those of its children
- * whose `bf` indexes say that no row can match. README.md in this folder draws the flow and argues why no row can be
+ * chunk_skip.h: the node ChunkSkip. It stands above an Append or MergeAppend and leaves out those of its children
+ * whose `bf` indexes say that no row can match. README.md in this folder draws the flow and proves that no row can be
  * lost.
  *
- *   plan.c    owns the hooks, puts the node into finished plans
- *   exec.c    asks, runs, explains
- *   portal.c  takes it out of plans that WHERE CURRENT OF may look into
+ *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
+ *   chunk_skip_exec.c    asks the indexes, executes the node, and explains it
+ *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
 #define STREAMBLOOM_PG_CHUNK_SKIP_H
@@ -19,39 +19,39 @@
 extern bool chunk_skip_enabled;
 
 /*
- * The CustomScan: lefttree is the Append or MergeAppend, custom_exprs the arguments of the keys (see chunk_question.h).
- * The lists of custom_private:
+ * In the CustomScan, lefttree is the Append or MergeAppend, custom_exprs has the arguments of the keys
+ * (chunk_question.h says what a key is), and custom_private has these lists:
  */
 enum ChunkSkipPrivate
 {
 	/*
-	 * The different sets of keys, each asked of many indexes. A set is a list of keys; a key is a list of two lists:
-	 * oids (subtype, collation, function) and integers (column of the index, flags, number of the argument in
-	 * custom_exprs or -1).
+	 * The different sets of keys. Many indexes may be asked about the same set. A set is a list of keys. A key is a
+	 * list of two lists: OIDs (subtype, collation, function) and integers (the column of the index, flags, and the
+	 * number of the argument in custom_exprs or -1).
 	 */
 	CHUNK_SKIP_KEY_SETS,
 
-	/* The questions, in the order of the children; four lists of the same length: */
-	CHUNK_SKIP_CHILDREN,		/* which child, from 0 */
-	CHUNK_SKIP_HEAPS,			/* oid */
-	CHUNK_SKIP_INDEXES,			/* oid */
-	CHUNK_SKIP_QUESTION_SETS,	/* which set of keys */
+	/* The indexes to ask, in the order of the children: four lists of the same length. */
+	CHUNK_SKIP_CHILDREN,		/* the number of the child, from 0 */
+	CHUNK_SKIP_HEAPS,			/* its OID */
+	CHUNK_SKIP_INDEXES,			/* the OID of its index */
+	CHUNK_SKIP_INDEX_SETS,		/* the number of the set of keys */
 
 	/*
-	 * One integer: 1 if rows of a child may be hidden from the user by security quals or a security-barrier view. A plain
-	 * EXPLAIN then asks nothing. The keys are those of leakproof clauses only.
+	 * One integer. It is 1 if security quals or a security-barrier view may hide rows of a child from the user. Then
+	 * a plain EXPLAIN asks nothing, and only leakproof clauses have given keys.
 	 */
 	CHUNK_SKIP_GUARDED,
 
 	CHUNK_SKIP_PRIVATE_LENGTH
 };
 
-/* When the library is loaded. */
+/* Is called when the library is loaded. */
 extern void chunk_skip_init(void);
 
 /*
- * The statement that is to be executed when a query starts: another one, without the node, if it is the query of a portal
- * that WHERE CURRENT OF may refer to.
+ * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that
+ * WHERE CURRENT OF may refer to: then it is a copy whose plan lacks the node.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 

@@ -1,11 +1,13 @@
 /*
- * exec.c: the node ChunkSkip at work.
+ * chunk_skip_exec.c: executes the node ChunkSkip.
  *
- * Keys whose arguments are known when the execution begins (constants and parameters of the statement) are asked then,
- * with the query's snapshot, and only children that may hold rows are initialised: the Append is copied with fewer
- * children. All other arguments are evaluated when the first row of a scan is asked for: those that change (parameters of
- * nested loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
- * children that cannot hold rows then sit that scan out.
+ * Some arguments of keys are known when the execution begins: constants and parameters of the statement. The indexes
+ * are asked about these keys then, with the query's snapshot. Only children that may hold rows are initialized: the
+ * node executes a copy of the Append with fewer children.
+ *
+ * All other arguments are evaluated when the first row of a scan is wanted: those that change (parameters of nested
+ * loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
+ * children that cannot hold rows are then left out of that scan.
  */
 #include "chunks/chunk_skip.h"
 
@@ -28,59 +30,61 @@
 
 #include "chunks/chunk_question.h"
 
-/* The argument of keys, and its value now. */
+/* An argument of keys, and its current value. */
 typedef struct Argument
 {
 	ExprState  *expression;
-	bool		known;			/* when the execution begins */
-	Bitmapset  *parameters;		/* that change during the execution */
+	bool		known;			/* it can be evaluated when the execution begins */
+	Bitmapset  *parameters;		/* its parameters that change during the execution */
 	Datum		value;
 	bool		isnull;
 } Argument;
 
-/* A set of keys, for one index or many. */
+/* A set of keys, about which one index or many are asked. */
 typedef struct KeySet
 {
-	int			count;
-	ChunkKey   *keys;
-	int		   *arguments;		/* of each key, -1: none */
-	ScanKey		entries;		/* as many as are asked now */
-	int			asked;
-	bool		impossible;		/* a key is NULL: no row can match */
+	int			count;			/* of keys */
+	QuestionKey *keys;
+	int		   *arguments;		/* of each key; -1: it has none */
+	ScanKey		entries;		/* of those keys whose arguments have values now */
+	int			entry_count;
+	BfSearch   *search;			/* for the entries */
+	bool		impossible;		/* an argument is NULL: no row can match */
 } KeySet;
 
-typedef struct Question
+/* An index of a child, and what it is asked. */
+typedef struct ChildIndex
 {
-	int			child;			/* of the plan */
+	int			child;			/* its number in the plan's Append */
 	Oid			heap;
 	Oid			index;
-	int			set;
-} Question;
+	int			set;			/* of keys */
+} ChildIndex;
 
 typedef struct ChunkSkipState
 {
 	CustomScanState css;
-	bool		stands_aside;
-	bool		asks_nothing;	/* a plain EXPLAIN that has no values of parameters, or must not tell of hidden rows */
+	bool		stands_aside;	/* it asks nothing, and passes on the rows of the whole Append */
+	bool		asks_nothing;	/* a plain EXPLAIN that has no parameter values, or must not tell of hidden rows */
 	int			argument_count;
 	Argument   *arguments;
 	int			set_count;
 	KeySet	   *sets;
-	int			question_count;
-	Question   *questions;
-	int			children;		/* of the plan */
-	int		   *place;			/* of each of them in the copy; -1: skipped for good */
-	int			kept;			/* children of the copy */
+	int			index_count;
+	ChildIndex *indexes;		/* in the order of the children */
+	int			children;		/* how many the plan's Append has */
+	int		   *place;			/* of each of them in the copy of the Append; -1: it is skipped in this execution */
+	int			kept;			/* how many children the copy has */
 	bool		late;			/* some arguments are not known when the execution begins */
-	Bitmapset  *parameters;		/* that the answers depend on */
-	bool		to_ask;			/* before the next row */
-	bool		nothing;		/* no child has to be read in this scan */
+	Bitmapset  *parameters;		/* on which the answers depend */
+	bool		ask_before_next_row;
+	bool		no_child_in_scan;	/* no child has to be read in this scan */
 
 	/* for EXPLAIN */
 	bool		asked_at_start;
-	int			children_asked; /* how many have a question */
-	int64		scans_asked;	/* at run time: scans of children that were asked about, and skipped */
-	int64		scans_skipped;
+	int			children_asked; /* how many children have an index to ask */
+	int64		scans_asked;	/* at run time: how many scans of children the indexes were asked about, */
+	int64		scans_skipped;	/* and how many of these scans were skipped */
 } ChunkSkipState;
 
 static Node *chunk_skip_create(CustomScan *plan);
@@ -123,7 +127,7 @@ children_of(Plan *append)
 
 /* ------------------------------------------------------------------ reading the plan */
 
-/* Collects the parameters that are set during the execution. */
+/* Collects the parameters in an expression that are set during the execution. */
 static bool
 find_parameters(Node *node, Bitmapset **parameters)
 {
@@ -135,8 +139,9 @@ find_parameters(Node *node, Bitmapset **parameters)
 }
 
 /*
- * Can it be evaluated when the execution begins? Only if that cannot fail and calls no function: it may be that no row is
- * ever asked for, and a plain EXPLAIN evaluates it too. Constants, parameters of the statement, and arrays of both.
+ * Can the argument be evaluated when the execution begins? This is so for constants, parameters of the statement, and
+ * arrays of both: their evaluation cannot fail and calls no function. Anything else must wait, because perhaps no row
+ * is ever wanted, and because a plain EXPLAIN begins an execution too.
  */
 static bool
 is_known(Node *node, ParamListInfo values)
@@ -151,9 +156,13 @@ is_known(Node *node, ParamListInfo values)
 		const ParamExternData *value;
 		ParamExternData workspace;
 
-		if (param->paramkind != PARAM_EXTERN || values == NULL || param->paramid < 1 || param->paramid > values->numParams)
+		if (param->paramkind != PARAM_EXTERN || values == NULL || param->paramid < 1 ||
+			param->paramid > values->numParams)
 			return false;
-		/* PL/pgSQL fetches its variables when they are needed, which fails for a field of a record without a value */
+		/*
+		 * PL/pgSQL fetches its variables only when they are needed. This fails for a field of a record without a
+		 * value.
+		 */
 		if (values->paramFetch != NULL)
 			value = values->paramFetch(values, param->paramid, true, &workspace);
 		else
@@ -198,12 +207,12 @@ read_set(KeySet *set, List *keys)
 	ListCell   *cell;
 
 	set->count = list_length(keys);
-	set->keys = palloc0(set->count * sizeof(ChunkKey));
+	set->keys = palloc0(set->count * sizeof(QuestionKey));
 	set->arguments = palloc(set->count * sizeof(int));
 	set->entries = palloc(set->count * sizeof(ScanKeyData));
 	foreach(cell, keys)
 	{
-		ChunkKey   *key = &set->keys[foreach_current_index(cell)];
+		QuestionKey *key = &set->keys[foreach_current_index(cell)];
 		List	   *oids = linitial((List *) lfirst(cell));
 		List	   *integers = lsecond((List *) lfirst(cell));
 
@@ -217,13 +226,13 @@ read_set(KeySet *set, List *keys)
 }
 
 static void
-read_questions(ChunkSkipState *state, List *private)
+read_indexes(ChunkSkipState *state, List *private)
 {
 	List	   *sets = list_nth(private, CHUNK_SKIP_KEY_SETS);
 	List	   *children = list_nth(private, CHUNK_SKIP_CHILDREN);
 	List	   *heaps = list_nth(private, CHUNK_SKIP_HEAPS);
 	List	   *indexes = list_nth(private, CHUNK_SKIP_INDEXES);
-	List	   *question_sets = list_nth(private, CHUNK_SKIP_QUESTION_SETS);
+	List	   *index_sets = list_nth(private, CHUNK_SKIP_INDEX_SETS);
 	ListCell   *cell;
 	int			last = -1;
 
@@ -231,26 +240,27 @@ read_questions(ChunkSkipState *state, List *private)
 	state->sets = palloc0(state->set_count * sizeof(KeySet));
 	foreach(cell, sets)
 		read_set(&state->sets[foreach_current_index(cell)], lfirst(cell));
-	state->question_count = list_length(children);
-	state->questions = palloc(state->question_count * sizeof(Question));
-	for (int i = 0; i < state->question_count; i++)
+	state->index_count = list_length(children);
+	state->indexes = palloc(state->index_count * sizeof(ChildIndex));
+	for (int i = 0; i < state->index_count; i++)
 	{
-		Question   *question = &state->questions[i];
+		ChildIndex *index = &state->indexes[i];
 
-		question->child = list_nth_int(children, i);
-		question->heap = list_nth_oid(heaps, i);
-		question->index = list_nth_oid(indexes, i);
-		question->set = list_nth_int(question_sets, i);
-		state->children_asked += question->child != last;
-		last = question->child;
+		index->child = list_nth_int(children, i);
+		index->heap = list_nth_oid(heaps, i);
+		index->index = list_nth_oid(indexes, i);
+		index->set = list_nth_int(index_sets, i);
+		state->children_asked += index->child != last;
+		last = index->child;
 	}
 }
 
 /* ------------------------------------------------------------------- asking */
 
 /*
- * Evaluates the arguments and sets up the keys of all sets; of those whose arguments are known when the execution
- * begins, or of all. In the memory of the node's expression context. Returns whether there is anything to ask.
+ * Evaluates arguments and sets up the keys of all sets: all of them, or only those whose arguments are known when the
+ * execution begins. Returns whether there is anything to ask. REQUIRES: the current memory context is the per-tuple
+ * memory of the node, in which the searches live.
  */
 static bool
 prepare_keys(ChunkSkipState *state, bool all)
@@ -269,7 +279,7 @@ prepare_keys(ChunkSkipState *state, bool all)
 	{
 		KeySet	   *set = &state->sets[i];
 
-		set->asked = 0;
+		set->entry_count = 0;
 		set->impossible = false;
 		for (int k = 0; k < set->count; k++)
 		{
@@ -278,38 +288,39 @@ prepare_keys(ChunkSkipState *state, bool all)
 			if (argument != NULL && !argument->known && !all)
 				continue;
 			if (argument != NULL && argument->isnull)
-				set->impossible = true; /* as for all index scans, = is strict */
+				set->impossible = true; /* the operator = is strict */
 			else
-				chunk_scan_key(&set->entries[set->asked++], &set->keys[k],
-							   argument != NULL ? argument->value : (Datum) 0);
+				chunk_set_scan_key(&set->entries[set->entry_count++], &set->keys[k],
+								   argument != NULL ? argument->value : (Datum) 0);
 		}
-		any |= set->asked > 0 || set->impossible;
+		set->search = bf_index_begin_search(set->entries, set->entry_count, state->css.ss.ps.state->es_snapshot);
+		any |= set->entry_count > 0 || set->impossible;
 	}
 	return any;
 }
 
-/* May rows of this question's child match the keys that are set up? */
+/* Asks an index: may the child have rows that match the keys which are set up? */
 static bool
-ask(ChunkSkipState *state, const Question *question)
+ask_index(ChunkSkipState *state, const ChildIndex *index)
 {
-	const KeySet *set = &state->sets[question->set];
+	const KeySet *set = &state->sets[index->set];
 	const EState *estate = state->css.ss.ps.state;
 	Relation	heap;
 	bool		answer;
 
 	if (set->impossible)
 		return false;
-	if (set->asked == 0)
+	if (set->entry_count == 0)
 		return true;
 	/* the executor has locked all tables of the plan */
-	heap = table_open(question->heap, NoLock);
-	answer = chunk_may_match(heap, question->index, set->entries, set->asked, estate->es_snapshot,
+	heap = table_open(index->heap, NoLock);
+	answer = chunk_may_match(heap, index->index, set->search, estate->es_snapshot,
 							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
 	table_close(heap, NoLock);
 	return answer;
 }
 
-/* Sets place[] and kept by what can be asked now. */
+/* Asks about the arguments that are known when the execution begins, and sets place[] and kept. */
 static void
 ask_at_start(ChunkSkipState *state)
 {
@@ -319,12 +330,12 @@ ask_at_start(ChunkSkipState *state)
 	if (prepare_keys(state, false))
 	{
 		state->asked_at_start = true;
-		for (int i = 0; i < state->question_count; i++)
+		for (int i = 0; i < state->index_count; i++)
 		{
-			const Question *question = &state->questions[i];
+			const ChildIndex *index = &state->indexes[i];
 
-			if (state->place[question->child] >= 0 && !ask(state, question))
-				state->place[question->child] = -1;
+			if (state->place[index->child] >= 0 && !ask_index(state, index))
+				state->place[index->child] = -1;
 		}
 	}
 	MemoryContextSwitchTo(caller);
@@ -335,11 +346,12 @@ ask_at_start(ChunkSkipState *state)
 }
 
 /*
- * Asks with all keys about the children that are left, and makes the others sit out: as the core does when it prunes
- * partitions between scans, by the set of valid children.
+ * Asks with all keys about the children that were kept, and leaves those without matching rows out of the scan that
+ * begins. This is done as PostgreSQL does it when it prunes partitions between scans: by the Append's set of valid
+ * children.
  */
 static void
-ask_again(ChunkSkipState *state)
+ask_for_scan(ChunkSkipState *state)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
@@ -351,23 +363,23 @@ ask_again(ChunkSkipState *state)
 
 	valid = bms_add_range(NULL, 0, state->kept - 1);
 	prepare_keys(state, true);
-	for (int i = 0; i < state->question_count; i++)
+	for (int i = 0; i < state->index_count; i++)
 	{
-		const Question *question = &state->questions[i];
-		int			place = state->place[question->child];
+		const ChildIndex *index = &state->indexes[i];
+		int			place = state->place[index->child];
 
 		if (place < 0)
 			continue;
 		state->scans_asked += place != last;
 		last = place;
-		if (bms_is_member(place, valid) && !ask(state, question))
+		if (bms_is_member(place, valid) && !ask_index(state, index))
 		{
 			valid = bms_del_member(valid, place);
 			state->scans_skipped++;
 		}
 	}
-	state->nothing = bms_is_empty(valid);
-	if (!state->nothing)
+	state->no_child_in_scan = bms_is_empty(valid);
+	if (!state->no_child_in_scan)
 	{
 		set = IsA(append, AppendState) ? &((AppendState *) append)->as_valid_subplans :
 			&((MergeAppendState *) append)->ms_valid_subplans;
@@ -381,7 +393,7 @@ ask_again(ChunkSkipState *state)
 
 /* ------------------------------------------------------------------ running */
 
-/* The Append with the children that are kept. */
+/* A copy of the Append that has only the children that are kept. */
 static Plan *
 with_fewer_children(const ChunkSkipState *state, Plan *append)
 {
@@ -415,7 +427,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	Plan	   *append = outerPlan(plan);
 
-	/* slots are those of the children, of whatever kind */
+	/* the rows are passed on in the children's slots, which may be of any kind */
 	node->ss.ps.resultopsset = true;
 	node->ss.ps.resultopsfixed = false;
 
@@ -430,7 +442,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	state->children = list_length(children_of(append));
 	state->place = palloc0(state->children * sizeof(int));
 	read_arguments(state, plan->custom_exprs);
-	read_questions(state, plan->custom_private);
+	read_indexes(state, plan->custom_private);
 	state->asks_nothing = (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
 		linitial_int(list_nth(plan->custom_private, CHUNK_SKIP_GUARDED));
 #if PG_VERSION_NUM >= 160000
@@ -445,7 +457,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 		outerPlanState(node) = ExecInitNode(append, estate, eflags);
 	else if (state->kept > 0)
 		outerPlanState(node) = ExecInitNode(with_fewer_children(state, append), estate, eflags);
-	state->to_ask = state->late && state->kept > 0;
+	state->ask_before_next_row = state->late && state->kept > 0;
 }
 
 static TupleTableSlot *
@@ -453,12 +465,12 @@ chunk_skip_next(CustomScanState *node)
 {
 	ChunkSkipState *state = (ChunkSkipState *) node;
 
-	if (state->to_ask)
+	if (state->ask_before_next_row)
 	{
-		state->to_ask = false;
-		ask_again(state);
+		state->ask_before_next_row = false;
+		ask_for_scan(state);
 	}
-	if (state->nothing || outerPlanState(node) == NULL)
+	if (state->no_child_in_scan || outerPlanState(node) == NULL)
 		return NULL;
 	return ExecProcNode(outerPlanState(node));
 }
@@ -472,8 +484,8 @@ chunk_skip_rescan(CustomScanState *node)
 	if (append == NULL)
 		return;
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
-		state->to_ask = true;
-	/* with changed parameters it is scanned again when it is asked for its next row */
+		state->ask_before_next_row = true;
+	/* If parameters have changed, the executor rescans it when its next row is wanted. */
 	if (append->chgParam == NULL)
 		ExecReScan(append);
 }
@@ -487,7 +499,7 @@ chunk_skip_end(CustomScanState *node)
 
 /* --------------------------------------------------------------- explaining */
 
-/* The columns that the questions are about: "uid", "uid, url". */
+/* The columns that the indexes are asked about: "uid", "uid, url". */
 static char *
 columns_asked(const ChunkSkipState *state)
 {
@@ -495,13 +507,13 @@ columns_asked(const ChunkSkipState *state)
 	List	   *names = NIL;
 
 	initStringInfo(&columns);
-	for (int i = 0; i < state->question_count; i++)
+	for (int i = 0; i < state->index_count; i++)
 	{
-		const KeySet *set = &state->sets[state->questions[i].set];
+		const KeySet *set = &state->sets[state->indexes[i].set];
 
 		for (int k = 0; k < set->count; k++)
 		{
-			char	   *name = get_attname(state->questions[i].index, set->keys[k].column, true);
+			char	   *name = get_attname(state->indexes[i].index, set->keys[k].column, true);
 
 			if (name == NULL || list_member(names, makeString(name)))
 				continue;
@@ -512,7 +524,7 @@ columns_asked(const ChunkSkipState *state)
 	return columns.data;
 }
 
-/* How many of the children that were asked about and read had no row. */
+/* How many children were read although their indexes were asked, and had no row. */
 static int
 read_in_vain(const ChunkSkipState *state)
 {
@@ -525,9 +537,9 @@ read_in_vain(const ChunkSkipState *state)
 		return 0;
 	children = IsA(append, AppendState) ? ((AppendState *) append)->appendplans :
 		((MergeAppendState *) append)->mergeplans;
-	for (int i = 0; i < state->question_count; i++)
+	for (int i = 0; i < state->index_count; i++)
 	{
-		int			place = state->place[state->questions[i].child];
+		int			place = state->place[state->indexes[i].child];
 		Instrumentation *run;
 
 		if (place < 0 || place == last)

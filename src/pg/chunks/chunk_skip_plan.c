@@ -1,11 +1,11 @@
 /*
- * plan.c: puts the node ChunkSkip into plans.
+ * chunk_skip_plan.c: puts the node ChunkSkip into plans.
  *
- * It looks at plans when they are finished, not at paths. The paths of a partitioned table are thrown away and made
- * again when the planner applies the final target list, without a hook; and only the finished plan shows what the node
- * must know: which children there are, what they are asked for (with parameters of nested loops in place), whether they
- * are pruned at run time, or run asynchronously or by workers. Nothing is removed here: that is for the execution,
- * whose snapshot is newer.
+ * This is done with finished plans, not with paths. When the planner applies the final target list it throws the
+ * paths of a partitioned table away and makes them again, without a hook. And only the finished plan shows what the
+ * node must know: which children there are, what is searched for in them (with parameters of nested loops in place),
+ * and whether they are pruned at run time, run asynchronously, or run by workers. Nothing is removed from a plan
+ * here. That is left to the execution, because its snapshot is newer.
  */
 #include "chunks/chunk_skip.h"
 
@@ -36,37 +36,40 @@ static planner_hook_type previous_planner;
 static get_relation_info_hook_type previous_get_relation_info;
 static ExecutorStart_hook_type previous_executor_start;
 
-/* What is noted while a statement is planned; it lies on the stack of plan_statement(). */
+/* What is noted while a statement is planned. It lies on the stack of plan_statement(). */
 typedef struct Planning
 {
-	MemoryContext context;		/* in which the list is kept */
-	Oid			method;			/* bf_index_am_oid(), when it was needed */
-	bool		met_bf_index;	/* if no table has one, the plan is not looked at */
+	MemoryContext context;		/* of the list */
+	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
+	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
 
 	/*
-	 * The oids of the tables that stand behind security quals or in a security-barrier view. The finished plan does not
-	 * show this. A table that stands in the statement twice, once of them behind such quals, is treated as guarded in
-	 * both places.
+	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
+	 * finished plan does not show this. If a table stands in the statement twice and is guarded in one place, it
+	 * counts as guarded in both.
 	 */
 	List	   *guarded;
-	PlannerInfo *looked_above;	/* the query that is_below_barrier() was asked about last, and its answer */
+	PlannerInfo *looked_above;	/* the query for which is_below_barrier() was called last, and its result */
 	bool		below_barrier;
 } Planning;
 
-/* Of the innermost statement that is being planned; NULL: none is, or ChunkSkip was switched off when it began. */
+/*
+ * The innermost statement that is being planned. NULL if there is none, or if ChunkSkip was off when its planning
+ * began.
+ */
 static Planning *planning = NULL;
 
 /* What is known of a finished statement while nodes are put into it. */
 typedef struct Improvement
 {
 	PlannedStmt *statement;
-	int			last_id;		/* the largest plan_node_id; -1: not looked for yet */
-	Bitmapset  *by_leader;		/* the plan_ids of sub-plans that the leader alone runs, as far as they were met */
+	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
+	Bitmapset  *by_leader;		/* the plan_ids of the sub-plans, of those met so far, that the leader alone runs */
 } Improvement;
 
 /* ------------------------------------------------------------ what to ask */
 
-/* The scan of a child, under what does not change which rows there are; NULL for anything else. */
+/* The scan that a child's rows come from, which may be sorted above it. NULL if the child is anything else. */
 static Scan *
 scan_of_child(Plan *plan)
 {
@@ -88,7 +91,7 @@ clauses_of_scan(const Scan *scan)
 	return list_copy(scan->plan.qual);
 }
 
-/* Those of the clauses that pass no value of a column to a function that may tell it. */
+/* The clauses that pass values of columns to leakproof functions only. */
 static List *
 leakproof_clauses(List *clauses)
 {
@@ -101,7 +104,7 @@ leakproof_clauses(List *clauses)
 	return result;
 }
 
-/* Does a bitmap come from this index? */
+/* Does this bitmap come from the index, or partly from it? */
 static bool
 bitmap_uses(Plan *plan, Oid index)
 {
@@ -123,20 +126,27 @@ bitmap_uses(Plan *plan, Oid index)
 }
 
 /*
- * Is the scan about as cheap as the question? A question reads a page or two, as a B-tree does that finds one row. But
- * a scan that asks the index itself is more than the question.
+ * A scan of at most so many pages, in random order, is not worth a question. An index scan of a B-tree that finds one
+ * row costs a little more than 2 random_page_cost (a page of the index and one of the table), and a little more than
+ * 3 if it finds two rows. A question reads one or two pages of the bf index.
+ */
+#define PAGES_NOT_WORTH_A_QUESTION 2.5
+
+/*
+ * Is the scan about as cheap as the question? A bitmap scan of the bf index itself never is: it does what the
+ * question does, and then reads the table.
  */
 static bool
 is_cheap(const Scan *scan, const ChunkQuestion *question)
 {
 	if (IsA(scan, BitmapHeapScan) && bitmap_uses(outerPlan(scan), question->index))
 		return false;
-	return scan->plan.total_cost <= 2.5 * random_page_cost;
+	return scan->plan.total_cost <= PAGES_NOT_WORTH_A_QUESTION * random_page_cost;
 }
 
-/* A key as a list, with its argument's number: for comparing, copying, and sending to workers. */
+/* A key as a list, with its argument's number, so that it can be compared, copied, and sent to workers. */
 static List *
-encode_key(const ChunkKey *key, List **arguments)
+encode_key(const QuestionKey *key, List **arguments)
 {
 	int			argument = -1;
 
@@ -157,7 +167,7 @@ encode_key(const ChunkKey *key, List **arguments)
 					  list_make3_int(key->column, key->flags, argument));
 }
 
-/* The number of this set of keys among the sets; a new one if there was none. */
+/* The number of the question's keys among the sets. They are added to the sets if they are not there yet. */
 static int
 number_of_set(const ChunkQuestion *question, List **sets, List **arguments)
 {
@@ -215,7 +225,7 @@ largest_id(const Plan *plan)
 	return Max(largest, largest_id(innerPlan(plan)));
 }
 
-/* The id of a new node. What instruments plans takes it for unique in the statement. */
+/* An id for a new node. It must be unique in the statement, because workers report what they measured by this id. */
 static int
 new_id(Improvement *improvement)
 {
@@ -226,7 +236,7 @@ new_id(Improvement *improvement)
 }
 
 /*
- * The node above an Append or MergeAppend. What it returns are the child's rows as they are: its target list is the
+ * Makes the node above an Append or MergeAppend. It passes the child's rows on as they are, so its target list is the
  * child's.
  */
 static Plan *
@@ -276,7 +286,7 @@ wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
 	List	   *positions = NIL;
 	List	   *heaps = NIL;
 	List	   *indexes = NIL;
-	List	   *question_sets = NIL;
+	List	   *index_sets = NIL;
 	bool		guarded = false;
 	ListCell   *cell;
 
@@ -293,7 +303,7 @@ wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
 
 		if (scan == NULL)
 			continue;
-		/* Rows to be changed: left to the core, with all it does about rows that change meanwhile. */
+		/* Rows that the statement changes are left to PostgreSQL, with all that it does about concurrent changes. */
 		if (list_member_int(statement->resultRelations, scan->scanrelid))
 			return append;
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
@@ -317,13 +327,13 @@ wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
 			positions = lappend_int(positions, foreach_current_index(cell));
 			heaps = lappend_oid(heaps, rte->relid);
 			indexes = lappend_oid(indexes, question->index);
-			question_sets = lappend_int(question_sets, number_of_set(question, &sets, &arguments));
+			index_sets = lappend_int(index_sets, number_of_set(question, &sets, &arguments));
 		}
 	}
 	if (positions == NIL)
 		return append;
 	return make_chunk_skip(append, new_id(improvement), relids, arguments,
-						   lappend(list_make5(sets, positions, heaps, indexes, question_sets), list_make1_int(guarded)));
+						   lappend(list_make5(sets, positions, heaps, indexes, index_sets), list_make1_int(guarded)));
 }
 
 /* ------------------------------------------------------------------ finding */
@@ -340,7 +350,7 @@ is_pruned_at_run_time(const Plan *plan)
 #endif
 }
 
-/* The plan, which the leader alone runs, with nodes put in. */
+/* Puts nodes into a plan that the leader alone runs, and returns it. */
 static Plan *
 improve(Plan *plan, Improvement *improvement)
 {
@@ -355,7 +365,7 @@ improve(Plan *plan, Improvement *improvement)
 	{
 		case T_Gather:
 		case T_GatherMerge:
-			return plan;		/* workers share the children out among themselves */
+			return plan;		/* workers run the plan below it */
 		case T_Append:
 			{
 				Append	   *append = (Append *) plan;
@@ -387,10 +397,10 @@ improve(Plan *plan, Improvement *improvement)
 }
 
 /*
- * Can a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialise them. Where a
- * worker and the leader meet the same sub-plan below a Gather, both must have the same nodes below it, or they cannot
- * exchange what they measured. Finished plans do not show easily where a sub-plan is referenced; those that belong to a
- * node which the leader alone runs are known.
+ * May a parallel worker run this sub-plan? Workers get all sub-plans that are parallel safe, and initialize them. If
+ * a worker and the leader run the same sub-plan below a Gather, both must have the same nodes in it, or the worker
+ * cannot report what it measured. A finished plan does not show easily where a sub-plan is referenced. What is known
+ * is which sub-plans belong to a node that the leader alone runs.
  */
 static bool
 may_run_in_worker(const Plan *plan, int plan_id, const Improvement *improvement)
@@ -407,7 +417,7 @@ improve_statement(PlannedStmt *statement)
 	bool		progress;
 
 	statement->planTree = improve(statement->planTree, &improvement);
-	/* a sub-plan may have sub-plans that only then turn out to be the leader's */
+	/* Looking at a sub-plan may show that others, which belong to it, are run by the leader alone too. */
 	do
 	{
 		ListCell   *cell;
@@ -454,8 +464,8 @@ has_bf_index(const RelOptInfo *rel)
 }
 
 /*
- * Is this query within another that has a security-barrier view in FROM? The view may then be this query. Which subquery
- * of the other it is cannot be told here, so all of them count.
+ * Is this query a subquery of a query that has a security-barrier view in FROM? Then it may be the view. It cannot be
+ * told here which subquery is the view, so all of them count.
  */
 static bool
 is_below_barrier(PlannerInfo *root)
@@ -476,7 +486,7 @@ is_below_barrier(PlannerInfo *root)
 	return planning->below_barrier;
 }
 
-/* Are there conditions that must be tested before the query's own may see a row of this relation? */
+/* Must other conditions be tested before the query's own may see a row of this relation? */
 static bool
 is_guarded(PlannerInfo *root, Index relid)
 {
@@ -486,7 +496,9 @@ is_guarded(PlannerInfo *root, Index relid)
 
 		if (rte->securityQuals != NIL || rte->security_barrier)
 			return true;
-		/* partitions and inheritance children have no such quals of their own: their parent's hold for them */
+		/*
+		 * Partitions and inheritance children have no security quals of their own: those of the parent hold for them.
+		 */
 		if (root->append_rel_array == NULL || root->append_rel_array[relid] == NULL)
 			break;
 		relid = root->append_rel_array[relid]->parent_relid;
@@ -494,7 +506,7 @@ is_guarded(PlannerInfo *root, Index relid)
 	return is_below_barrier(root);
 }
 
-/* Notes what the finished plan does not show. */
+/* The hook that is called for each table: notes what the finished plan does not show. */
 static void
 note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
 {
@@ -519,7 +531,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	Planning	mine = {.context = CurrentMemoryContext};
 	PlannedStmt *statement;
 
-	/* Functions that are evaluated while planning may plan statements of their own, and may catch errors of these. */
+	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
 	planning = chunk_skip_enabled ? &mine : NULL;
 	PG_TRY();
 	{
@@ -528,7 +540,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 		else
 			statement = standard_planner(parse, query_string, cursor_options, parameters);
 
-		/* the core asks for this where WHERE CURRENT OF may follow; see portal.c */
+		/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. */
 		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
 			improve_statement(statement);
 	}

@@ -1,11 +1,11 @@
 /*
- * portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
+ * chunk_skip_portal.c: plans for portals that UPDATE and DELETE ... WHERE CURRENT OF may refer to.
  *
- * WHERE CURRENT OF looks in the portal's plan for the scan of the partition that the current row came from
- * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through a
- * custom scan. Cursors of SQL and of PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, so that their plans have no node. A
- * portal that a client opens by the protocol, or a function by SPI_cursor_open(), has a plan like any other query's: here
- * it gets a copy of the plan without those nodes that are in the way.
+ * WHERE CURRENT OF looks in the portal's plan for the scan of the partition from which the current row came
+ * (search_plan_tree() in execCurrent.c). It descends through Append, Result, Limit and SubqueryScan, but not through
+ * a custom scan. Cursors of SQL and PL/pgSQL are planned with CURSOR_OPT_FAST_PLAN, and their plans have no node. A
+ * portal that a client opens by the protocol, or a function by SPI_cursor_open(), has a plan like any other query.
+ * Such a portal gets a copy of its plan without the nodes that are in the way.
  */
 #include "chunks/chunk_skip.h"
 
@@ -13,7 +13,10 @@
 #include "tcop/pquery.h"
 #include "utils/portal.h"
 
-/* The plan itself, or a copy if a node was taken out of it. What lies below the nodes that change is not copied. */
+/*
+ * The plan without the node. If there is none, this is the plan itself. Only the plan nodes above the Append are
+ * copied.
+ */
 static Plan *
 without_node(Plan *plan)
 {
@@ -75,8 +78,8 @@ without_node(Plan *plan)
 }
 
 /*
- * May a statement refer to this portal by its name? The simple protocol and most clients use the portal without a name.
- * Names that the server makes up are those of PL/pgSQL's loops over queries.
+ * Can a statement refer to this portal by its name? The simple protocol and most clients use the portal without a
+ * name. A PL/pgSQL loop over a query has a portal whose name the server makes up; no statement knows it.
  */
 static bool
 can_be_referred_to(const Portal portal)
@@ -91,13 +94,13 @@ chunk_skip_statement_for_portal(PlannedStmt *statement)
 {
 	Plan	   *plan;
 
-	/* functions that the portal's query calls have statements of their own */
+	/* A function that the portal's query calls executes statements that are not the portal's. */
 	if (ActivePortal == NULL || !can_be_referred_to(ActivePortal) || !list_member_ptr(ActivePortal->stmts, statement))
 		return statement;
 	plan = without_node(statement->planTree);
 	if (plan == statement->planTree)
 		return statement;
-	/* the plan may be kept for other executions; this copy lives as long as the portal */
+	/* The plan may be kept for other executions, so it is copied. The copy lives as long as the portal. */
 	statement = memcpy(palloc(sizeof(PlannedStmt)), statement, sizeof(PlannedStmt));
 	statement->planTree = plan;
 	return statement;

@@ -1,9 +1,10 @@
 /*
- * chunk_snapshot.c: see chunk_snapshot.h.
+ * chunk_snapshot.c: checks that a relation which is locked now is still the one that a snapshot sees (see
+ * chunk_snapshot.h).
  *
- * The snapshot itself answers, from the rows of pg_class and pg_inherits that it sees. A child's row of pg_class is
- * rarely read: if the newest row, which is in the system cache, was written by a transaction that the snapshot sees,
- * then it is also the row that the snapshot sees.
+ * What the snapshot sees is read from pg_class and pg_inherits with the snapshot itself. The row of pg_class rarely
+ * has to be read: the newest row is in the system cache, and if the snapshot sees the transaction that wrote it, it
+ * is also the row that the snapshot sees.
  */
 #include "chunks/chunk_snapshot.h"
 
@@ -33,8 +34,8 @@ chunk_report_gone(Relation parent)
 }
 
 /*
- * Is the newest row of pg_class the one that the snapshot sees? If this is false, it may still be so: a row of the
- * transaction itself can have been written before the snapshot or after it.
+ * Is this newest row of pg_class surely the one that the snapshot sees? The result is also false for a row that the
+ * transaction itself has written, because that may have been before the snapshot or after it.
  */
 static bool
 sees_newest(HeapTuple row, Snapshot snapshot)
@@ -86,7 +87,10 @@ chunk_require_storage(Relation relation, Snapshot snapshot)
 			 errhint(HINT)));
 }
 
-/* May the snapshot see children of this relation? As in the core, relhassubclass is false only if there are none. */
+/*
+ * May the snapshot see children of this relation? relhassubclass is false only if there are none; it may be true too
+ * long.
+ */
 static bool
 may_have_children(Oid oid, Snapshot snapshot)
 {
@@ -125,7 +129,10 @@ children_of_snapshot(Oid parent, Snapshot snapshot)
 	return children;
 }
 
-/* Compares what the snapshot sees with what there is now. Neither list has an OID twice. Sorts both. */
+/*
+ * Raises an error unless the children that the snapshot sees exist now. Neither list has an OID twice. Sorts both
+ * lists.
+ */
 static void
 require_same(Relation parent, List *seen, List *now, Snapshot snapshot)
 {

@@ -1,13 +1,13 @@
 /*
- * chunk_snapshot.h: is what is locked now what a snapshot sees?
+ * chunk_snapshot.h: checks that a relation which is locked now is still the one that a snapshot sees.
  *
- * A plain SELECT locks its tables and takes its snapshot after that. chunk_scan() finds its tables while a query is
- * running: it locks them after the query's snapshot was taken. In between another transaction can have truncated or
- * rewritten a table, or changed the set of a table's children, and the rows that the snapshot sees are not there any
- * more. These functions raise ERRCODE_T_R_SERIALIZATION_FAILURE if that has happened.
+ * A plain SELECT locks its tables first and takes its snapshot after that. chunk_scan() finds its tables while a
+ * query is running, so it locks them after the query's snapshot was taken. In between another transaction may have
+ * truncated or rewritten a table, or changed the set of its children. Then the rows that the snapshot sees are no
+ * longer there. These functions raise ERRCODE_T_R_SERIALIZATION_FAILURE if that has happened.
  *
- * A relation that the snapshot does not see at all is accepted. It was created since, so the snapshot sees no rows in
- * it but those of its own transaction, and these cannot have been truncated by others.
+ * A relation that the snapshot does not see at all is accepted. It was created later, so the only rows that the
+ * snapshot sees in it are those of its own transaction, and no other transaction can have truncated these.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
 #define STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
@@ -18,19 +18,22 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
-/* Is the relation's storage the one that the snapshot sees? REQUIRES: the relation is locked, the snapshot active. */
+/*
+ * Checks that the relation's storage is the one that the snapshot sees. REQUIRES: the relation is locked, and the
+ * snapshot is active.
+ */
 extern void chunk_require_storage(Relation relation, Snapshot snapshot);
 
-/* Are these the children or partitions of a table that the snapshot sees? REQUIRES: the same. */
+/* Checks that these are the children or partitions of a table that the snapshot sees. REQUIRES: the same. */
 extern void chunk_require_children(Relation parent, const Oid *children, int count, Snapshot snapshot);
 
 /*
- * Locks (AccessShareLock) all inheritance children or partitions of a table that is locked, at any number of levels.
- * Returns them and the table itself, after checking their set and the storage of each.
+ * Locks (AccessShareLock) all inheritance children or partitions of a table, at any number of levels. Checks their
+ * set and the storage of each, and returns them and the table itself. REQUIRES: the table is locked.
  */
 extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 
-/* Raises the error for a child of the relation that is gone. */
+/* Raises the error for a relation one of whose children no longer exists. */
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * chunk_summary.c: see chunk_summary.h.
+ * chunk_summary.c: asks a summary table which chunks cannot hold a value (see chunk_summary.h).
  */
 #include "chunks/chunk_summary.h"
 
@@ -17,7 +17,7 @@
 
 #include "chunks/chunk_snapshot.h"
 
-/* The summary table, locked. A regclass can be any number. */
+/* Locks and opens the summary table. A value of type regclass can be any number, so it may not exist. */
 static Relation
 open_summaries(Oid relation)
 {
@@ -50,8 +50,9 @@ chunk_require_summaries(Oid relation)
 }
 
 /*
- * The summary table's column of filters: the one that is named, or the one whose name is the column's or its plural.
- * That it is the only one of type bf is not enough: it could be a filter of other values, and rule out what is there.
+ * Finds the summary table's column of filters: the one that the user names, or the one whose name is the column's or
+ * its plural. A column is not taken just because it is the only one of type bf: it could have filters of other
+ * values, and so rule out chunks that have the value.
  */
 static char *
 find_summary_column(Relation summaries, const char *column_name, Oid bf_type, const char *wanted)
@@ -109,9 +110,10 @@ find_summary_column(Relation summaries, const char *column_name, Oid bf_type, co
 }
 
 /*
- * The tables that a plan has read (a view's among them) must hold what the snapshot sees. Summaries that are newer than
- * the snapshot could rule out rows that it sees: REFRESH MATERIALIZED VIEW writes rows that all snapshots see. Those
- * that were truncated away could have been what kept a chunk from being ruled out.
+ * Raises an error unless the tables that a plan has read, those under views too, have the storage that the snapshot
+ * sees. Summaries that are newer than the snapshot could rule out rows that it sees: REFRESH MATERIALIZED VIEW writes
+ * rows that all snapshots see. And a summary that was truncated away may be the one that kept a chunk from being
+ * ruled out.
  */
 static void
 require_tables_of_snapshot(SPIPlanPtr plan)
@@ -134,9 +136,9 @@ require_tables_of_snapshot(SPIPlanPtr plan)
 }
 
 /*
- * Asks the summary table, as the user and by SQL, so that its privileges and policies hold. A chunk is ruled out if all
- * of its rows there say no; one with no row, or with a NULL, is not. Under the query's snapshot: SPI takes the active
- * one.
+ * The summary table is asked by SQL, as the user, so that its privileges and policies apply, and with the query's
+ * snapshot: SPI uses the active one. A chunk is ruled out if all of its rows in the table say no. A chunk that has no
+ * row there, or one with a NULL, is not ruled out.
  */
 void
 chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name, const Const *item,
@@ -152,7 +154,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	Oid			types[1];
 	Datum		values[1];
 
-	/* A filter is of bytes (of a deterministic collation): it cannot know what else is equal. */
+	/* A filter has hashes of bytes, so it cannot know what else is equal under a nondeterministic collation. */
 	if (OidIsValid(collation) && !get_collation_isdeterministic(collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -178,7 +180,7 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	plan = SPI_prepare(sql.data, 1, types);
 	if (plan == NULL || SPI_execute_plan(plan, values, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not ask the summary table");
-	require_tables_of_snapshot(plan);	/* they are locked now */
+	require_tables_of_snapshot(plan);	/* which are locked now */
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool		null;

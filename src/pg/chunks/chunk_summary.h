@@ -1,8 +1,8 @@
 /*
- * chunk_summary.h: asking a summary table which chunks cannot hold a value.
+ * chunk_summary.h: asks a summary table which chunks cannot hold a value.
  *
- * A summary table has a column `chunk` (regclass or oid) and one of type bf for each column that is summarised. It is a
- * relation of the user's: who keeps it answers for its being right.
+ * A summary table has a column `chunk` (regclass or oid), and a column of type bf for each column that is summarized.
+ * It is a table of the user, who has to keep it right.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SUMMARY_H
 #define STREAMBLOOM_PG_CHUNK_SUMMARY_H
@@ -15,20 +15,21 @@
 typedef struct ChunkSummaries
 {
 	List	   *known;			/* OIDs of the chunks that have a summary, sorted */
-	List	   *ruled_out;		/* and of those that cannot hold the value */
+	List	   *ruled_out;		/* OIDs of those chunks that cannot hold the value, sorted */
 } ChunkSummaries;
 
-/* Raises an error if the summary table is not there. */
+/* Raises an error if the summary table does not exist, or is not a table. */
 extern void chunk_require_summaries(Oid relation);
 
 /*
- * Asks the summary table about an item (with `any`: the elements of an array) of a column, which is compared under this
- * collation. summary_column may be NULL: then the table's column is found by name. `schema` is the extension's. Errors
- * for what is no summary table.
+ * Asks the summary table about an item of a column (with `any`: about the elements of an array), which is compared
+ * under this collation. If summary_column is NULL, the column of the summary table is found by its name. `schema` is
+ * the extension's. Raises an error if this is not a summary table.
  */
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,
 								const Const *item, bool any, Oid collation, ChunkSummaries *out);
 
+/* Has the chunk a summary? And does it say that the chunk cannot hold the value? */
 extern bool chunk_has_summary(const ChunkSummaries *summaries, Oid chunk);
 extern bool chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk);
 

@@ -1,14 +1,9 @@
 /*
- * bf_index.h: the index access method `bf`: what its files share, and how an index lies on disk. README.md in this folder
- * draws the flow and argues why no row can be lost.
+ * bf_index.h: the index access method `bf`: what its files share. README.md in this folder draws the flow and proves
+ * that no row can be lost; layout.h says how an index lies on disk.
  *
- * Words: a *range* is pages_per_range consecutive pages of the heap. Consecutive ranges form a *group*, whose filters have
- * one size (a number of *lines* of 64 bytes, as in a bf value) and are stored interleaved: line l of all the ranges of the
- * group lies together at *position* l, so that one page answers one item for all of them. A group has a run of pages for
- * each column of the index.
- *
- * Every filter page is complete in itself: it has the state of each range next to the bits, and both are read and written
- * under the lock of that one page. Nothing else may be concluded from any page but what it says about its own positions.
+ * Names: a C function that leaves its file begins with bf_index_. The functions that SQL calls have the names that SQL
+ * gives them.
  */
 #ifndef STREAMBLOOM_PG_BF_INDEX_H
 #define STREAMBLOOM_PG_BF_INDEX_H
@@ -26,106 +21,15 @@
 #include "utils/snapshot.h"
 
 #include "base/item.h"
+#include "index/layout.h"
 
-/* ------------------------------------------------------------------ on disk */
-
-/*
- * Block 0 is the meta page. After the page header:
- *
- *   BfMetaPage                       64 bytes
- *   BlockNumber directory[1000]      blocks of the directory pages; the first directory_pages of them are in use
- *   entries                          those of the first groups; the others on directory pages
- *
- * All but `groups`, `directory_pages` and what follows them is written once, when the index is built, and never again.
- *
- * Groups lie one after the other from block 1 on, without a gap; a directory page lies just before the first group whose
- * entry is on it. After the last group there may be pages that a crash left; they are used again.
- *
- * Whatever is read from the meta page and the directory is checked before it is used: the checksums, that the groups follow each
- * other, and that they end within the file. A checksum of 0 stands for none (none was kept at first).
- */
-#define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
-#define BF_INDEX_VERSION 1
-#define BF_INDEX_MAX_DIRECTORY_PAGES 1000
-
-typedef struct BfMetaPage
-{
-	uint32		magic;
-	uint16		version;
-	uint16		columns;
-	BlockNumber pages_per_range;
-	uint32		groups;			/* published; their entries never change */
-	double		false_positive_rate;
-	double		load;			/* items a line at that rate */
-	uint32		hashes;			/* cells an item sets in its line */
-	uint32		directory_pages;
-	uint32		checksum;		/* CRC-32C of this struct with zeros in groups, directory_pages and here */
-	uint32		zero[5];
-} BfMetaPage;
-
-/* One group. Groups follow each other without a gap, from range 0 on. */
-typedef struct BfGroupEntry
-{
-	uint32		first_range;
-	uint32		ranges;			/* 1 .. BF_INDEX_MAX_RANGES */
-	BlockNumber first_block;	/* of its filter pages: those of column 1, then of column 2, ... */
-	uint32		checksum;		/* CRC-32C of this entry with zeros here */
-	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of each column; they fill whole pages */
-} BfGroupEntry;
-
-/* A directory page: after the page header this, then entries. */
-#define BF_DIRECTORY_MAGIC 0x72446642	/* "BfDr" */
-
-typedef struct BfDirectoryPage
-{
-	uint32		magic;
-	uint32		number;			/* of this directory page, from 0 */
-} BfDirectoryPage;
-
-/*
- * A filter page: after the page header this, the states of its ranges, and at the next multiple of 8 the lines: those of
- * its first position for all the ranges of the group, then those of the next.
- */
-#define BF_FILTER_MAGIC 0x6c466642	/* "BfFl" */
-
-typedef struct BfFilterPage
-{
-	uint32		magic;
-	uint16		column;			/* from 0 */
-	uint16		ranges;
-	uint32		first_range;	/* of the group */
-	uint32		first_line;
-	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
-	uint64		standby_horizon;	/* the same for snapshots that were taken during recovery only */
-	uint8		states[FLEXIBLE_ARRAY_MEMBER];
-} BfFilterPage;
-
-typedef enum BfRangeState
-{
-	BF_UNSUMMARISED = 0,		/* always read; writers do nothing */
-	BF_PLACEHOLDER = 1,			/* being summarised, or a summariser died: always read; writers set bits */
-	BF_SUMMARISED = 2			/* the bits are complete; writers set bits */
-} BfRangeState;
-
-#define BF_PAGE_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
-#define BF_LINES_OFFSET(ranges) (offsetof(BfFilterPage, states) + TYPEALIGN(8, (ranges)))
-
-/* How many positions of a group of so many ranges fit on a page. */
-#define BF_POSITIONS(ranges) ((BF_PAGE_SPACE - BF_LINES_OFFSET(ranges)) / ((ranges) * SB_BF_LINE))
-
-/* The most ranges of which one position fits on a page: 125 with pages of 8 kB. */
-#define BF_INDEX_MAX_RANGES ((BF_PAGE_SPACE - offsetof(BfFilterPage, states) - 7) / (SB_BF_LINE + 1))
-#define BF_MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
-
-/* NULL is an item like any other; this is its hash. */
-#define BF_NULL_HASH UINT64_C(0x9d39247e33776d41)
-
-/* --------------------------------------------------------------- reloptions */
+/* ---------------------------------------------- what PostgreSQL is told (handler.c) */
 
 #define BF_INDEX_DEFAULT_PAGES_PER_RANGE 32
 #define BF_INDEX_MAX_PAGES_PER_RANGE 131072	/* 1 GB */
 #define BF_INDEX_DEFAULT_FPR 0.001
 
+/* WITH (...) */
 typedef struct BfOptions
 {
 	int32		vl_len_;
@@ -135,108 +39,98 @@ typedef struct BfOptions
 } BfOptions;
 
 extern bool bf_index_autosummarizes(Relation index);
+extern bytea *bf_index_options(Datum reloptions, bool validate);
+extern bool bf_index_validate(Oid opclass);
+
+/* Is called when the library is loaded. */
+extern void bf_index_init(void);
+
+/* The access method's OID in this database, or InvalidOid. */
+extern Oid	bf_index_am_oid(void);
+
+/* Raises an error unless the = of each column's operator class is the one by which its items are hashed. */
+extern void bf_index_check_operators(Relation index);
 
 /* ------------------------------------------------------ geometry (geometry.c) */
 
-typedef struct BfGroup
-{
-	uint32		first_range;
-	uint32		ranges;
-	uint32		positions;		/* on a page */
-	BlockNumber first_block;
-} BfGroup;
-
 /*
- * What never changes once it is written: kept in the relation cache. More groups may have been published since: so
- * what lies beyond is to be read (readers), or to be looked at again (writers).
+ * The parameters of an index, and where its groups lie. Nothing of it ever changes once it is written, so it is kept
+ * in the relation cache. Groups may have been added since it was read: a reader reads the ranges behind the last
+ * group that it knows, a writer looks again.
  */
 typedef struct BfGeometry
 {
 	Size		size;			/* of this chunk of memory */
-	Buffer		meta_buffer;	/* where the meta page was seen last; a hint */
+	Buffer		meta_buffer;	/* where the meta page was last: a hint */
 	int			columns;
 	BlockNumber pages_per_range;
 	double		false_positive_rate;
-	double		load;
-	int			hashes;
+	double		load;			/* items per line at that rate */
+	int			hashes;			/* cells that an item sets in its line */
 	uint32		groups;
-	uint32		covered;		/* ranges of all groups */
-	uint32	   *lines;			/* of group g, column c: lines[g * columns + c] */
+	uint32		covered;		/* the number of ranges that the groups have together */
+	uint32	   *lines;			/* of a filter of group g, column c: lines[g * columns + c] */
 	BfGroup		group[FLEXIBLE_ARRAY_MEMBER];
 } BfGeometry;
 
 /*
- * The geometry in the relation cache: valid until the next lock is taken or the next message of the cache processed. It
- * may lack groups that were published after it was read; bf_geometry_current() looks, at the price of a page.
+ * The geometry in the relation cache. It stays valid until the next lock is taken or the next message of the cache is
+ * processed. It may lack the newest groups. bf_index_current_geometry() has them all, but looks at the meta page for
+ * that.
  */
-extern const BfGeometry *bf_geometry(Relation index);
-extern const BfGeometry *bf_geometry_current(Relation index);
+extern const BfGeometry *bf_index_geometry(Relation index);
+extern const BfGeometry *bf_index_current_geometry(Relation index);
 
-/* A copy that stays. */
-extern BfGeometry *bf_geometry_copy(const BfGeometry *geometry);
+/* A copy, which stays valid. */
+extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 
 /* The number of the group that has this range. REQUIRES: range < geometry->covered. */
-extern uint32 bf_group_of(const BfGeometry *geometry, uint32 range);
+extern uint32 bf_index_group_of(const BfGeometry *geometry, uint32 range);
 
-/* Pages of a column's run, of a group's columns before this one, and the first block after the group. */
-extern BlockNumber bf_column_pages(const BfGeometry *geometry, uint32 group, int column);
-extern BlockNumber bf_column_start(const BfGeometry *geometry, uint32 group, int column);
-extern BlockNumber bf_group_end(const BfGeometry *geometry, uint32 group);
+/* A column's run of pages in a group: how many pages, and the first block. Then: the first block behind the group. */
+extern BlockNumber bf_index_column_pages(const BfGeometry *geometry, uint32 group, int column);
+extern BlockNumber bf_index_column_start(const BfGeometry *geometry, uint32 group, int column);
+extern BlockNumber bf_index_group_end(const BfGeometry *geometry, uint32 group);
 
-/* Writes the meta page of an empty index. The caller logs it. */
-extern void bf_meta_page_init(Page page, Relation index);
+/* ---------------------------------------------------- adding groups (directory.c) */
 
-/* Which block comes after all that are in use. */
-extern BlockNumber bf_first_free_block(Relation index);
+/* Makes room in the directory for the entry of one more group. False if the directory is full. */
+extern bool bf_index_reserve_entry(Relation index);
 
-/*
- * Publishes a group whose pages are written, as the next one. The caller is the only one who changes the directory
- * (ShareUpdateExclusiveLock on the heap, or a new index). REQUIRES: bf_reserve_group() before first_block was chosen.
- */
-extern void bf_publish_group(Relation index, const BfGroup *group, const uint32 *lines);
-
-/* Makes room in the directory for one more group. False if it is full. */
-extern bool bf_reserve_group(Relation index);
-
-/* A page at this block, at the end of the index or one that a crash left there; locked exclusively. */
-extern Buffer bf_new_page(Relation index, BlockNumber block);
-
-/* Sets up an empty filter page. */
-extern void bf_filter_page_init(Page page, int column, const BfGroup *group, uint32 first_line);
+/* The first block behind all pages that are in use. */
+extern BlockNumber bf_index_first_free_block(Relation index);
 
 /*
- * The content of a filter page; an error if it is not the page that it should be: the `number`th (from 0) of this column's run.
+ * The page at this block, to be overwritten: a new one at the end of the file, or one that a crash left. Locked
+ * exclusively.
  */
-extern BfFilterPage *bf_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
-									BlockNumber number);
+extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
-/* The lines of a position of this page: those of the group's ranges, one after the other. */
-static inline unsigned char *
-bf_position(BfFilterPage *content, uint32 position)
-{
-	return (unsigned char *) content + BF_LINES_OFFSET(content->ranges) + (size_t) position * content->ranges * SB_BF_LINE;
-}
+/*
+ * Publishes a group whose pages are written, as the next one. REQUIRES: bf_index_reserve_entry() was called before
+ * first_block was chosen; nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is new).
+ */
+extern void bf_index_publish_group(Relation index, const BfGroup *group, const uint32 *lines);
 
-/* Reads a page of the index. REQUIRES: `block` comes from a geometry, which knows that the file has it, or is 0. */
-extern Buffer bf_read_page(Relation index, BlockNumber block);
+/* ------------------------------------------------ who may rely on a page (horizon.c) */
 
-/* Whoever looks at pages with a snapshot. */
+/* A snapshot that looks at pages. */
 typedef struct BfViewer
 {
 	Snapshot	snapshot;
-	uint64		xmin;			/* its full xmin; 0: nobody has needed it yet */
+	uint64		xmin;			/* its full xmin; 0 until it is needed */
 } BfViewer;
 
-/* May an MVCC snapshot see rows that are missing on this page although their ranges are summarised there (the horizon)? */
-extern bool bf_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
+/* May an MVCC snapshot see rows that are missing on this page although their ranges are summarized there? */
+extern bool bf_index_is_before_horizon(BfViewer *viewer, const BfFilterPage *content);
 
-/* A transaction id with its epoch, for one that is not more than 2^31 older than the next. */
-extern uint64 bf_full_xid(TransactionId xid);
+/* A transaction id with its epoch. REQUIRES: it is at most 2^31 older than the next transaction id. */
+extern uint64 bf_index_full_xid(TransactionId xid);
 
-/* An error for an index that cannot be right. */
-extern SB_NORETURN void bf_index_corrupted(Relation index, BlockNumber block, const char *what);
+/* ------------------------------------------------------ items of columns (hashers.c) */
 
-/* --------------------------------------------------------------- the heap (heap.c) */
+/* The strategy number of =, the only operator in an operator class of bf. */
+#define BF_EQUAL_STRATEGY 1
 
 /* The hashers of an index's columns. */
 typedef struct BfHashers
@@ -246,21 +140,55 @@ typedef struct BfHashers
 } BfHashers;
 
 /*
- * The type as which a column's items are hashed: that of the operator class, whose = must agree, and not the column's (a
- * citext under text_ops is text); but where the operator class is for any array or range, only the column knows.
+ * The type as which a column's items are hashed. It is the type of the operator class, whose = must agree with the
+ * hashes, and not the column's type: a citext column under text_ops has items of type text. Where the operator class
+ * is for arrays or ranges of any type, only the column knows the type.
  */
-extern Oid	bf_column_type(Relation index, int column);
+extern Oid	bf_index_column_type(Relation index, int column);
 
-/* Raises an error for columns whose items cannot be hashed. */
-extern void bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context);
+/* Finds the hashers; raises an error for columns whose items cannot be hashed. */
+extern void bf_index_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context);
 
 static inline uint64
-bf_hash_value(const BfHashers *hashers, int column, Datum value, bool isnull)
+bf_index_hash_value(const BfHashers *hashers, int column, Datum value, bool isnull)
 {
 	return isnull ? BF_NULL_HASH : item_hash(hashers->hasher[column], value);
 }
 
-/* The hashes that the rows of a range have in each column, each once. */
+/* ------------------------------------------ expressions run as the table's owner (owner.c) */
+
+/*
+ * Expressions and predicates of an index run as the owner of the table, in a security-restricted operation and with
+ * the search_path pg_catalog, pg_temp. This holds from bf_index_become_owner() until bf_index_become_caller(). After
+ * an error the end of the transaction or subtransaction restores everything.
+ */
+typedef struct BfCaller
+{
+	Oid			user;
+	int			security;
+	int			guc_level;
+} BfCaller;
+
+extern void bf_index_become_owner(Relation heap, BfCaller *caller);
+extern void bf_index_become_caller(const BfCaller *caller);
+
+/* Has the index expressions or a predicate, so that somebody's code runs for each row? */
+extern bool bf_index_runs_code(Relation index);
+
+/* The columns, expressions and predicate of the index, to be prepared after bf_index_become_owner(). */
+extern IndexInfo *bf_index_info_for_owner(Relation index);
+
+/* ---------------------------------------------------------- reading the heap (heap.c) */
+
+typedef struct BfHeapReader BfHeapReader;
+
+/*
+ * How many pages of the heap a build or a summarizer reads at most before it writes what it has read: 256 MB of the
+ * table. The hashes of these pages, or the lines of their ranges, are in memory meanwhile.
+ */
+#define BF_MOST_PAGES_AT_ONCE 32768
+
+/* The hashes that the rows of a range have in each column. Each hash is there once. */
 typedef struct BfRangeItems
 {
 	uint32		range;
@@ -270,56 +198,35 @@ typedef struct BfRangeItems
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
 
-/*
- * Expressions and predicates of an index run as the table's owner, in a security-restricted operation and with a search_path
- * of pg_catalog, pg_temp. bf_become_owner() sees to that, until bf_become_caller(); after an error the end of the
- * (sub)transaction puts everything back.
- */
-typedef struct BfCaller
-{
-	Oid			user;
-	int			security;
-	int			guc_level;
-} BfCaller;
-
-extern void bf_become_owner(Relation heap, BfCaller *caller);
-extern void bf_become_caller(const BfCaller *caller);
-
-/* Does the index have expressions or a predicate, that is: is somebody's code run for each row? */
-extern bool bf_runs_code(Relation index);
-
-/* What is needed to read the rows of a heap as the index sees them. */
-typedef struct BfHeapReader BfHeapReader;
-
 typedef enum BfReadFor
 {
-	BF_FOR_BUILD,				/* what this transaction has deleted comes back only if the index goes with it */
-	BF_FOR_SUMMARY,				/* it may come back */
-	BF_FOR_VACUUM,				/* errors of expressions are to say how VACUUM can go on */
+	BF_FOR_BUILD,				/* rows that this transaction has deleted come back only if the index goes with it */
+	BF_FOR_SUMMARY,				/* such rows may come back */
+	BF_FOR_VACUUM,				/* the same, and errors of expressions have to say how VACUUM can go on */
 	BF_FOR_CHECK
 } BfReadFor;
 
-/* Raises an error for tables that are not heaps. REQUIRES: bf_become_owner(). */
-extern BfHeapReader *bf_open_heap(Relation heap, Relation index, BfReadFor purpose);
-extern void bf_close_heap(BfHeapReader *reader);
+/* Raises an error for tables that are not heaps. REQUIRES: bf_index_become_owner() was called. */
+extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
+extern void bf_index_close_heap(BfHeapReader *reader);
 
 /*
- * Reads the pages of a range, as far as the heap goes (heap_blocks), and hands out the items of every row version that some
- * snapshot may see, heap-only ones too; but those that are deleted (deleted_for_good() in heap.c) only if the index has neither
- * expressions nor a predicate, and they no out-of-line values. Memory of *items is palloc'd in the current context.
+ * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row
+ * version that some snapshot may see, heap-only versions too. leave_out() in heap.c says which deleted versions are
+ * left out; the reader's horizon covers those. The memory of *items is allocated in the current context.
  */
-extern void bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
-						  BfRangeItems *items);
-extern void bf_free_items(BfRangeItems *items);
+extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range,
+								BlockNumber heap_blocks, BfRangeItems *items);
+extern void bf_index_free_items(BfRangeItems *items);
 
-/* Snapshots older than this may see rows that the reader left out, of all it has read so far; 0 if there are none. */
-extern uint64 bf_reader_horizon(const BfHeapReader *reader);
+/* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
+extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 
-/* Rows that live, and rows of the index, of all it has read so far. */
-extern double bf_reader_live_rows(const BfHeapReader *reader);
-extern double bf_reader_rows(const BfHeapReader *reader);
+/* How many live rows of the table, and rows of the index, it has read so far. */
+extern double bf_index_reader_live_rows(const BfHeapReader *reader);
+extern double bf_index_reader_rows(const BfHeapReader *reader);
 
-/* A row version that must be covered. */
+/* A row version that the index must have. */
 typedef struct BfRow
 {
 	ItemPointerData tid;
@@ -328,84 +235,11 @@ typedef struct BfRow
 } BfRow;
 
 /*
- * Calls check() for the row versions of a page that are not dead to all and whose inserter was committed when the snapshot
- * was taken.
+ * Calls check() for the row versions of a page that are not dead to all snapshots, and whose inserter was committed
+ * when the snapshot was taken.
  */
-extern void bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
-								   void (*check) (const BfRow *row, void *argument), void *argument);
-
-/* ------------------------------------------------------------ the callbacks */
-
-/* build.c */
-extern IndexBuildResult *bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo);
-extern void bf_index_build_empty(Relation index);
-extern char *bf_index_build_phase(int64 phase);
-
-/* insert.c */
-extern bool bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
-							IndexUniqueCheck check, bool unchanged, IndexInfo *indexInfo);
-
-/* scan.c */
-extern IndexScanDesc bf_index_begin_scan(Relation index, int keys, int orderbys);
-extern void bf_index_rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
-extern int64 bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm);
-extern void bf_index_end_scan(IndexScanDesc scan);
-
-/* summarise.c */
-extern IndexBulkDeleteResult *bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-												   IndexBulkDeleteCallback callback, void *state);
-extern IndexBulkDeleteResult *bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
-
-/* cost.c */
-struct PlannerInfo;
-struct IndexPath;
-extern void bf_index_cost(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup, Cost *total,
-						  Selectivity *selectivity, double *correlation, double *pages);
-
-/* handler.c: called when the library is loaded */
-extern void bf_index_init(void);
-extern bytea *bf_index_options(Datum reloptions, bool validate);
-extern bool bf_index_validate(Oid opclass);
-
-/* An error unless each column's = is that by which its items are hashed. */
-extern void bf_check_operators(Relation index);
-
-/* ------------------------------------------------------------ asking an index */
-
-/* The access method's OID in this database, or InvalidOid. */
-extern Oid	bf_index_am_oid(void);
-
-/*
- * May a row that this MVCC snapshot sees and that satisfies the keys be in the heap? Keys are as for an index scan:
- * sk_attno counts the index's columns from 1; strategy 1 is =, with SK_SEARCHARRAY = ANY; SK_SEARCHNULL.
- * REQUIRES: the caller has locked the heap before it opened the index, has found the index valid, ready and (for
- * indcheckxmin) old enough, and holds the snapshot already: the heap's length is taken here. The caller takes predicate
- * locks, and counts this as a scan of the index if it is one.
- */
-extern bool bf_index_may_match(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot);
-
-/* Adds the pages of all ranges that may hold such rows to the bitmap, to be rechecked; returns how many. */
-extern int64 bf_index_get_pages(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot, TIDBitmap *tbm);
-
-/* ----------------------------------------------------------- summarising */
-
-/*
- * Summarises ranges that are not: that of `block`, or with InvalidBlockNumber all. The last range, if its pages are
- * not all there yet, only with `partial`. Returns how many were.
- * REQUIRES: ShareUpdateExclusiveLock on the heap: one summariser at a time.
- */
-extern int64 bf_summarise(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
-
-/* Is this session in bf_summarise()? */
-extern bool bf_is_summarising(void);
-
-/* Makes the range of a block unsummarised; false if it was. REQUIRES: the same lock. */
-extern bool bf_desummarise(Relation index, BlockNumber block);
-
-/* -------------------------------------------------------- one item more (wal.c) */
-
-/* Adds the item to this line of a filter page, and logs it. REQUIRES: the buffer is locked exclusively. */
-extern void bf_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
+extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
+										 void (*check) (const BfRow *row, void *argument), void *argument);
 
 /* ------------------------------------------------------ writing groups (group.c) */
 
@@ -422,42 +256,113 @@ typedef struct BfGroupLines
 	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: lines * ranges * SB_BF_LINE bytes */
 } BfGroupLines;
 
-/* Lines for so many items, so that they fill whole pages of a group of so many ranges. */
-extern uint32 bf_lines_for(uint64 items, double load, uint32 ranges);
+/* How many lines so many items need, in a group of so many ranges: the lines fill whole pages. */
+extern uint32 bf_index_lines_for(uint64 items, double load, uint32 ranges);
 
-/* Pages for so many lines of one column. */
-extern BlockNumber bf_pages_for(uint32 lines, uint32 ranges);
+/* How many pages so many lines of one column need. */
+extern BlockNumber bf_index_pages_for(uint32 lines, uint32 ranges);
 
 /* The largest group size that uses its pages well and is not larger than this. */
-extern uint32 bf_good_group_size(uint32 most);
+extern uint32 bf_index_good_group_size(uint32 most);
 
-/* With `areas` of zeros to add items to; without, for states that need none. */
-extern void bf_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group, const uint32 *line_counts,
-						  bool areas);
-extern void bf_allocate_areas(BfGroupLines *lines);
-extern void bf_add_items(BfGroupLines *lines, const BfRangeItems *items);
-extern void bf_free_lines(BfGroupLines *lines);
+/* Sets up *lines: with `areas` of zeros, to which items are added; or without, for states that need none. */
+extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group,
+								const uint32 *line_counts, bool areas);
+extern void bf_index_allocate_areas(BfGroupLines *lines);
+extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
+extern void bf_index_free_lines(BfGroupLines *lines);
 
 /*
- * Writes and publishes a new group: the ranges of `lines` in `state`, with their bits, the others unsummarised. Its first
- * block is chosen here. REQUIRES: bf_reserve_group().
+ * Writes and publishes a new group. The ranges of `lines` get the state and their bits, the others are unsummarized.
+ * The group's first block is chosen here. REQUIRES: bf_index_reserve_entry() was called.
  */
-extern void bf_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
+extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
 /*
- * On all pages of a group that is there, for the ranges of `lines`:
+ * Brings the ranges of `lines` to a new state, on all pages of a group that exists:
  *   BF_PLACEHOLDER    their bits are cleared, and writers set bits from now on
- *   BF_SUMMARISED     the bits in `lines` are added, and readers believe them from now on
- *   BF_UNSUMMARISED   neither
- * Of summarised ranges the first page of the group tells the truth about all: it is written first, or last when it is to
- * say BF_SUMMARISED.
+ *   BF_SUMMARIZED     the bits in `lines` are added, and readers rely on them from now on
+ *   BF_UNSUMMARIZED   writers and readers ignore them from now on
+ * The first page of the group is the last to say that a range is summarized, and the first to say that it is not. So if
+ * this page says "summarized", all pages do.
  */
-extern void bf_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
+extern void bf_index_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
-/* Snapshots of standbys that are older than this do not believe what stands on any page so far. */
-extern void bf_raise_standby_horizon(Relation index, uint64 horizon);
+/* From now on, snapshots of standbys that are older than this do not rely on what any page says now. */
+extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 
-/* The states of a group's ranges as its first page has them: enough for summarisers, not for readers or writers. */
-extern void bf_read_states(Relation index, const BfGroup *group, uint8 *states);
+/* The states of a group's ranges on its first page. This is enough for summarizers, but not for readers or writers. */
+extern void bf_index_read_states(Relation index, const BfGroup *group, uint8 *states);
+
+/* ----------------------------------------------------- one item more (wal.c) */
+
+/* Adds the item to this line of a filter page, and logs the change. REQUIRES: the buffer is locked exclusively. */
+extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
+
+/* ----------------------------------------------------- summarizing (summarize.c) */
+
+/*
+ * Summarizes ranges that are not summarized: the range of `block`, or with InvalidBlockNumber all. A last range whose
+ * pages are not all there yet is summarized only with `partial`. Returns how many ranges were summarized. REQUIRES:
+ * ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
+ */
+extern int64 bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
+
+/* Is this session in bf_index_summarize()? */
+extern bool bf_index_is_summarizing(void);
+
+/* Makes the range of a block unsummarized. False if it was so before. REQUIRES: the same lock. */
+extern bool bf_index_desummarize(Relation index, BlockNumber block);
+
+/* ------------------------------------------------------- asking an index (scan.c) */
+
+/*
+ * A search for the rows that satisfy some keys, which can be made in many indexes. Their items are hashed at the first
+ * index, and again only where an index hashes them otherwise.
+ */
+typedef struct BfSearch BfSearch;
+
+/*
+ * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
+ * counts the index's columns from 1; the strategy is BF_EQUAL_STRATEGY, with SK_SEARCHARRAY for = ANY; or
+ * SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
+ */
+extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
+
+/*
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? True also if the snapshot is
+ * not an MVCC snapshot. REQUIRES: the caller has locked the heap before it opened the index, and has found the index
+ * valid, ready and (for indcheckxmin) old enough. It held the snapshot already: the heap's length is taken here. The
+ * caller takes predicate locks, and counts this as a scan of the index if it is one.
+ */
+extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
+
+/* ------------------------------------------- the other callbacks of the access method */
+
+/* build.c */
+extern IndexBuildResult *bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo);
+extern void bf_index_build_empty(Relation index);
+extern char *bf_index_build_phase(int64 phase);
+
+/* insert.c */
+extern bool bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+							IndexUniqueCheck check, bool unchanged, IndexInfo *indexInfo);
+
+/* scan.c */
+extern IndexScanDesc bf_index_begin_scan(Relation index, int keys, int orderbys);
+extern void bf_index_rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
+extern int64 bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm);
+extern void bf_index_end_scan(IndexScanDesc scan);
+
+/* summarize.c */
+extern IndexBulkDeleteResult *bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+												   IndexBulkDeleteCallback callback, void *state);
+extern IndexBulkDeleteResult *bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+
+/* cost.c */
+struct PlannerInfo;
+struct IndexPath;
+extern void bf_index_cost(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup,
+						  Cost *total, Selectivity *selectivity, double *correlation, double *pages);
 
 #endif

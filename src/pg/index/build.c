@@ -1,12 +1,14 @@
 /*
- * build.c: CREATE INDEX and REINDEX: reads the heap once, a group of ranges at a time, and writes each group as it is done.
+ * build.c: CREATE INDEX and REINDEX. The heap is read once, a group of ranges at a time, and each group is written
+ * when its ranges have been read.
  *
- * A group's filter size comes from its full ranges: as many lines as the range with most items needs, in each column.
- * The first group is as large as the table has ranges, up to what a page allows, so that an index on a small partition
- * has one group; where the last ones would leave much of their pages empty, they become two groups.
+ * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most
+ * items needs. The first group has all ranges of the table, up to what a page allows, so that the index on a small
+ * partition has one group. If the last ranges of a table would leave much of their pages empty as one group, they
+ * become two.
  *
- * CREATE INDEX CONCURRENTLY: rows that are written meanwhile are not entered here; the core enters all rows again through
- * the insert function when it validates the index, because ambulkdelete tells it of none that are there.
+ * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
+ * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
  */
 #include "index/bf_index.h"
 
@@ -19,9 +21,7 @@
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
-/* As many pages of the heap are read before a group is written, at most: their hashes are in memory. */
-#define MOST_PAGES_AT_ONCE 32768
-
+/* Phases of the build in pg_stat_progress_create_index; 1 is PostgreSQL's own, "initializing". */
 #define PHASE_READING 2
 #define PHASE_WRITING 3
 
@@ -41,9 +41,13 @@ bf_index_build_phase(int64 phase)
 	}
 }
 
-/* The most items of a full range in this column; of the only one, if it is not full, as many as it would have. */
+/*
+ * The largest number of items that a full range has in this column. If no range is full there is only one, and the
+ * result is the number that it would have if it were full.
+ */
 static uint64
-items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumber pages_per_range, BlockNumber heap_blocks)
+items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumber pages_per_range,
+				 BlockNumber heap_blocks)
 {
 	uint64		most = 0;
 	bool		any = false;
@@ -63,11 +67,14 @@ items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumbe
 	return most;
 }
 
-/* How many of these ranges make the next group: all, unless two groups take an eighth less. */
+/* Two groups are made of the last ranges if their pages are at most this share of those of one group. */
+#define WORTH_TWO_GROUPS (7.0 / 8)
+
+/* How many of these ranges make the next group. */
 static uint32
 ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, BlockNumber heap_blocks)
 {
-	uint32		good = bf_good_group_size(count);
+	uint32		good = bf_index_good_group_size(count);
 	uint64		together = 0,
 				apart = 0;
 
@@ -78,16 +85,17 @@ ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 co
 		uint64		most = items_of_a_range(items, count, column, geometry->pages_per_range, heap_blocks);
 		uint32		rest = count - good;
 
-		together += bf_pages_for(bf_lines_for(most, geometry->load, count), count);
-		apart += bf_pages_for(bf_lines_for(most, geometry->load, good), good);
-		apart += bf_pages_for(bf_lines_for(most, geometry->load, rest), rest);
+		together += bf_index_pages_for(bf_index_lines_for(most, geometry->load, count), count);
+		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, good), good);
+		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, rest), rest);
 	}
-	return apart * 8 < together * 7 ? good : count;
+	return apart < together * WORTH_TWO_GROUPS ? good : count;
 }
 
+/* Makes a group of these ranges, with filters of a size that fits their items. */
 static void
-write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *items, uint32 count, BlockNumber heap_blocks,
-			uint64 horizon)
+write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
+			BlockNumber heap_blocks, uint64 horizon)
 {
 	BfGroup		group = {.first_range = items[0].range, .ranges = count, .positions = BF_POSITIONS(count)};
 	uint32		line_counts[INDEX_MAX_KEYS];
@@ -97,22 +105,22 @@ write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *item
 	{
 		uint64		most = items_of_a_range(items, count, column, geometry->pages_per_range, heap_blocks);
 
-		line_counts[column] = bf_lines_for(most, geometry->load, count);
+		line_counts[column] = bf_index_lines_for(most, geometry->load, count);
 	}
-	bf_make_lines(&lines, geometry, &group, line_counts, true);
+	bf_index_make_lines(&lines, geometry, &group, line_counts, true);
 	for (uint32 i = 0; i < count; i++)
-		bf_add_items(&lines, &items[i]);
-	bf_create_group(index, &lines, BF_SUMMARISED, horizon);
-	bf_free_lines(&lines);
+		bf_index_add_items(&lines, &items[i]);
+	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizon);
+	bf_index_free_lines(&lines);
 }
 
-/* All ranges of the heap. */
+/* Makes groups of all ranges of the heap. */
 static void
 build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
-	const BfGeometry *geometry = bf_geometry_copy(bf_geometry_current(index));
+	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	uint32		ranges = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
-	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, MOST_PAGES_AT_ONCE / geometry->pages_per_range));
+	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / geometry->pages_per_range));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	uint32		have = 0,
 				next = 0;
@@ -124,18 +132,18 @@ build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber he
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_READING);
 		while (have < at_once && next < ranges)
 		{
-			bf_read_range(reader, next++, geometry->pages_per_range, heap_blocks, &items[have++]);
+			bf_index_read_range(reader, next++, geometry->pages_per_range, heap_blocks, &items[have++]);
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
 										 Min((uint64) next * geometry->pages_per_range, heap_blocks));
-			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_reader_rows(reader));
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(reader));
 		}
 		count = ranges_of_group(geometry, items, have, heap_blocks);
-		if (!bf_reserve_group(index))
-			break;				/* the directory is full: what follows is always read */
+		if (!bf_index_reserve_entry(index))
+			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
-		write_group(index, geometry, items, count, heap_blocks, bf_reader_horizon(reader));
+		write_group(index, geometry, items, count, heap_blocks, bf_index_reader_horizon(reader));
 		for (uint32 i = 0; i < count; i++)
-			bf_free_items(&items[i]);
+			bf_index_free_items(&items[i]);
 		have -= count;
 		memmove(items, items + count, have * sizeof(BfRangeItems));
 	}
@@ -150,9 +158,9 @@ write_meta_page(Relation index, ForkNumber fork)
 	Assert(BufferGetBlockNumber(buffer) == 0);
 	if (fork == INIT_FORKNUM)
 	{
-		/* the init fork of an unlogged index is logged */
+		/* The init fork of an unlogged index is logged, because a crash makes the index from it. */
 		START_CRIT_SECTION();
-		bf_meta_page_init(BufferGetPage(buffer), index);
+		bf_index_init_meta_page(BufferGetPage(buffer), index);
 		MarkBufferDirty(buffer);
 		log_newpage_buffer(buffer, true);
 		END_CRIT_SECTION();
@@ -161,7 +169,7 @@ write_meta_page(Relation index, ForkNumber fork)
 	{
 		GenericXLogState *xlog = GenericXLogStart(index);
 
-		bf_meta_page_init(GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE), index);
+		bf_index_init_meta_page(GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE), index);
 		GenericXLogFinish(xlog);
 	}
 	UnlockReleaseBuffer(buffer);
@@ -179,24 +187,24 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
-	/* an index that was truncated with its table has the same file as before */
+	/* TRUNCATE of a new table empties the file of its index and keeps the relation cache's entry. */
 	if (index->rd_amcache != NULL)
 	{
 		pfree(index->rd_amcache);
 		index->rd_amcache = NULL;
 	}
-	/* PostgreSQL has changed the user already, and only from 17 on the search_path too */
-	bf_become_owner(heap, &who_calls);
-	reader = bf_open_heap(heap, index, BF_FOR_BUILD);
-	bf_check_operators(index);
+	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
+	bf_index_become_owner(heap, &who_calls);
+	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+	bf_index_check_operators(index);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
 	build_groups(heap, index, reader, heap_blocks);
-	result->heap_tuples = bf_reader_live_rows(reader);
-	result->index_tuples = bf_reader_rows(reader);
-	bf_close_heap(reader);
-	bf_become_caller(&who_calls);
+	result->heap_tuples = bf_index_reader_live_rows(reader);
+	result->index_tuples = bf_index_reader_rows(reader);
+	bf_index_close_heap(reader);
+	bf_index_become_caller(&who_calls);
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
 	return result;

@@ -1,10 +1,12 @@
 /*
- * cost.c: what a scan of a bf index costs and how much of the heap it leaves to be read.
+ * cost.c: estimates what a scan of a bf index costs, and how much of the heap it leaves to be read.
  *
- * A value that has the share s of all rows lies in at most s * rows ranges, each once; where equal values lie together, in
- * about s * d of all ranges, d being the distinct values of a range, which the size of the filters tells. What the
- * heap then costs the planner works out from the selectivity as if rows were strewn over the pages; since ours lie in
- * whole ranges, it is told the selectivity that leads it to the right number of pages.
+ * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
+ * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
+ * distinct values in a range; the size of the filters tells d. The smaller of the two estimates is used.
+ *
+ * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here whole
+ * ranges are read, so the planner is given the selectivity that leads it to the right number of pages.
  */
 #include "index/bf_index.h"
 
@@ -17,16 +19,23 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
-/* What is known of the index when it is planned with. */
+/* Comparing one item with the filters of one group takes as much time as this many operators. */
+#define OPERATORS_PER_GROUP 10
+
+/* What is known of the index when a query is planned. */
 typedef struct Known
 {
 	double		pages_per_range;
 	double		groups;
-	double		covered;		/* ranges of all groups */
+	double		covered;		/* the number of ranges that the groups have together */
 	double		false_positive_rate;
-	double		distinct[INDEX_MAX_KEYS];	/* items that a range's filter was made for */
+	double		distinct[INDEX_MAX_KEYS];	/* of each column: the items for which a range's filter was made */
 } Known;
 
+/*
+ * Fills *known from the index; for an index that does not exist (of an extension like hypopg), with what it would be
+ * like.
+ */
 static void
 look_up(IndexOptInfo *info, Known *known)
 {
@@ -35,7 +44,10 @@ look_up(IndexOptInfo *info, Known *known)
 
 	if (info->hypothetical)
 	{
-		*known = (Known) {.pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE, .false_positive_rate = BF_INDEX_DEFAULT_FPR};
+		*known = (Known) {
+			.pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE,
+			.false_positive_rate = BF_INDEX_DEFAULT_FPR
+		};
 		known->covered = ceil(info->rel->pages / known->pages_per_range);
 		known->groups = ceil(known->covered / BF_INDEX_MAX_RANGES);
 		for (int column = 0; column < info->nkeycolumns; column++)
@@ -44,9 +56,9 @@ look_up(IndexOptInfo *info, Known *known)
 	}
 	/* the planner holds a lock on it */
 	index = index_open(info->indexoid, NoLock);
-	geometry = bf_geometry(index);
+	geometry = bf_index_geometry(index);
 	if ((double) geometry->covered * geometry->pages_per_range < info->rel->pages)
-		geometry = bf_geometry_current(index);
+		geometry = bf_index_current_geometry(index);
 	*known = (Known) {
 		.pages_per_range = geometry->pages_per_range,
 		.groups = geometry->groups,
@@ -64,27 +76,27 @@ look_up(IndexOptInfo *info, Known *known)
 	index_close(index, NoLock);
 }
 
-/* The share of the ranges that hold rows of a clause with this selectivity. */
+/* Estimates in which share of the ranges there are rows that satisfy a clause of this selectivity. */
 static double
 share_of_ranges(const Known *known, int column, double selectivity, double rows, double ranges)
 {
 	double		strewn = 1 - pow(1 - 1 / ranges, selectivity * rows);
 	double		together = selectivity * known->distinct[column];
 
-	/* one range at least, since what is not there at all the planner does not know */
+	/* At least one range: the planner cannot know that a value does not occur. */
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
 
 void
-bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total, Selectivity *selectivity,
-			  double *correlation, double *pages)
+bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
+			  Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *info = path->indexinfo;
 	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
 	double		rows = Max(info->rel->tuples, 1);
 	double		heap_pages = Max(info->rel->pages, 1);
 	double		share = 1,
-				asked = 0,
+				items_searched = 0,
 				uncovered,
 				rechecked,
 				wanted;
@@ -98,8 +110,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	look_up(info, &known);
 	ranges = Max(ceil(heap_pages / known.pages_per_range), 1);
 	uncovered = Max(0, 1 - known.covered * known.pages_per_range / heap_pages);
-	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER,
-											  NULL);
+	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid,
+											  JOIN_INNER, NULL);
 	foreach(cell, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, cell);
@@ -112,32 +124,41 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 		if (IsA(expression, ScalarArrayOpExpr))
 			items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
 		of_clause = clauselist_selectivity(root, list_make1(clause->rinfo), info->rel->relid, JOIN_INNER, NULL);
-		/* each of the items may be found where it is not */
-		of_clause = share_of_ranges(&known, clause->indexcol, of_clause, rows, ranges) + items * known.false_positive_rate;
+		/* Each item is also found in some ranges that do not have it. */
+		of_clause = share_of_ranges(&known, clause->indexcol, of_clause, rows, ranges) +
+			items * known.false_positive_rate;
 		share = Min(share, of_clause);
-		asked += items;
+		items_searched += items;
 	}
 	share = Min(1, uncovered + (1 - uncovered) * share);
 
 	/*
-	 * The number of pages is share * heap_pages. The planner's formula for N rows on T pages gives 2TN / (2T + N): solved
-	 * for N. All of the rows on these pages are looked at: that is added here.
+	 * The scan reads share * heap_pages pages. The planner estimates that N rows on T pages are on 2TN / (2T + N) of
+	 * them (Mackert and Lohman's formula). This is solved for N.
 	 */
 	wanted = Min(share * heap_pages, heap_pages);
 	rechecked = share * rows;
 	*selectivity = share >= 1 ? 1 : 2 * heap_pages * wanted / (2 * heap_pages - wanted) / rows;
 	*selectivity = Min(1, Max(*selectivity, Min(qual_selectivity, share)));
-	*correlation = 1;			/* not of use for bitmap scans */
+	*correlation = 1;			/* bitmap scans do not use it */
 
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
-	*pages = Min(known.groups * Max(asked, 1), Max(info->pages, 1));
+	*pages = Min(known.groups * Max(items_searched, 1), Max(info->pages, 1));
 	cost_qual_eval(&qual_cost, quals, root);
-	/* a page read again and again by a nested loop stays in the cache: as the core reckons for other indexes */
+	/*
+	 * A page that a nested loop reads again and again stays in the cache. PostgreSQL reckons so for other indexes
+	 * too.
+	 */
 	if (loop_count > 1)
-		*total = index_pages_fetched(*pages * loop_count, info->pages, info->pages, root) * random_page_cost / loop_count;
+		*total = index_pages_fetched(*pages * loop_count, info->pages, info->pages, root) * random_page_cost /
+			loop_count;
 	else
 		*total = *pages * random_page_cost;
-	*total += known.groups * asked * 10 * cpu_operator_cost;
+	*total += known.groups * items_searched * OPERATORS_PER_GROUP * cpu_operator_cost;
+	/*
+	 * All rows on the pages are compared with the conditions again; the planner counts only those that it expects to
+	 * match.
+	 */
 	*total += Max(0, rechecked - *selectivity * rows) * (cpu_tuple_cost + qual_cost.per_tuple);
 	*total += wanted * cpu_operator_cost;
 	*startup = qual_cost.startup;

@@ -1,5 +1,6 @@
 /*
- * functions.c: SQL functions that summarise an index's ranges, named and behaving as BRIN's.
+ * functions.c: the SQL functions that summarize ranges of an index. They have the names of BRIN's functions, with bf
+ * for brin, and do the same. Also: how all SQL functions open an index (functions.h).
  */
 #include "index/bf_index.h"
 
@@ -31,11 +32,11 @@ refuse_recovery(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
-				 errhint("Ranges are summarised on the primary server.")));
+				 errhint("Summarize ranges on the primary server.")));
 }
 
 BlockNumber
-bf_block_argument(int64 block)
+bf_index_block_argument(int64 block)
 {
 	if (block < 0 || block > MaxBlockNumber)
 		ereport(ERROR,
@@ -67,7 +68,7 @@ refuse_other_index(Oid index)
 			 errhint("Name an index that was made with USING bf.")));
 }
 
-/* What the catalogue says of a relation; false if it does not exist. Nothing is locked. */
+/* Copies what pg_class says of a relation; false if it does not exist. Takes no lock. */
 static bool
 look_up(Oid relation, FormData_pg_class *form)
 {
@@ -88,7 +89,10 @@ is_bf_index(Oid relation)
 	return look_up(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
 }
 
-/* May the user maintain this table: as its owner, or from PostgreSQL 17 on by the privilege that lets it VACUUM and REINDEX? */
+/*
+ * May the user maintain this table? Its owner may; from PostgreSQL 17 on so may a user with the privilege MAINTAIN,
+ * which also allows VACUUM and REINDEX.
+ */
 static bool
 may_maintain(Oid table, const FormData_pg_class *form)
 {
@@ -101,7 +105,7 @@ may_maintain(Oid table, const FormData_pg_class *form)
 #endif
 }
 
-/* Raises an error if the user lacks the right; false if the index or the table is gone. */
+/* Raises an error if the user lacks the right. False if the index or the table no longer exists. */
 static bool
 check_right(Oid index, Oid table, BfRight right)
 {
@@ -112,7 +116,7 @@ check_right(Oid index, Oid table, BfRight right)
 		return false;
 	if (right == BF_TO_READ)
 	{
-		/* content of an index is content of its table */
+		/* what the index tells, it tells about rows of its table */
 		AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_SELECT);
 
 		if (result != ACLCHECK_OK)
@@ -120,7 +124,7 @@ check_right(Oid index, Oid table, BfRight right)
 	}
 	else if (!may_maintain(table, &form))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, NameStr(index_form.relname));
-	if (right != BF_TO_SUMMARISE && check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
+	if (right != BF_TO_SUMMARIZE && check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot look into index \"%s\" under row-level security", NameStr(index_form.relname)),
@@ -130,10 +134,10 @@ check_right(Oid index, Oid table, BfRight right)
 }
 
 /*
- * Opens as bf_open_index(), but returns NULL if this is no bf index, or none any more.
+ * Like bf_index_open(), but returns NULL if this is not a bf index, or no longer one.
  *
- * Rights are looked at twice: before the locks, so that nobody waits for a lock or holds one without them; and after, because
- * they may have changed in the meantime.
+ * Rights are checked twice. They are checked before the locks are taken, so that nobody without rights waits for a
+ * lock or holds one. They are checked again after that, because they may have changed in the meantime.
  */
 static Relation
 try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
@@ -143,9 +147,9 @@ try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 
 	if (!OidIsValid(heapoid) || !check_right(indexoid, heapoid, right))
 		return NULL;
-	/* the snapshot of what was looked up: see bf_summarize() */
+	/* The look-ups have left a snapshot of the catalog; bf_summarize() says why there must be none while this waits. */
 	InvalidateCatalogSnapshot();
-	/* the heap first; whether it is still its heap is seen when both are locked */
+	/* The heap is locked first. Whether it is still the index's heap is checked when both are locked. */
 	*heap = try_relation_open(heapoid, mode);
 	if (*heap == NULL)
 		return NULL;
@@ -160,7 +164,7 @@ try_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 }
 
 Relation
-bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
+bf_index_open(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 {
 	Relation	index = try_open_index(indexoid, right, mode, heap);
 
@@ -170,13 +174,13 @@ bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap)
 }
 
 void
-bf_close_index(Relation index, Relation heap, LOCKMODE mode)
+bf_index_close(Relation index, Relation heap, LOCKMODE mode)
 {
 	relation_close(index, mode);
 	relation_close(heap, mode);
 }
 
-/* An invalid index is left alone, since the build that failed may have written anything. */
+/* May the index be summarized? An invalid one is left alone, because a build that failed may have written anything. */
 static bool
 is_usable(Relation index)
 {
@@ -186,60 +190,63 @@ is_usable(Relation index)
 	return index->rd_index->indisvalid;
 }
 
-/* Summarises, and closes what was opened for it. */
+/* Summarizes ranges of an index that is open, and closes it and its heap. */
 static int64
-summarise_index(Relation index, Relation heap, BlockNumber block)
+summarize_index(Relation index, Relation heap, BlockNumber block)
 {
-	int64		done = is_usable(index) ? bf_summarise(index, heap, block, true, false) : 0;
+	int64		done = is_usable(index) ? bf_index_summarize(index, heap, block, true, false) : 0;
 
-	bf_close_index(index, heap, ShareUpdateExclusiveLock);
+	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	return done;
 }
 
 static int64
-open_and_summarise(Oid indexoid, BlockNumber block)
+open_and_summarize(Oid indexoid, BlockNumber block)
 {
 	Relation	heap;
 	Relation	index;
 
 	refuse_recovery();
-	index = bf_open_index(indexoid, BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
-	return summarise_index(index, heap, block);
+	index = bf_index_open(indexoid, BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
+	return summarize_index(index, heap, block);
 }
 
 SB_FUNCTION(bf_summarize_new_values);
 Datum
 bf_summarize_new_values(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) open_and_summarise(PG_GETARG_OID(0), InvalidBlockNumber));
+	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), InvalidBlockNumber));
 }
 
 SB_FUNCTION(bf_summarize_range);
 Datum
 bf_summarize_range(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) open_and_summarise(PG_GETARG_OID(0), bf_block_argument(PG_GETARG_INT64(1))));
+	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), bf_index_block_argument(PG_GETARG_INT64(1))));
 }
 
 SB_FUNCTION(bf_desummarize_range);
 Datum
 bf_desummarize_range(PG_FUNCTION_ARGS)
 {
-	BlockNumber block = bf_block_argument(PG_GETARG_INT64(1));
+	BlockNumber block = bf_index_block_argument(PG_GETARG_INT64(1));
 	Relation	heap;
 	Relation	index;
 
 	refuse_recovery();
-	index = bf_open_index(PG_GETARG_OID(0), BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
+	index = bf_index_open(PG_GETARG_OID(0), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 	if (is_usable(index))
-		(void) bf_desummarise(index, block);
-	bf_close_index(index, heap, ShareUpdateExclusiveLock);
+		(void) bf_index_desummarize(index, block);
+	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	PG_RETURN_VOID();
 }
 
 /* ------------------------------------------------------------ CALL bf_summarize */
 
-/* The bf indexes of this relation: of an index, itself and those below it; of a table, those of it and its children. */
+/*
+ * The indexes of this relation, of all access methods. For an index: itself and the indexes of its partitions; for a
+ * table: its own and those of its partitions and children.
+ */
 static List *
 indexes_below(Oid relation)
 {
@@ -269,7 +276,7 @@ indexes_below(Oid relation)
 
 			if (!look_up(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
 				continue;
-			/* before it is locked */
+			/* checked before the table is locked */
 			if (!may_maintain(below, &form))
 				aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(form.relkind), NameStr(form.relname));
 			table = try_relation_open(below, AccessShareLock);
@@ -282,9 +289,9 @@ indexes_below(Oid relation)
 	return result;
 }
 
-/* Is it (still) a bf index, and not a temporary one of another session? */
+/* Is this still a bf index, and not the temporary one of another session? */
 static bool
-is_to_be_summarised(Oid index)
+is_to_be_summarized(Oid index)
 {
 	FormData_pg_class form;
 
@@ -305,7 +312,7 @@ bf_summarize(PG_FUNCTION_ARGS)
 
 	refuse_recovery();
 	SPI_connect_ext(nonatomic ? SPI_OPT_NONATOMIC : 0);
-	/* lives over the commits */
+	/* the list of indexes must outlive the commits */
 	stays = AllocSetContextCreate(PortalContext != NULL ? PortalContext : CurrentMemoryContext, "bf_summarize",
 								  ALLOCSET_SMALL_SIZES);
 	caller = MemoryContextSwitchTo(stays);
@@ -317,18 +324,18 @@ bf_summarize(PG_FUNCTION_ARGS)
 		Relation	index;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_to_be_summarised(lfirst_oid(cell)))
+		if (!is_to_be_summarized(lfirst_oid(cell)))
 			continue;
 		/*
-		 * No snapshot, of CALL or of the catalogue, while this waits for a lock: CREATE INDEX CONCURRENTLY has the lock, and waits
-		 * for snapshots.
+		 * While this waits for a lock it must have no snapshot, neither CALL's nor one of the catalog. A CREATE INDEX
+		 * CONCURRENTLY may have the lock, and waits for all older snapshots: the two would wait for each other.
 		 */
 		if (nonatomic)
 			SPI_commit();
-		/* what was dropped meanwhile is not missed */
-		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARISE, ShareUpdateExclusiveLock, &heap);
+		/* an index that was dropped meanwhile is passed over */
+		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 		if (index != NULL)
-			(void) summarise_index(index, heap, InvalidBlockNumber);
+			(void) summarize_index(index, heap, InvalidBlockNumber);
 		if (nonatomic)
 			SPI_commit();
 	}

@@ -1,5 +1,5 @@
 /*
- * functions.h: how the SQL functions open an index.
+ * functions.h: how the SQL functions of functions.c and inspect.c open an index.
  */
 #ifndef STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 #define STREAMBLOOM_PG_INDEX_FUNCTIONS_H
@@ -8,19 +8,22 @@
 
 #include "storage/lockdefs.h"
 
-/* What a function does with the index, and the rights that it needs. */
+/* What a function does with the index, and which rights its caller needs for that. */
 typedef enum BfRight
 {
-	BF_TO_READ,					/* shows its content: SELECT on the table, and no row-level security */
-	BF_TO_CHECK,				/* runs the index's expressions: maintaining the table, and no row-level security */
-	BF_TO_SUMMARISE				/* changes it: maintaining the table */
+	BF_TO_READ,					/* it tells the content: SELECT on the table, and no row-level security */
+	BF_TO_CHECK,				/* it tells of rows and runs expressions: may_maintain(), no row-level security */
+	BF_TO_SUMMARIZE				/* it changes the index: may_maintain() */
 } BfRight;
 
-/* Opens and locks a bf index and its heap, the heap first; an error for anything else and for those without the right. */
-extern Relation bf_open_index(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap);
-extern void bf_close_index(Relation index, Relation heap, LOCKMODE mode);
+/*
+ * Locks and opens a bf index and its heap, the heap first. Raises an error if this is not a bf index, and if the user
+ * lacks the right.
+ */
+extern Relation bf_index_open(Oid indexoid, BfRight right, LOCKMODE mode, Relation *heap);
+extern void bf_index_close(Relation index, Relation heap, LOCKMODE mode);
 
-/* A block number that was given as bigint; an error outside its range. */
-extern BlockNumber bf_block_argument(int64 block);
+/* The block number that an SQL function was given as bigint. Raises an error if it is out of range. */
+extern BlockNumber bf_index_block_argument(int64 block);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * handler.c: tells PostgreSQL what the access method `bf` can do; its options; what its operator classes must be.
+ * handler.c: tells PostgreSQL what the access method `bf` can do, defines its options, and checks its operator classes.
  */
 #include "index/bf_index.h"
 
@@ -26,12 +26,14 @@ void
 bf_index_init(void)
 {
 	option_kind = add_reloption_kind();
-	add_int_reloption(option_kind, "pages_per_range", "Pages of the table that one filter is for",
+	add_int_reloption(option_kind, "pages_per_range", "Number of pages of the table that share one filter",
 					  BF_INDEX_DEFAULT_PAGES_PER_RANGE, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
-	add_real_reloption(option_kind, "false_positive_rate", "Share of the filters that say yes to a value they have not",
+	add_real_reloption(option_kind, "false_positive_rate",
+					   "Share of the filters that say yes to a value that they do not have",
 					   BF_INDEX_DEFAULT_FPR, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
-	add_bool_reloption(option_kind, "autosummarize", "Whoever writes the first row of a range summarises the one before it",
-					   false, AccessExclusiveLock);
+	add_bool_reloption(option_kind, "autosummarize",
+					   "Summarizes a range when the first row of the next range is written", false,
+					   AccessExclusiveLock);
 }
 
 bytea *
@@ -68,7 +70,7 @@ bf_index_handler(PG_FUNCTION_ARGS)
 	am->amsearcharray = true;
 	am->amsearchnulls = true;
 	am->amusemaintenanceworkmem = false;
-	am->amparallelvacuumoptions = 0;	/* an index expression need not be parallel safe */
+	am->amparallelvacuumoptions = 0;	/* none: expressions of the index may be unsafe in parallel workers */
 	am->amkeytype = InvalidOid;
 #if PG_VERSION_NUM >= 160000
 	am->amsummarizing = true;
@@ -97,31 +99,38 @@ bf_index_am_oid(void)
 
 /* ---------------------------------------------------------- operator classes */
 
-/* Is this the = by which items of the type are hashed, that is: of its default hash operator class? */
+/* Is this the = by which items of the type are hashed: that of its default hash operator class? */
 static bool
 is_hashed_equality(Oid operator, Oid type)
 {
 	TypeCacheEntry *entry;
 
-	/* what the elements are only the column knows; these are the families of all arrays and ranges */
-	if (type == ANYARRAYOID || type == ANYRANGEOID || type == ANYMULTIRANGEOID)
-		return op_hashjoinable(operator, type == ANYARRAYOID ? INT4ARRAYOID : type == ANYRANGEOID ? INT4RANGEOID : INT4MULTIRANGEOID);
+	/*
+	 * Only the column knows the type of the elements. The = of all arrays is the same, so any of them will do; also
+	 * of ranges.
+	 */
+	if (type == ANYARRAYOID)
+		return op_hashjoinable(operator, INT4ARRAYOID);
+	if (type == ANYRANGEOID)
+		return op_hashjoinable(operator, INT4RANGEOID);
+	if (type == ANYMULTIRANGEOID)
+		return op_hashjoinable(operator, INT4MULTIRANGEOID);
 	entry = lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY);
 	return OidIsValid(entry->hash_opf) && op_in_opfamily(operator, entry->hash_opf);
 }
 
 void
-bf_check_operators(Relation index)
+bf_index_check_operators(Relation index)
 {
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{
 		Oid			type = index->rd_opcintype[column];
-		Oid			operator = get_opfamily_member(index->rd_opfamily[column], type, type, 1);
+		Oid			operator = get_opfamily_member(index->rd_opfamily[column], type, type, BF_EQUAL_STRATEGY);
 
 		if (!OidIsValid(operator) || !is_hashed_equality(operator, type))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("the operator class of column %d of index \"%s\" has not the = by which items of type %s are hashed",
+					 errmsg("the operator class of column %d of index \"%s\" lacks the equality operator that hashing type %s needs",
 							column + 1, RelationGetRelationName(index), format_type_be(type)),
 					 errhint("Operator 1 must be the = of the type's default hash operator class.")));
 	}
@@ -146,12 +155,12 @@ bf_index_validate(Oid opclass)
 	{
 		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
 
-		if (member->amopstrategy != 1 || member->amoppurpose != AMOP_SEARCH ||
+		if (member->amopstrategy != BF_EQUAL_STRATEGY || member->amoppurpose != AMOP_SEARCH ||
 			!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
 		{
 			ereport(INFO,
 					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("operator class \"%s\" of access method bf has operator %s, which cannot be its strategy %d",
+					 errmsg("operator class \"%s\" of access method bf has operator %s with the wrong purpose, signature or strategy number %d",
 							NameStr(form->opcname), format_operator(member->amopopr), member->amopstrategy)));
 			valid = false;
 		}
@@ -162,7 +171,7 @@ bf_index_validate(Oid opclass)
 	{
 		ereport(INFO,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator class \"%s\" of access method bf has not the = by which items of type %s are hashed",
+				 errmsg("operator class \"%s\" of access method bf lacks the equality operator that hashing type %s needs",
 						NameStr(form->opcname), format_type_be(form->opcintype))));
 		valid = false;
 	}
@@ -170,7 +179,7 @@ bf_index_validate(Oid opclass)
 	{
 		ereport(INFO,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator class \"%s\" of access method bf has support functions, of which there are none",
+				 errmsg("operator class \"%s\" of access method bf has support functions, but bf uses none",
 						NameStr(form->opcname))));
 		valid = false;
 	}

@@ -1,10 +1,12 @@
 /*
  * heap.c: reads the heap for the index: every row version that some snapshot may still see.
  *
- * Not table_index_build_range_scan(): that leaves out recently dead versions of rows that were updated by HOT, whose
- * values differ where the index is summarizing (PostgreSQL 16 and later), so a snapshot that still sees them would
- * lose them. Versions that are dead to every snapshot here may still be seen by a snapshot on a standby: they are left out
- * (their out-of-line values may be gone), and the horizon says for whom.
+ * PostgreSQL's own table_index_build_range_scan() does not serve. It leaves out recently dead versions of rows that
+ * were updated by HOT. Their values differ from the new version's if the index is summarizing (PostgreSQL 16 and
+ * later), so a snapshot that still sees them would lose them.
+ *
+ * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
+ * out, because their out-of-line values may be gone, and the reader's horizon says which snapshots may miss them.
  */
 #include "index/bf_index.h"
 
@@ -19,21 +21,15 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/partition.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_index.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 
 #include "base/memory.h"
 
@@ -47,18 +43,18 @@ struct BfHeapReader
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;
 	BfHashers	hashers;
-	bool		runs_code;		/* of the index: it has expressions or a predicate */
+	bool		runs_code;		/* the index has expressions or a predicate */
 	BfReadFor	purpose;
-	Bitmapset  *attributes;		/* of the table that the index needs, as pull_varattnos() counts them */
+	Bitmapset  *attributes;		/* which the index needs of a row, as pull_varattnos() counts them */
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
 	sb_hash_set sets[INDEX_MAX_KEYS];	/* of the range being read; empty between ranges */
 
-	/* for the context of errors */
+	/* for the context lines of errors */
 	const char *index_name;
-	const char *drop_command;	/* what lets VACUUM pass; NULL if this is none */
-	bool		evaluating;
+	const char *drop_command;	/* the command after which VACUUM finishes; NULL if this is not VACUUM */
+	bool		evaluating;		/* a row is being looked at, this one: */
 	ItemPointerData at;
 
 	/* the page that was read last */
@@ -68,75 +64,7 @@ struct BfHeapReader
 	HTSV_Result verdicts[MaxHeapTuplesPerPage];
 };
 
-Oid
-bf_column_type(Relation index, int column)
-{
-	Oid			type = index->rd_opcintype[column];
-
-	return IsPolymorphicType(type) ? TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
-}
-
-void
-bf_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context)
-{
-	hashers->columns = IndexRelationGetNumberOfKeyAttributes(index);
-	for (int column = 0; column < hashers->columns; column++)
-	{
-		hashers->hasher[column] = item_hasher_for_index(bf_column_type(index, column), index->rd_indcollation[column], context);
-	}
-}
-
-/* ------------------------------------------------------ expressions, predicate */
-
-void
-bf_become_owner(Relation heap, BfCaller *caller)
-{
-	GetUserIdAndSecContext(&caller->user, &caller->security);
-	SetUserIdAndSecContext(heap->rd_rel->relowner, caller->security | SECURITY_RESTRICTED_OPERATION);
-	caller->guc_level = NewGUCNestLevel();
-	sb_restrict_search_path();
-}
-
-void
-bf_become_caller(const BfCaller *caller)
-{
-	AtEOXact_GUC(false, caller->guc_level);
-	SetUserIdAndSecContext(caller->user, caller->security);
-}
-
-/* What the catalogue has in this column of the index's row in pg_index: a tree of expressions, or NULL. */
-static Node *
-catalogue_tree(Relation index, AttrNumber column)
-{
-	bool		isnull;
-	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
-
-	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
-}
-
-bool
-bf_runs_code(Relation index)
-{
-	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
-		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
-}
-
-/*
- * The columns, expressions and predicate of the index. The relation cache's own trees are not used: it has SQL functions
- * inlined in them, whose bodies were parsed with whatever search_path the session had at that moment. These are prepared
- * (and inlined) by the executor, after bf_become_owner().
- */
-static IndexInfo *
-own_index_info(Relation index)
-{
-	IndexInfo  *info = BuildIndexInfo(index);
-
-	info->ii_Expressions = (List *) catalogue_tree(index, Anum_pg_index_indexprs);
-	info->ii_Predicate = make_ands_implicit((Expr *) catalogue_tree(index, Anum_pg_index_indpred));
-	return info;
-}
-
-/* What the index needs of a row. */
+/* Which columns of the table the index needs. */
 static Bitmapset *
 needed_attributes(const IndexInfo *info)
 {
@@ -152,7 +80,10 @@ needed_attributes(const IndexInfo *info)
 
 /* -------------------------------------------------------------------- the reader */
 
-/* What removes the index. One that belongs to an index of a partitioned table can only be dropped with that. */
+/*
+ * The command that removes the index. An index that belongs to one of a partitioned table can only be dropped with
+ * that.
+ */
 static const char *
 drop_command(Relation index)
 {
@@ -165,7 +96,7 @@ drop_command(Relation index)
 }
 
 BfHeapReader *
-bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
+bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
@@ -176,12 +107,12 @@ bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
 				 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(heap)),
 				 errdetail("It reads pages of the table access method \"heap\" only.")));
 	reader->heap = heap;
-	reader->info = own_index_info(index);
-	reader->runs_code = bf_runs_code(index);
+	reader->info = bf_index_info_for_owner(index);
+	reader->runs_code = bf_index_runs_code(index);
 	reader->purpose = purpose;
 	reader->attributes = needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
-	/* now, because nothing can be looked up any more when there is an error */
+	/* It is made now, because nothing can be looked up any more after an error. */
 	if (purpose == BF_FOR_VACUUM && reader->runs_code)
 		reader->drop_command = drop_command(index);
 	reader->estate = CreateExecutorState();
@@ -191,12 +122,12 @@ bf_open_heap(Relation heap, Relation index, BfReadFor purpose)
 	reader->predicate = ExecPrepareQual(reader->info->ii_Predicate, reader->estate);
 	reader->strategy = GetAccessStrategy(BAS_BULKREAD);
 	reader->oldest_xmin = GetOldestNonRemovableTransactionId(heap);
-	bf_prepare_hashers(index, &reader->hashers, CurrentMemoryContext);
+	bf_index_prepare_hashers(index, &reader->hashers, CurrentMemoryContext);
 	return reader;
 }
 
 void
-bf_close_heap(BfHeapReader *reader)
+bf_index_close_heap(BfHeapReader *reader)
 {
 	ExecDropSingleTupleTableSlot(reader->slot);
 	FreeExecutorState(reader->estate);
@@ -208,19 +139,19 @@ bf_close_heap(BfHeapReader *reader)
 }
 
 uint64
-bf_reader_horizon(const BfHeapReader *reader)
+bf_index_reader_horizon(const BfHeapReader *reader)
 {
 	return reader->horizon;
 }
 
 double
-bf_reader_live_rows(const BfHeapReader *reader)
+bf_index_reader_live_rows(const BfHeapReader *reader)
 {
 	return reader->live_rows;
 }
 
 double
-bf_reader_rows(const BfHeapReader *reader)
+bf_index_reader_rows(const BfHeapReader *reader)
 {
 	return reader->rows;
 }
@@ -239,7 +170,10 @@ get_tuple(BfHeapReader *reader, BlockNumber block, int i, HeapTuple tuple)
 	ItemPointerSet(&tuple->t_self, block, reader->offsets[i]);
 }
 
-/* Copies the page and judges its row versions under its lock; values are looked at without it. */
+/*
+ * Copies a page of the heap, and finds out under its lock who may still see each of its row versions. The values are
+ * looked at later, without the lock.
+ */
 static void
 read_page(BfHeapReader *reader, BlockNumber block)
 {
@@ -260,7 +194,10 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			ItemId		item = PageGetItemId(page, offset);
 			HeapTupleData tuple;
 
-			/* what was pruned is gone; a standby has dealt with its snapshots when it pruned likewise */
+			/*
+			 * A version that was pruned is gone. A standby has ended or waited for snapshots that saw it when it
+			 * replayed that.
+			 */
 			if (!ItemIdIsNormal(item))
 				continue;
 			tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
@@ -275,39 +212,42 @@ read_page(BfHeapReader *reader, BlockNumber block)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* The first full transaction id for which this deleted row version is surely gone. */
+/* The first full transaction id whose snapshots surely do not see this deleted row version. */
 static uint64
 after_deletion(HeapTupleHeader header)
 {
-	return bf_full_xid(HeapTupleHeaderGetUpdateXid(header)) + 1;
+	return bf_index_full_xid(HeapTupleHeaderGetUpdateXid(header)) + 1;
 }
 
 /*
- * Is the version deleted, and does it stay so as long as the index is there? So it is if its deleter has committed. An index that is
- * being made goes if this transaction is rolled back, or that part of it which has deleted the version: it was over before.
+ * Is this version deleted, and does it stay deleted as long as the index exists? This is so if its deleter has
+ * committed. It is also so if this very transaction has deleted it and now makes the index: a rollback that brings
+ * the version back also takes back the index, which was made later.
  */
 static bool
 deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 {
 	return verdict == HEAPTUPLE_RECENTLY_DEAD ||
-		(verdict == HEAPTUPLE_DELETE_IN_PROGRESS && (reader->purpose == BF_FOR_BUILD || reader->purpose == BF_FOR_CHECK) &&
+		(verdict == HEAPTUPLE_DELETE_IN_PROGRESS &&
+		 (reader->purpose == BF_FOR_BUILD || reader->purpose == BF_FOR_CHECK) &&
 		 TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data)));
 }
 
-/* Is this version to be left out? Then the horizon knows, if any snapshot may miss it. */
+/* Is this version left out? If so, the horizon is raised for the snapshots that may see it. */
 static bool
 leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 {
 	if (verdict == HEAPTUPLE_DEAD)
 	{
-		/* what was never committed nobody sees anywhere */
+		/* a version whose inserter was rolled back is seen by no snapshot of any server */
 		if (!HeapTupleHeaderXminInvalid(tuple->t_data))
 			reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
 		return true;
 	}
 	/*
-	 * A deleted version may become dead to all at any time, and its out-of-line values be removed before we have read them. And an
-	 * expression may fail on what was deleted for that very reason: it must not keep the index from being made.
+	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed,
+	 * perhaps before they are read here. Also, a row may have been deleted because an expression of the index fails
+	 * on it; then it must not keep the index from being made.
 	 */
 	if ((verdict == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
 		(reader->runs_code && deleted_for_good(reader, tuple, verdict)))
@@ -321,8 +261,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 /* ---------------------------------------------------------- out-of-line values */
 
 /*
- * Reads an out-of-line value as it is stored (it may be compressed); NULL if parts of it are missing. heap_fetch_toast_slice()
- * would raise an error then.
+ * Reads an out-of-line value as it is stored; it may be compressed. The result is NULL if parts of the value are
+ * missing; PostgreSQL's heap_fetch_toast_slice() would raise an error then.
  */
 static struct varlena *
 fetch_if_there(struct varlena *value)
@@ -358,7 +298,8 @@ fetch_if_there(struct varlena *value)
 	{
 		bool		isnull;
 		int32		number = DatumGetInt32(heap_getattr(tuple, 2, RelationGetDescr(toast), &isnull));
-		struct varlena *chunk = (struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
+		struct varlena *chunk =
+			(struct varlena *) DatumGetPointer(heap_getattr(tuple, 3, RelationGetDescr(toast), &isnull));
 		Size		length = VARSIZE_ANY_EXHDR(chunk);
 
 		whole = !VARATT_IS_EXTERNAL(chunk) && !VARATT_IS_COMPRESSED(chunk) && number == next++ && have + length <= size;
@@ -373,15 +314,15 @@ fetch_if_there(struct varlena *value)
 }
 
 /*
- * Is the row version gone that was on the page when this was copied, or is nobody to read it any more? A version that somebody
- * may still see is not. Then the horizon knows of it.
+ * Has the row version, which was on the page when that was copied, been removed or deleted since? If so, the horizon is
+ * raised for the snapshots that may see it.
  */
 static bool
 has_gone(BfHeapReader *reader, HeapTuple tuple)
 {
 	OffsetNumber offset = ItemPointerGetOffsetNumber(&tuple->t_self);
-	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self), RBM_NORMAL,
-											reader->strategy);
+	Buffer		buffer = ReadBufferExtended(reader->heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&tuple->t_self),
+											RBM_NORMAL, reader->strategy);
 	Page		page = BufferGetPage(buffer);
 	bool		gone = true;
 
@@ -398,34 +339,36 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
 	}
 	UnlockReleaseBuffer(buffer);
-	/* who deleted it may be unknown by now, but has committed */
+	/* Its deleter may not be known any more, but has committed. */
 	if (gone)
 		reader->horizon = Max(reader->horizon, U64FromFullTransactionId(ReadNextFullTransactionId()));
 	return gone;
 }
 
 /*
- * Puts the out-of-line values that the index needs into the slot of a row version; false if the version is gone, and they with it.
+ * Puts the out-of-line values that the index needs into the slot of a row version. False if the version is gone, and
+ * its values with it.
  *
- * That happens although the version was there when its page was copied: others do not wait for VACUUM's snapshot, so what is
- * deleted while VACUUM summarises may be removed at once. Values of a transaction that is rolled back are removed at once too,
- * whoever summarises.
+ * This can happen although the version was there when its page was copied. Other processes do not wait for VACUUM's
+ * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. A transaction that is rolled
+ * back has its values removed at once too, whoever summarizes.
  */
 static bool
 fetch_values(BfHeapReader *reader, HeapTuple tuple)
 {
 	TupleDesc	descriptor = RelationGetDescr(reader->heap);
 	TupleTableSlot *slot = reader->slot;
-	bool		all = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
+	bool		whole_row = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
 
 	if (!HeapTupleHasExternal(tuple))
 		return true;
 	slot_getallattrs(slot);
 	for (int i = 0; i < descriptor->natts; i++)
 	{
+		bool		needed = whole_row || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes);
 		struct varlena *value;
 
-		if (!(all || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, reader->attributes)) || slot->tts_isnull[i] ||
+		if (!needed || slot->tts_isnull[i] ||
 			TupleDescAttr(descriptor, i)->attisdropped || TupleDescAttr(descriptor, i)->attlen != -1 ||
 			!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
 			continue;
@@ -434,22 +377,25 @@ fetch_values(BfHeapReader *reader, HeapTuple tuple)
 			slot->tts_values[i] = PointerGetDatum(value);
 		else if (has_gone(reader, tuple))
 			return false;
-		/* else the table is damaged: whoever reads the value will say so */
+		/* else the table is damaged: an error is raised as soon as the value is read */
 	}
 	return true;
 }
 
 /* ---------------------------------------------------------------------- a row */
 
-/* Is this the error of an expression, and not a notice, or that VACUUM is to end? */
+/* Does this SQLSTATE mean that an expression has failed? It may also be a notice, or VACUUM may be canceled. */
 static bool
-says_that_it_fails(int code)
+is_failure(int code)
 {
 	return ERRCODE_TO_CATEGORY(code) != ERRCODE_SUCCESSFUL_COMPLETION && ERRCODE_TO_CATEGORY(code) != ERRCODE_WARNING &&
 		code != ERRCODE_QUERY_CANCELED && code != ERRCODE_ADMIN_SHUTDOWN;
 }
 
-/* Says for which index and row an error was raised; in VACUUM, which fails with it each time, how to be rid of the index. */
+/*
+ * Adds to an error for which index and row version it was raised. VACUUM would fail with it each time, so there it
+ * also says how the index is removed.
+ */
 static void
 add_error_context(void *argument)
 {
@@ -460,14 +406,14 @@ add_error_context(void *argument)
 	errcontext("row version (%u,%u) of table \"%s\" for index \"%s\"",
 			   ItemPointerGetBlockNumberNoCheck(&reader->at), ItemPointerGetOffsetNumberNoCheck(&reader->at),
 			   RelationGetRelationName(reader->heap), reader->index_name);
-	if (reader->drop_command != NULL && says_that_it_fails(geterrcode()))
+	if (reader->drop_command != NULL && is_failure(geterrcode()))
 		errcontext("VACUUM cannot finish while an expression or predicate of this index fails; to remove the index: %s",
 				   reader->drop_command);
 }
 
 /*
- * The items of a row version in all columns; false if the index does not have it, because its predicate is not true or the version
- * has gone meanwhile. Other memory than the row's is not used.
+ * Hashes the items of a row version in all columns. False if the version is not in the index: its predicate is not
+ * true, or the version is gone by now. Uses only memory that is freed with the row.
  */
 static bool
 hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
@@ -490,7 +436,7 @@ hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
 
 		FormIndexDatum(reader->info, reader->slot, reader->estate, values, isnull);
 		for (int column = 0; column < reader->hashers.columns; column++)
-			hashes[column] = bf_hash_value(&reader->hashers, column, values[column], isnull[column]);
+			hashes[column] = bf_index_hash_value(&reader->hashers, column, values[column], isnull[column]);
 	}
 	error_context_stack = callback.previous;
 	reader->evaluating = false;
@@ -500,6 +446,7 @@ hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
 
 /* ------------------------------------------------------------------ a range */
 
+/* Adds a hash to a set, which is made larger first if it is full. */
 static void
 add_to_set(sb_hash_set *set, uint64 hash)
 {
@@ -510,7 +457,7 @@ add_to_set(sb_hash_set *set, uint64 hash)
 	(void) sb_hash_set_insert(set, hash);
 }
 
-/* Empties the set into an array. */
+/* Moves the hashes of a set into an array. */
 static uint64 *
 take_set(sb_hash_set *set)
 {
@@ -518,15 +465,53 @@ take_set(sb_hash_set *set)
 	uint64		count = 0,
 				item;
 
-	for (uint64 slot = sb_hash_set_next(set, 0, &item); slot != UINT64_MAX; slot = sb_hash_set_next(set, slot + 1, &item))
+	for (uint64 slot = sb_hash_set_next(set, 0, &item); slot != UINT64_MAX;
+		 slot = sb_hash_set_next(set, slot + 1, &item))
 		hashes[count++] = item;
 	memset(set->slots, 0, sb_hash_set_bytes(set->capacity, 0));
 	set->count = 0;
 	return hashes;
 }
 
+/* A range of the default size has about so many rows, so that a set for them rarely has to grow. */
+#define ITEMS_EXPECTED 2048
+
+/* Makes an empty set for each column, unless it was made for an earlier range. */
+static void
+prepare_sets(BfHeapReader *reader)
+{
+	for (int column = 0; column < reader->hashers.columns; column++)
+		if (reader->sets[column].slots == NULL)
+		{
+			reader->sets[column].capacity = sb_hash_set_capacity_for(ITEMS_EXPECTED);
+			allocate_set(GetMemoryChunkContext(reader), &reader->sets[column]);
+		}
+}
+
+/* Adds the items of row version `i` of the page that was read to the sets, unless the version is left out. */
+static void
+add_row(BfHeapReader *reader, BlockNumber block, int i)
+{
+	HTSV_Result verdict = reader->verdicts[i];
+	HeapTupleData tuple;
+	uint64		hashes[INDEX_MAX_KEYS];
+	MemoryContext caller;
+
+	if (verdict == HEAPTUPLE_LIVE || verdict == HEAPTUPLE_DELETE_IN_PROGRESS)
+		reader->live_rows++;
+	get_tuple(reader, block, i, &tuple);
+	if (leave_out(reader, &tuple, verdict) || !hash_row(reader, &tuple, hashes))
+		return;
+	caller = MemoryContextSwitchTo(GetMemoryChunkContext(reader));
+	for (int column = 0; column < reader->hashers.columns; column++)
+		add_to_set(&reader->sets[column], hashes[column]);
+	MemoryContextSwitchTo(caller);
+	reader->rows++;
+}
+
 void
-bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks, BfRangeItems *items)
+bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
+					BfRangeItems *items)
 {
 	uint64		first = (uint64) range * pages_per_range;
 	uint64		end = Min(first + pages_per_range, heap_blocks);
@@ -534,35 +519,12 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 	items->range = range;
 	items->columns = reader->hashers.columns;
 	items->full = first + pages_per_range <= heap_blocks;
-	for (int column = 0; column < items->columns; column++)
-		if (reader->sets[column].slots == NULL)
-		{
-			reader->sets[column].capacity = sb_hash_set_capacity_for(2048);
-			allocate_set(GetMemoryChunkContext(reader), &reader->sets[column]);
-		}
-
+	prepare_sets(reader);
 	for (uint64 block = first; block < end; block++)
 	{
 		read_page(reader, block);
 		for (int i = 0; i < reader->count; i++)
-		{
-			HeapTupleData tuple;
-			uint64		hashes[INDEX_MAX_KEYS];
-			MemoryContext caller;
-
-			if (reader->verdicts[i] == HEAPTUPLE_LIVE || reader->verdicts[i] == HEAPTUPLE_DELETE_IN_PROGRESS)
-				reader->live_rows++;
-			get_tuple(reader, block, i, &tuple);
-			if (leave_out(reader, &tuple, reader->verdicts[i]))
-				continue;
-			if (!hash_row(reader, &tuple, hashes))
-				continue;
-			caller = MemoryContextSwitchTo(GetMemoryChunkContext(reader));
-			for (int column = 0; column < items->columns; column++)
-				add_to_set(&reader->sets[column], hashes[column]);
-			MemoryContextSwitchTo(caller);
-			reader->rows++;
-		}
+			add_row(reader, block, i);
 	}
 	for (int column = 0; column < items->columns; column++)
 	{
@@ -573,7 +535,7 @@ bf_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, B
 }
 
 void
-bf_free_items(BfRangeItems *items)
+bf_index_free_items(BfRangeItems *items)
 {
 	for (int column = 0; column < items->columns; column++)
 		pfree(items->hashes[column]);
@@ -581,20 +543,20 @@ bf_free_items(BfRangeItems *items)
 
 /* ------------------------------------------------------------------ checking */
 
-/* Was the transaction that inserted this version committed when the snapshot was taken? */
+/* Had the transaction that inserted this version committed when the snapshot was taken? */
 static bool
 was_committed(HeapTupleHeader header, Snapshot snapshot)
 {
 	TransactionId xmin = HeapTupleHeaderGetXmin(header);
 
-	/* the hint may be missing where the commit was asynchronous */
+	/* the hint bit may be missing after an asynchronous commit */
 	return HeapTupleHeaderXminFrozen(header) ||
 		(!XidInMVCCSnapshot(xmin, snapshot) && (HeapTupleHeaderXminCommitted(header) || TransactionIdDidCommit(xmin)));
 }
 
 void
-bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
-					   void (*check) (const BfRow *row, void *argument), void *argument)
+bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
+							 void (*check) (const BfRow *row, void *argument), void *argument)
 {
 	read_page(reader, block);
 	for (int i = 0; i < reader->count; i++)
@@ -610,7 +572,9 @@ bf_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapsho
 		if (!hash_row(reader, &tuple, row.hashes))
 			continue;
 		row.tid = tuple.t_self;
-		row.deleted_by = verdict == HEAPTUPLE_RECENTLY_DEAD ? bf_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data)) : 0;
+		row.deleted_by = 0;
+		if (verdict == HEAPTUPLE_RECENTLY_DEAD)
+			row.deleted_by = bf_index_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data));
 		check(&row, argument);
 		reader->rows++;
 	}

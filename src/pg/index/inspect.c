@@ -1,5 +1,5 @@
 /*
- * inspect.c: looks into an index: bf_index_check(), bf_index_stats(), bf_of().
+ * inspect.c: the SQL functions that look into an index: bf_index_check(), bf_index_stats() and bf_of().
  */
 #include "index/bf_index.h"
 
@@ -20,6 +20,7 @@
 #include "bf/bf.h"
 #include "index/functions.h"
 
+/* Raises an error for an index whose build has failed or is not finished. */
 static void
 refuse_invalid(Relation index)
 {
@@ -41,18 +42,20 @@ typedef struct Check
 } Check;
 
 /*
- * Need the page not have this row? What was deleted before its horizon need not be there; of that for standbys too, since such a
- * row is seen there only, even if it may not be removed yet here. On a standby nobody keeps summarisers out: the row may have been
- * deleted, and left out of a summary, since its page was read.
+ * May the page lack this row? It may lack a row that was deleted before one of its horizons. The horizon for standbys
+ * counts here too: only snapshots of standbys see such a row, even if it cannot be removed from this server's table
+ * yet. On a standby no lock keeps summarizers out, so the row may have been deleted, and then left out of a new
+ * summary, since the page of the table was read.
  */
 static bool
 may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
 {
 	if (row->deleted_by != 0 && Max(content->horizon, content->standby_horizon) > row->deleted_by)
 		return true;
-	return check->viewer.snapshot->takenDuringRecovery && bf_is_before_horizon(&check->viewer, content);
+	return check->viewer.snapshot->takenDuringRecovery && bf_index_is_before_horizon(&check->viewer, content);
 }
 
+/* Raises an error if the page that should have the item of this row in this column lacks it. */
 static void
 check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 range)
 {
@@ -60,15 +63,15 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	const BfGroup *group = &geometry->group[number];
 	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], row->hashes[column]);
 	BlockNumber page = line / group->positions;
-	BlockNumber block = bf_column_start(geometry, number, column) + page;
-	Buffer		buffer = bf_read_page(check->index, block);
+	BlockNumber block = bf_index_column_start(geometry, number, column) + page;
+	Buffer		buffer = bf_index_read_page(check->index, block);
 	BfFilterPage *content;
 	bool		missing;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	content = bf_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
-	missing = content->states[range] == BF_SUMMARISED && !may_be_missing(check, row, content) &&
-		!sb_bf_line_contains(bf_position(content, line % group->positions) + range * SB_BF_LINE, geometry->hashes,
+	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
+	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
+		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hashes,
 							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
@@ -77,10 +80,12 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 				 errmsg("index \"%s\" lacks a row of table \"%s\"",
 						RelationGetRelationName(check->index), RelationGetRelationName(check->heap)),
 				 errdetail("The row version at (%u,%u) is not in the filter of column %d of its range, on block %u of the index.",
-						   ItemPointerGetBlockNumber(&row->tid), ItemPointerGetOffsetNumber(&row->tid), column + 1, block),
+						   ItemPointerGetBlockNumber(&row->tid), ItemPointerGetOffsetNumber(&row->tid), column + 1,
+						   block),
 				 errhint("Please REINDEX it, and report this.")));
 }
 
+/* Checks one row in all columns. */
 static void
 check_row(const BfRow *row, void *argument)
 {
@@ -90,12 +95,12 @@ check_row(const BfRow *row, void *argument)
 
 	if (range >= check->geometry->covered)
 		return;
-	number = bf_group_of(check->geometry, range);
+	number = bf_index_group_of(check->geometry, range);
 	for (int column = 0; column < check->geometry->columns; column++)
 		check_item(check, row, number, column, range - check->geometry->group[number].first_range);
 }
 
-/* All filter pages are what they should be, and no state is one that there is not. */
+/* Raises an error unless all filter pages are what they should be, and have states that exist. */
 static void
 check_pages(Check *check)
 {
@@ -104,23 +109,23 @@ check_pages(Check *check)
 	for (uint32 number = 0; number < geometry->groups; number++)
 		for (int column = 0; column < geometry->columns; column++)
 		{
-			BlockNumber start = bf_column_start(geometry, number, column);
+			BlockNumber start = bf_index_column_start(geometry, number, column);
 
-			for (BlockNumber page = 0; page < bf_column_pages(geometry, number, column); page++)
+			for (BlockNumber page = 0; page < bf_index_column_pages(geometry, number, column); page++)
 			{
-				Buffer		buffer = bf_read_page(check->index, start + page);
+				Buffer		buffer = bf_index_read_page(check->index, start + page);
 				BfFilterPage *content;
 				bool		bad = false;
 
 				CHECK_FOR_INTERRUPTS();
 				LockBuffer(buffer, BUFFER_LOCK_SHARE);
-				content = bf_filter_page(check->index, start + page, BufferGetPage(buffer), &geometry->group[number], column,
-										 page);
+				content = bf_index_filter_page(check->index, start + page, BufferGetPage(buffer),
+											   &geometry->group[number], column, page);
 				for (uint32 range = 0; range < content->ranges; range++)
-					bad |= content->states[range] > BF_SUMMARISED;
+					bad |= content->states[range] > BF_SUMMARIZED;
 				UnlockReleaseBuffer(buffer);
 				if (bad)
-					bf_index_corrupted(check->index, start + page, "its content is out of range");
+					bf_index_report_damage(check->index, start + page, "its content is out of range");
 			}
 		}
 }
@@ -129,7 +134,7 @@ SB_FUNCTION(bf_index_check);
 Datum
 bf_index_check(PG_FUNCTION_ARGS)
 {
-	/* summarisers are kept out; rows may come and go */
+	/* The lock keeps summarizers out. Rows may be written meanwhile. */
 	LOCKMODE	mode = RecoveryInProgress() ? AccessShareLock : ShareUpdateExclusiveLock;
 	Check		check;
 	BfHeapReader *reader;
@@ -138,37 +143,38 @@ bf_index_check(PG_FUNCTION_ARGS)
 	BfCaller	who_calls;
 	double		rows;
 
-	check.index = bf_open_index(PG_GETARG_OID(0), BF_TO_CHECK, mode, &check.heap);
+	check.index = bf_index_open(PG_GETARG_OID(0), BF_TO_CHECK, mode, &check.heap);
 	refuse_invalid(check.index);
-	bf_become_owner(check.heap, &who_calls);
+	bf_index_become_owner(check.heap, &who_calls);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	check.viewer = (BfViewer) {.snapshot = snapshot};
-	check.geometry = bf_geometry_copy(bf_geometry_current(check.index));
+	check.geometry = bf_index_copy_geometry(bf_index_current_geometry(check.index));
 	heap_blocks = RelationGetNumberOfBlocks(check.heap);
 	check_pages(&check);
-	reader = bf_open_heap(check.heap, check.index, BF_FOR_CHECK);
+	reader = bf_index_open_heap(check.heap, check.index, BF_FOR_CHECK);
 	for (BlockNumber block = 0; block < heap_blocks; block++)
-		bf_read_committed_rows(reader, block, snapshot, check_row, &check);
-	rows = bf_reader_rows(reader);
-	bf_close_heap(reader);
+		bf_index_read_committed_rows(reader, block, snapshot, check_row, &check);
+	rows = bf_index_reader_rows(reader);
+	bf_index_close_heap(reader);
 	UnregisterSnapshot(snapshot);
-	bf_become_caller(&who_calls);
-	bf_close_index(check.index, check.heap, mode);
+	bf_index_become_caller(&who_calls);
+	bf_index_close(check.index, check.heap, mode);
 	PG_RETURN_INT64((int64) rows);
 }
 
 /* ------------------------------------------------------------- bf_index_stats */
 
-/* What the pages of one column say. */
+/* What the pages of one column say together. */
 typedef struct ColumnStats
 {
 	int64		pages;
-	uint64		bits;			/* of summarised ranges */
+	uint64		bits;			/* of summarized ranges */
 	uint64		bits_set;
-	double		fpr;			/* sum over ranges of the mean of fill ^ hashes over their lines */
-	int64		ranges;			/* that are in the sum */
+	double		rates;			/* the sum of the ranges' rates: the mean of fill ^ hashes over a range's lines */
+	int64		ranges;			/* how many are in the sum */
 } ColumnStats;
 
+/* Reads all pages of a column. */
 static void
 measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumber heap_blocks, ColumnStats *stats)
 {
@@ -176,44 +182,44 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 	for (uint32 number = 0; number < geometry->groups; number++)
 	{
 		const BfGroup *group = &geometry->group[number];
-		BlockNumber start = bf_column_start(geometry, number, column);
-		BlockNumber pages = bf_column_pages(geometry, number, column);
+		BlockNumber start = bf_index_column_start(geometry, number, column);
+		BlockNumber pages = bf_index_column_pages(geometry, number, column);
 		uint32		lines = geometry->lines[number * geometry->columns + column];
-		bool		summarised[BF_INDEX_MAX_RANGES] = {false};
+		bool		summarized[BF_INDEX_MAX_RANGES] = {false};
 
 		for (BlockNumber page = 0; page < pages; page++)
 		{
-			Buffer		buffer = bf_read_page(index, start + page);
+			Buffer		buffer = bf_index_read_page(index, start + page);
 			BfFilterPage *content;
 			uint32		positions = Min(group->positions, lines - page * group->positions);
 
 			CHECK_FOR_INTERRUPTS();
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
+			content = bf_index_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
 			for (uint32 range = 0; range < group->ranges; range++)
 			{
-				if (content->states[range] != BF_SUMMARISED ||
+				if (content->states[range] != BF_SUMMARIZED ||
 					(uint64) (group->first_range + range) * geometry->pages_per_range >= heap_blocks)
 					continue;
-				summarised[range] = true;
+				summarized[range] = true;
 				for (uint32 position = 0; position < positions; position++)
 				{
-					int			set = sb_bf_line_bits(bf_position(content, position) + range * SB_BF_LINE);
+					int			set = sb_bf_line_bits(bf_index_line(content, position, range));
 
 					stats->bits += SB_BF_LINE * 8;
 					stats->bits_set += set;
-					stats->fpr += pow(set / (SB_BF_LINE * 8.0), geometry->hashes) / lines;
+					stats->rates += pow(set / (SB_BF_LINE * 8.0), geometry->hashes) / lines;
 				}
 			}
 			UnlockReleaseBuffer(buffer);
 		}
 		for (uint32 range = 0; range < group->ranges; range++)
-			stats->ranges += summarised[range];
+			stats->ranges += summarized[range];
 		stats->pages += pages;
 	}
 }
 
-/* How many ranges of the heap are in which state, as the first pages of the groups have it. */
+/* Counts the ranges of the heap that are in each state, according to the first pages of the groups. */
 static void
 count_states(Relation index, const BfGeometry *geometry, BlockNumber heap_blocks, int64 *counts)
 {
@@ -224,13 +230,13 @@ count_states(Relation index, const BfGeometry *geometry, BlockNumber heap_blocks
 	{
 		uint8		states[BF_INDEX_MAX_RANGES];
 
-		bf_read_states(index, &geometry->group[number], states);
+		bf_index_read_states(index, &geometry->group[number], states);
 		for (uint32 range = 0; range < geometry->group[number].ranges; range++)
 			if (geometry->group[number].first_range + (uint64) range < ranges)
-				counts[Min(states[range], BF_SUMMARISED)]++;
+				counts[Min(states[range], BF_SUMMARIZED)]++;
 	}
 	if (ranges > geometry->covered)
-		counts[BF_UNSUMMARISED] += ranges - geometry->covered;
+		counts[BF_UNSUMMARIZED] += ranges - geometry->covered;
 }
 
 SB_FUNCTION(bf_index_stats);
@@ -245,10 +251,10 @@ bf_index_stats(PG_FUNCTION_ARGS)
 	int64		states[3];
 
 	InitMaterializedSRF(fcinfo, 0);
-	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
-	geometry = bf_geometry_copy(bf_geometry_current(index));
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	count_states(index, geometry, heap_blocks, states);
 	for (int column = 0; column < geometry->columns; column++)
 	{
@@ -261,27 +267,27 @@ bf_index_stats(PG_FUNCTION_ARGS)
 		values[i++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname));
 		values[i++] = Int32GetDatum(geometry->pages_per_range);
 		values[i++] = Int64GetDatum(states[0] + states[1] + states[2]);
-		values[i++] = Int64GetDatum(states[BF_SUMMARISED]);
+		values[i++] = Int64GetDatum(states[BF_SUMMARIZED]);
 		values[i++] = Int64GetDatum(states[BF_PLACEHOLDER]);
-		values[i++] = Int64GetDatum(states[BF_UNSUMMARISED]);
+		values[i++] = Int64GetDatum(states[BF_UNSUMMARIZED]);
 		values[i++] = Int32GetDatum(geometry->groups);
 		values[i++] = Int64GetDatum(stats.pages);
 		values[i++] = Int32GetDatum(geometry->hashes);
 		nulls[i] = nulls[i + 2] = stats.ranges == 0;
 		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
 		values[i++] = Float8GetDatum(geometry->false_positive_rate);
-		values[i++] = Float8GetDatum(stats.fpr / Max(stats.ranges, 1));
+		values[i++] = Float8GetDatum(stats.rates / Max(stats.ranges, 1));
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 	}
-	bf_close_index(index, heap, AccessShareLock);
+	bf_index_close(index, heap, AccessShareLock);
 	return (Datum) 0;
 }
 
 /* -------------------------------------------------------------------- bf_of */
 
 /*
- * May what the index says of a range be taken for all rows there that the snapshot sees? The planner has such rules for the
- * indexes of a query (get_relation_info()); here the caller has chosen the index.
+ * Raises an error unless the index has all rows that the snapshot sees. The planner applies the same rules to the
+ * indexes that it may use (get_relation_info()); here the user has chosen the index.
  */
 static void
 refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
@@ -303,43 +309,43 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" has no answer for a snapshot of this kind", RelationGetRelationName(index))));
+				 errmsg("index \"%s\" cannot be used with a snapshot of this kind", RelationGetRelationName(index))));
 }
 
 /*
- * Reads the lines of one range of a group into a bf's; false if it is not summarised on all pages.
+ * Adds the lines of one range of a group to those of a bf value. False if the range is not summarized on all pages.
  *
- * Pages are read one after the other, and rows are written and ranges summarised meanwhile. That does no harm: an item has all
- * its cells on one page, and what this page says under its lock holds for the snapshot, whatever others say
- * (README.md).
+ * The pages are read one after the other, and meanwhile rows are written and ranges summarized. This does no harm: an
+ * item has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever other
+ * pages say (README.md).
  */
 static bool
-add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range, BfViewer *viewer,
-				   unsigned char *to)
+add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range,
+				   BfViewer *viewer, unsigned char *to)
 {
 	const BfGroup *group = &geometry->group[number];
-	BlockNumber start = bf_column_start(geometry, number, column);
+	BlockNumber start = bf_index_column_start(geometry, number, column);
 	uint32		lines = geometry->lines[number * geometry->columns + column];
-	bool		summarised = true;
+	bool		summarized = true;
 
-	for (uint32 page = 0; page < bf_column_pages(geometry, number, column) && summarised; page++)
+	for (uint32 page = 0; page < bf_index_column_pages(geometry, number, column) && summarized; page++)
 	{
-		Buffer		buffer = bf_read_page(index, start + page);
+		Buffer		buffer = bf_index_read_page(index, start + page);
 		BfFilterPage *content;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-		content = bf_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
-		summarised = content->states[range] == BF_SUMMARISED;
-		if (summarised && bf_is_before_horizon(viewer, content))
+		content = bf_index_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
+		summarized = content->states[range] == BF_SUMMARIZED;
+		if (summarized && bf_index_is_before_horizon(viewer, content))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
-					 errdetail("They were deleted when their range was summarised, which the snapshot does not know yet."),
-					 errhint("Try again in a new transaction, or when all transactions that are older have ended.")));
+					 errdetail("The rows were deleted and then left out of a summary, but this snapshot is older than their deletion."),
+					 errhint("Try again in a new transaction, or when all older transactions have ended.")));
 		for (uint32 position = 0; position < group->positions && page * group->positions + position < lines; position++)
 		{
-			const unsigned char *from = bf_position(content, position) + range * SB_BF_LINE;
+			const unsigned char *from = bf_index_line(content, position, range);
 			unsigned char *line = to + (size_t) (page * group->positions + position) * SB_BF_LINE;
 
 			for (int i = 0; i < SB_BF_LINE; i++)
@@ -347,54 +353,27 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 		}
 		UnlockReleaseBuffer(buffer);
 	}
-	return summarised;
+	return summarized;
 }
 
-SB_FUNCTION(bf_of);
-Datum
-bf_of(PG_FUNCTION_ARGS)
+/*
+ * Unites the filters of the ranges from `first` to `end` (exclusive) to a bf value. The result is 0 if there are
+ * none, or if one of them is not summarized.
+ */
+static Datum
+unite_ranges(Relation index, const BfGeometry *geometry, int column, uint64 first, uint64 end, BfViewer *viewer)
 {
-	Relation	heap,
-				index;
-	BfGeometry *geometry;
 	BfHashers	hashers;
-	int32		column = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
-	BlockNumber heap_blocks;
-	uint64		first,
-				end;
 	sb_bf		header = {0};
 	unsigned char *lines = NULL;
 	Datum		result = (Datum) 0;
-	bool		known = true;
 
-	BfViewer	viewer = {.snapshot = GetActiveSnapshot()};
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	index = bf_open_index(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
-	refuse_if_rows_may_be_missing(index, viewer.snapshot);
-	/* as a scan of the index would: whoever inserts a row from now on looks at this lock */
-	PredicateLockRelation(index, viewer.snapshot);
-	geometry = bf_geometry_copy(bf_geometry_current(index));
-	if (column < 1 || column > geometry->columns)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("index \"%s\" has no column %d", RelationGetRelationName(index), column),
-				 errhint("Its columns are numbered from 1 to %d.", geometry->columns)));
-	column--;
-	bf_prepare_hashers(index, &hashers, CurrentMemoryContext);
-	heap_blocks = RelationGetNumberOfBlocks(heap);
-	first = 0;
-	end = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
-	if (!PG_ARGISNULL(1))
+	if (end > geometry->covered)
+		return (Datum) 0;
+	bf_index_prepare_hashers(index, &hashers, CurrentMemoryContext);
+	for (uint64 range = first; range < end; range++)
 	{
-		first = bf_block_argument(PG_GETARG_INT64(1)) / geometry->pages_per_range;
-		end = Min(end, first + 1);
-	}
-	known = first < end && end <= geometry->covered;
-	for (uint64 range = first; range < end && known; range++)
-	{
-		uint32		number = bf_group_of(geometry, range);
+		uint32		number = bf_index_group_of(geometry, range);
 		uint32		count = geometry->lines[number * geometry->columns + column];
 
 		if (result == (Datum) 0)
@@ -410,11 +389,47 @@ bf_of(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
 					 errhint("Give the block of a range, or make the filter of the whole table with bf_agg().")));
-		known = add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range,
-								   &viewer, lines);
+		if (!add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, viewer,
+								lines))
+			return (Datum) 0;
 	}
-	bf_close_index(index, heap, AccessShareLock);
-	if (!known)
+	return result;
+}
+
+SB_FUNCTION(bf_of);
+Datum
+bf_of(PG_FUNCTION_ARGS)
+{
+	Relation	heap,
+				index;
+	BfGeometry *geometry;
+	int32		column = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
+	uint64		first = 0,
+				end;
+	BfViewer	viewer = {.snapshot = GetActiveSnapshot()};
+	Datum		result;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
+	refuse_if_rows_may_be_missing(index, viewer.snapshot);
+	/* The lock that a scan of the index would take: every row that is inserted from now on meets it. */
+	PredicateLockRelation(index, viewer.snapshot);
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
+	if (column < 1 || column > geometry->columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("index \"%s\" has no column %d", RelationGetRelationName(index), column),
+				 errhint("Its columns are numbered from 1 to %d.", geometry->columns)));
+	end = (RelationGetNumberOfBlocks(heap) + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
+	if (!PG_ARGISNULL(1))
+	{
+		first = bf_index_block_argument(PG_GETARG_INT64(1)) / geometry->pages_per_range;
+		end = Min(end, first + 1);
+	}
+	result = unite_ranges(index, geometry, column - 1, first, end, &viewer);
+	bf_index_close(index, heap, AccessShareLock);
+	if (result == (Datum) 0)
 		PG_RETURN_NULL();
 	return result;
 }

@@ -1,14 +1,14 @@
 /*
- * scan.c: which pages of the heap may hold rows that a snapshot sees and that satisfy the keys?
+ * scan.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
  *
- * For each group, and each item that is asked for, one page is read; under its lock a range is left out if it is
- * summarised there, its bits say no, and no row that this snapshot may see was left out of it (the horizon). All
- * other ranges are read, and so is what lies beyond the last group. The heap's length was taken after the snapshot.
+ * For each group and each item that is searched for, one page of the index is read. Under the lock of this page a
+ * range is ruled out if it is summarized there, its bits say that the item is not in it, and the summary has left out
+ * no row that the snapshot may see (the horizon). All other ranges are read, and so is everything behind the last
+ * group.
  */
 #include "index/bf_index.h"
 
 #include "access/relation.h"
-#include "access/stratnum.h"
 #include "access/table.h"
 #include "catalog/index.h"
 #include "catalog/pg_type.h"
@@ -19,29 +19,30 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* What one key asks of a column: one of these items, or nothing that the index knows of. */
+/* What one key demands of a column: that the value is one of these items. */
 typedef struct Condition
 {
+	const ScanKeyData *key;
 	int			column;			/* from 0 */
-	bool		unknown;		/* IS NOT NULL: any range may hold it */
-	uint32		count;			/* of hashes; with none no row satisfies it */
-	uint64	   *hashes;			/* in ascending order, so that pages are read in theirs */
+	bool		unknown;		/* IS NOT NULL: the index cannot rule out any range */
+	uint32		count;			/* of hashes; if there is none, no row satisfies the key */
+	uint64	   *hashes;			/* ascending, so that pages are read in their order; NULL: not hashed yet */
+
+	/* how the items are hashed; one hasher serves for all indexes whose column has the same type and collation */
+	Oid			type;
+	Oid			collation;
+	ItemHasher *hasher;			/* NULL: none was needed yet */
 } Condition;
 
-/* A question with its keys hashed. */
-typedef struct Question
+/* A search: keys with their items hashed, for a snapshot. */
+struct BfSearch
 {
+	MemoryContext context;		/* of the hashers and hashes */
 	int			count;
 	Condition  *conditions;
 	BfViewer	viewer;
-	bool		trusted;		/* an MVCC snapshot: the index can answer at all */
-} Question;
-
-typedef struct BfScan
-{
-	BlockNumber heap_blocks;	/* taken when the scan began, after its snapshot */
-	MemoryContext context;		/* of the question */
-} BfScan;
+	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
+};
 
 /* ------------------------------------------------------------------ the keys */
 
@@ -54,24 +55,35 @@ compare_hashes(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The hasher for a key's argument, whose type may differ from the column's. */
-static ItemHasher *
-hasher_for_key(Relation index, ScanKey key)
+/* The type as which the key's argument is hashed. It may differ from the column's: an integer of another size, say. */
+static Oid
+type_of_argument(Relation index, const ScanKeyData *key)
 {
-	int			column = key->sk_attno - 1;
-	Oid			given = key->sk_subtype;
+	Oid			type = key->sk_subtype;
 
 	/* the operator's right side may say anyarray */
-	if (!OidIsValid(given) || IsPolymorphicType(given))
-		given = bf_column_type(index, column);
-	return item_hasher_for_index(given, index->rd_indcollation[column], CurrentMemoryContext);
+	return !OidIsValid(type) || IsPolymorphicType(type) ? bf_index_column_type(index, key->sk_attno - 1) : type;
+}
+
+/* Makes sure that the condition's hasher fits this index. If it changes, the hashes are forgotten. */
+static void
+find_hasher(BfSearch *search, Condition *condition, Relation index)
+{
+	Oid			type = type_of_argument(index, condition->key);
+	Oid			collation = index->rd_indcollation[condition->column];
+
+	if (condition->hasher != NULL && condition->type == type && condition->collation == collation)
+		return;
+	condition->hasher = item_hasher_for_index(type, collation, search->context);
+	condition->type = type;
+	condition->collation = collation;
+	condition->hashes = NULL;
 }
 
 static void
-condition_of_array(Relation index, ScanKey key, Condition *condition)
+hash_elements(Condition *condition)
 {
-	ArrayType  *array = DatumGetArrayTypeP(key->sk_argument);
-	ItemHasher *hasher = hasher_for_key(index, key);
+	ArrayType  *array = DatumGetArrayTypeP(condition->key->sk_argument);
 	int16		length;
 	bool		by_value;
 	char		align;
@@ -85,63 +97,94 @@ condition_of_array(Relation index, ScanKey key, Condition *condition)
 	condition->count = 0;
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
-			condition->hashes[condition->count++] = item_hash(hasher, elements[i]);
+			condition->hashes[condition->count++] = item_hash(condition->hasher, elements[i]);
 	qsort(condition->hashes, condition->count, sizeof(uint64), compare_hashes);
 }
 
 static void
-condition_of(Relation index, ScanKey key, Condition *condition)
+set_one_hash(Condition *condition, uint64 hash)
 {
-	condition->column = key->sk_attno - 1;
-	condition->unknown = false;
-	condition->count = 0;
-	condition->hashes = NULL;
+	condition->hashes = palloc(sizeof(uint64));
+	condition->hashes[0] = hash;
+	condition->count = 1;
+}
+
+/*
+ * Hashes what the condition's key searches for, unless this was done for an index whose items are hashed in the same
+ * way.
+ */
+static void
+hash_items(BfSearch *search, Condition *condition, Relation index)
+{
+	const ScanKeyData *key = condition->key;
+
 	if (key->sk_flags & SK_SEARCHNOTNULL)
 		condition->unknown = true;
 	else if (key->sk_flags & SK_SEARCHNULL)
 	{
-		condition->hashes = palloc(sizeof(uint64));
-		condition->hashes[condition->count++] = BF_NULL_HASH;
+		if (condition->hashes == NULL)
+			set_one_hash(condition, BF_NULL_HASH);
 	}
 	else if (key->sk_flags & SK_ISNULL)
-		return;					/* = NULL: no row */
-	else if (key->sk_strategy != BTLessStrategyNumber)
+		condition->count = 0;	/* = NULL: no row satisfies it */
+	else if (key->sk_strategy != BF_EQUAL_STRATEGY)
 		elog(ERROR, "unknown strategy number %d for access method bf", key->sk_strategy);
-	else if (key->sk_flags & SK_SEARCHARRAY)
-		condition_of_array(index, key, condition);
 	else
 	{
-		condition->hashes = palloc(sizeof(uint64));
-		condition->hashes[condition->count++] = item_hash(hasher_for_key(index, key), key->sk_argument);
+		find_hasher(search, condition, index);
+		if (condition->hashes != NULL)
+			return;
+		if (key->sk_flags & SK_SEARCHARRAY)
+			hash_elements(condition);
+		else
+			set_one_hash(condition, item_hash(condition->hasher, key->sk_argument));
 	}
 }
 
-static void
-prepare_question(Relation index, ScanKey keys, int nkeys, Snapshot snapshot, Question *question)
+BfSearch *
+bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 {
-	question->count = nkeys;
-	question->conditions = palloc(Max(nkeys, 1) * sizeof(Condition));
+	BfSearch   *search = palloc(sizeof(BfSearch));
+
+	search->context = CurrentMemoryContext;
+	search->count = nkeys;
+	search->conditions = palloc0(Max(nkeys, 1) * sizeof(Condition));
 	for (int i = 0; i < nkeys; i++)
-		condition_of(index, &keys[i], &question->conditions[i]);
-	question->viewer = (BfViewer) {.snapshot = snapshot};
-	question->trusted = snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC;
+	{
+		search->conditions[i].key = &keys[i];
+		search->conditions[i].column = keys[i].sk_attno - 1;
+	}
+	search->viewer = (BfViewer) {.snapshot = snapshot};
+	search->trusted = snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC;
+	return search;
+}
+
+/* Hashes the items of all keys for this index. The memory is taken from the current context. */
+static void
+hash_all_items(BfSearch *search, Relation index)
+{
+	for (int i = 0; i < search->count; i++)
+		hash_items(search, &search->conditions[i], index);
 }
 
 /* Is there a condition that no row satisfies? */
 static bool
-asks_for_nothing(const Question *question)
+is_impossible(const BfSearch *search)
 {
-	for (int i = 0; i < question->count; i++)
-		if (!question->conditions[i].unknown && question->conditions[i].count == 0)
+	for (int i = 0; i < search->count; i++)
+		if (!search->conditions[i].unknown && search->conditions[i].count == 0)
 			return true;
 	return false;
 }
 
-/* ---------------------------------------------------------------- the answer */
+/* -------------------------------------------------------- the ranges of a group */
 
+#define MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
+
+/* A set of ranges of a group. */
 typedef struct Mask
 {
-	uint64		words[BF_MASK_WORDS];
+	uint64		words[MASK_WORDS];
 } Mask;
 
 static inline bool
@@ -149,11 +192,18 @@ is_empty(const Mask *mask)
 {
 	uint64		any = 0;
 
-	for (int i = 0; i < BF_MASK_WORDS; i++)
+	for (int i = 0; i < MASK_WORDS; i++)
 		any |= mask->words[i];
 	return any == 0;
 }
 
+static inline bool
+has_range(const Mask *mask, uint32 range)
+{
+	return (mask->words[range / 64] >> range % 64 & 1) != 0;
+}
+
+/* Sets the mask to the first so many ranges. */
 static void
 set_first(Mask *mask, uint32 ranges)
 {
@@ -162,26 +212,26 @@ set_first(Mask *mask, uint32 ranges)
 		mask->words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* The ranges of this page whose bits the question must not rely on. */
+/* Adds the ranges about which this page's bits prove nothing, for this snapshot. */
 static void
-add_untrusted(Question *question, const BfFilterPage *content, Mask *mask)
+add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *mask)
 {
-	if (bf_is_before_horizon(&question->viewer, content))
+	if (bf_index_is_before_horizon(viewer, content))
 	{
 		set_first(mask, content->ranges);
 		return;
 	}
 	for (uint32 i = 0; i < content->ranges; i++)
-		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARISED) << i % 64;
+		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
 }
 
-/* The ranges of a group that may satisfy one condition. */
+/* Sets the mask to the ranges of a group that may hold a row which satisfies one condition. */
 static void
-ask_group(Relation index, const BfGeometry *geometry, uint32 number, Question *question, const Condition *condition,
-		  Mask *mask)
+find_ranges_for_condition(Relation index, const BfGeometry *geometry, uint32 number, BfViewer *viewer,
+						  const Condition *condition, Mask *mask)
 {
 	const BfGroup *group = &geometry->group[number];
-	BlockNumber start = bf_column_start(geometry, number, condition->column);
+	BlockNumber start = bf_index_column_start(geometry, number, condition->column);
 	uint32		lines = geometry->lines[number * geometry->columns + condition->column];
 	BlockNumber block = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
@@ -199,119 +249,135 @@ ask_group(Relation index, const BfGeometry *geometry, uint32 number, Question *q
 				UnlockReleaseBuffer(buffer);
 			CHECK_FOR_INTERRUPTS();
 			block = start + line / group->positions;
-			buffer = bf_read_page(index, block);
+			buffer = bf_index_read_page(index, block);
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			sb_test_for_old_snapshot(question->viewer.snapshot, index, BufferGetPage(buffer));
-			add_untrusted(question, bf_filter_page(index, block, BufferGetPage(buffer), group, condition->column, block - start),
-						  mask);
+			sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
+			content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, condition->column,
+										   block - start);
+			add_untrusted(viewer, content, mask);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		sb_bf_lines_containing(bf_position(content, line % group->positions), group->ranges, geometry->hashes, hash,
-							   mask->words);
+		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hashes,
+							   hash, mask->words);
 	}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 }
 
-/* The ranges of a group that may satisfy all conditions. */
+/* Sets *found to the ranges of a group that may hold a row which satisfies all conditions. */
 static void
-answer_of_group(Relation index, const BfGeometry *geometry, uint32 number, Question *question, Mask *answer)
+find_ranges(Relation index, const BfGeometry *geometry, uint32 number, BfSearch *search, Mask *found)
 {
-	set_first(answer, geometry->group[number].ranges);
-	for (int i = 0; i < question->count && !is_empty(answer); i++)
+	set_first(found, geometry->group[number].ranges);
+	for (int i = 0; i < search->count && !is_empty(found); i++)
 	{
 		Mask		mask;
 
-		if (question->conditions[i].unknown)
+		if (search->conditions[i].unknown)
 			continue;
-		ask_group(index, geometry, number, question, &question->conditions[i], &mask);
-		for (int word = 0; word < BF_MASK_WORDS; word++)
-			answer->words[word] &= mask.words[word];
+		find_ranges_for_condition(index, geometry, number, &search->viewer, &search->conditions[i], &mask);
+		for (int word = 0; word < MASK_WORDS; word++)
+			found->words[word] &= mask.words[word];
 	}
+}
+
+/* --------------------------------------------------------- the pages of the heap */
+
+/* Adds the pages from `first` to `end` (exclusive) to the bitmap. */
+static void
+add_pages(TIDBitmap *tbm, uint64 first, uint64 end)
+{
+	for (uint64 block = first; block < end; block++)
+		tbm_add_page(tbm, (BlockNumber) block);
 }
 
 /*
- * Walks all ranges of the heap that may match, and adds their pages to the bitmap; without one, stops at the first.
- * Returns the number of pages (without a bitmap only whether there are any).
+ * Adds the pages of a group's ranges that may match to the bitmap, and returns how many they are. Without a bitmap it
+ * stops at the first range.
  */
 static int64
-find_pages(Relation index, BlockNumber heap_blocks, Question *question, TIDBitmap *tbm)
+find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, BlockNumber heap_blocks,
+					BfSearch *search, TIDBitmap *tbm)
 {
-	const BfGeometry *geometry = bf_geometry(index);
-	BfGeometry *copy;
-	int64		found = 0;
-	uint64		covered_blocks;
+	const BfGroup *group = &geometry->group[number];
+	int64		count = 0;
+	Mask		found;
 
-	if (heap_blocks == 0 || asks_for_nothing(question))
-		return 0;
-	/* groups that came since this was read would be of use */
-	if ((uint64) geometry->covered * geometry->pages_per_range < heap_blocks)
-		geometry = bf_geometry_current(index);
-	geometry = copy = bf_geometry_copy(geometry);
-	covered_blocks = question->trusted ? (uint64) geometry->covered * geometry->pages_per_range : 0;
-
-	for (uint32 number = 0; question->trusted && number < geometry->groups; number++)
+	find_ranges(index, geometry, number, search, &found);
+	for (uint32 i = 0; i < group->ranges; i++)
 	{
-		const BfGroup *group = &geometry->group[number];
-		Mask		answer;
+		uint64		first = (uint64) (group->first_range + i) * geometry->pages_per_range;
+		uint64		end = Min(first + geometry->pages_per_range, heap_blocks);
 
-		if ((uint64) group->first_range * geometry->pages_per_range >= heap_blocks)
+		if (!has_range(&found, i) || first >= end)
+			continue;
+		count += end - first;
+		if (tbm == NULL)
 			break;
-		answer_of_group(index, geometry, number, question, &answer);
-		for (uint32 i = 0; i < group->ranges; i++)
-		{
-			uint64		first = (uint64) (group->first_range + i) * geometry->pages_per_range;
-			uint64		end = Min(first + geometry->pages_per_range, heap_blocks);
+		add_pages(tbm, first, end);
+	}
+	return count;
+}
 
-			if ((answer.words[i / 64] >> i % 64 & 1) == 0 || first >= end)
-				continue;
-			found += end - first;
-			if (tbm == NULL)
-				goto done;
-			for (uint64 block = first; block < end; block++)
-				tbm_add_page(tbm, (BlockNumber) block);
-		}
+/*
+ * Adds all pages of the heap that may hold matching rows to the bitmap, and returns how many they are. Without a
+ * bitmap it stops at the first range, so that the result only says whether there are any.
+ */
+static int64
+find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap *tbm)
+{
+	const BfGeometry *cached = bf_index_geometry(index);
+	BfGeometry *geometry;
+	uint64		covered_blocks;
+	int64		count = 0;
+
+	if (heap_blocks == 0 || is_impossible(search))
+		return 0;
+	/* groups that were added since the geometry was read spare reading their ranges */
+	if ((uint64) cached->covered * cached->pages_per_range < heap_blocks)
+		cached = bf_index_current_geometry(index);
+	geometry = bf_index_copy_geometry(cached);
+	covered_blocks = search->trusted ? (uint64) geometry->covered * geometry->pages_per_range : 0;
+
+	for (uint32 number = 0; search->trusted && number < geometry->groups; number++)
+	{
+		if ((uint64) geometry->group[number].first_range * geometry->pages_per_range >= heap_blocks)
+			break;
+		count += find_pages_in_group(index, geometry, number, heap_blocks, search, tbm);
+		if (tbm == NULL && count > 0)
+			break;
 	}
 	if (covered_blocks < heap_blocks)
 	{
-		found += heap_blocks - covered_blocks;
-		for (uint64 block = covered_blocks; tbm != NULL && block < heap_blocks; block++)
-			tbm_add_page(tbm, (BlockNumber) block);
+		count += heap_blocks - covered_blocks;
+		if (tbm != NULL)
+			add_pages(tbm, covered_blocks, heap_blocks);
 	}
-done:
-	pfree(copy);
-	return found;
-}
-
-static int64
-ask(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot, TIDBitmap *tbm)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf index question", ALLOCSET_SMALL_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	Question	question;
-	int64		found;
-
-	prepare_question(index, keys, nkeys, snapshot, &question);
-	found = find_pages(index, RelationGetNumberOfBlocks(heap), &question, tbm);
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
-	return found;
+	pfree(geometry);
+	return count;
 }
 
 bool
-bf_index_may_match(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot)
+bf_index_may_match(BfSearch *search, Relation index, Relation heap)
 {
-	return ask(index, heap, keys, nkeys, snapshot, NULL) > 0;
-}
+	MemoryContext caller = MemoryContextSwitchTo(search->context);
 
-int64
-bf_index_get_pages(Relation index, Relation heap, ScanKey keys, int nkeys, Snapshot snapshot, TIDBitmap *tbm)
-{
-	pgstat_count_index_scan(index);
-	return ask(index, heap, keys, nkeys, snapshot, tbm);
+	hash_all_items(search, index);
+	MemoryContextSwitchTo(caller);
+	return find_pages(index, RelationGetNumberOfBlocks(heap), search, NULL) > 0;
 }
 
 /* ------------------------------------------------------------ as an index scan */
+
+/* A scan does not count rows: BRIN reports this many for each page too. */
+#define ROWS_REPORTED_PER_PAGE 10
+
+typedef struct BfScan
+{
+	BlockNumber heap_blocks;	/* taken when the scan began, after its snapshot */
+	MemoryContext context;		/* of the hashes; reset before each search */
+	BfSearch   *search;			/* keeps its hashers from one rescan to the next; NULL at first */
+} BfScan;
 
 IndexScanDesc
 bf_index_begin_scan(Relation index, int nkeys, int norderbys)
@@ -321,6 +387,7 @@ bf_index_begin_scan(Relation index, int nkeys, int norderbys)
 
 	state->heap_blocks = InvalidBlockNumber;
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "bf index scan", ALLOCSET_SMALL_SIZES);
+	state->search = NULL;
 	scan->opaque = state;
 	return scan;
 }
@@ -337,26 +404,32 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
 	BfScan	   *state = scan->opaque;
 	MemoryContext caller;
-	Question	question;
-	int64		found;
+	int64		pages;
 
 	pgstat_count_index_scan(scan->indexRelation);
 	sb_count_index_search(scan);
 	if (state->heap_blocks == InvalidBlockNumber)
 	{
-		/* the snapshot of a scan does not change, so rows in pages that come after this are not for it */
+		/* The snapshot of a scan does not change, so it sees no rows in pages that are added after this. */
 		Relation	heap = table_open(IndexGetRelation(RelationGetRelid(scan->indexRelation), false), AccessShareLock);
 
 		state->heap_blocks = RelationGetNumberOfBlocks(heap);
 		table_close(heap, AccessShareLock);
 	}
+	if (state->search == NULL)
+	{
+		caller = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+		state->search = bf_index_begin_search(scan->keyData, scan->numberOfKeys, scan->xs_snapshot);
+		MemoryContextSwitchTo(caller);
+	}
 	MemoryContextReset(state->context);
+	for (int i = 0; i < state->search->count; i++)
+		state->search->conditions[i].hashes = NULL; /* the keys have other arguments now */
 	caller = MemoryContextSwitchTo(state->context);
-	prepare_question(scan->indexRelation, scan->keyData, scan->numberOfKeys, scan->xs_snapshot, &question);
-	found = find_pages(scan->indexRelation, state->heap_blocks, &question, tbm);
+	hash_all_items(state->search, scan->indexRelation);
+	pages = find_pages(scan->indexRelation, state->heap_blocks, state->search, tbm);
 	MemoryContextSwitchTo(caller);
-	/* rows are not counted: so many to a page, as BRIN says */
-	return found * 10;
+	return pages * ROWS_REPORTED_PER_PAGE;
 }
 
 void

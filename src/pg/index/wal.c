@@ -1,11 +1,42 @@
 /*
- * wal.c: adding an item to a line, in memory and in WAL.
+ * wal.c: adds an item to a line of a filter page, and logs the change.
  *
- * The record is one of PostgreSQL's generic ones, as GenericXLogFinish() would write it, but put together here: that function
- * needs 66 kB of memory for a state and compares whole pages to find out which bytes have changed, some microseconds for each row, and
- * here they are known. What a generic record holds for a page (fragments: offset, length, bytes) has been the same in all
- * versions from 9.6 on and is read by the server's own replay; on a version that was not looked at, GenericXLog it is.
- * test/tap/021 and 022 have such records replayed, after a crash and on a standby.
+ * The change is logged as a *generic WAL record*, which PostgreSQL offers to access methods that have no resource
+ * manager of their own. For each page such a record holds either a full-page image, or a list of fragments: offset,
+ * length and the new bytes. Replay (generic_redo() in generic_xlog.c) copies the fragments into the page, clears what
+ * lies between pd_lower and pd_upper, and sets the page's LSN. It knows nothing of what the page means, and needs no
+ * code of this library: a standby and crash recovery replay such records without loading it.
+ *
+ * Everywhere else this extension writes these records with GenericXLogStart(), GenericXLogRegisterBuffer() and
+ * GenericXLogFinish(). Here the record is put together by hand, with the same content, because this is done for each
+ * row that brings a new item:
+ *
+ * - GenericXLogStart() allocates 66 kB (four page images and four deltas), and GenericXLogRegisterBuffer() copies the
+ *   page into one of them.
+ * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
+ *   back.
+ *
+ * That takes some microseconds for each row. Here it is known which bytes change: at most `hashes` bytes of one line
+ * of 64.
+ *
+ * What the record has to satisfy, and where this is seen to:
+ *
+ * - It has the fragments in the format that applyPageRedo() reads: log_changed_bytes() writes one fragment for each
+ *   byte.
+ * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
+ *   pd_lower, and the lines lie below it. The space above it is zero already: the page was made that way.
+ * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
+ *   exclusive lock of the buffer, in this order.
+ * - Full-page images are the affair of XLogInsert(). REGBUF_STANDARD lets it leave out the space between pd_lower and
+ *   pd_upper. If it decides to log an image, the first change of the page after a checkpoint, it leaves out the
+ *   fragments: the image already has the change. wal_consistency_checking works as for all generic records.
+ * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). This uses one.
+ *
+ * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version that
+ * wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with those of
+ * earlier versions. On 15, 17 and 18 such records are replayed by test/tap/021_kill_nine.pl (after a crash), and by
+ * test/attack/030_standby.pl (on a standby that compares each page with the primary's, by wal_consistency_checking). On a
+ * version that nobody has looked at, GenericXLogFinish() is used here too: it is slower, and right by definition.
  */
 #include "index/bf_index.h"
 
@@ -14,13 +45,15 @@
 #include "access/rmgr.h"
 #include "miscadmin.h"
 
+/* Was the format of generic records looked at in this version? See above. */
 #define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 190000)
 
 #if KNOWN_GENERIC_RECORDS
 
-/* A fragment with one byte. */
+/* A fragment with one byte: offset, length, and the byte. */
 #define FRAGMENT_SIZE (2 * sizeof(OffsetNumber) + 1)
 
+/* Replaces a line of the page by `changed`, and logs the bytes that differ. */
 static void
 log_changed_bytes(Buffer buffer, Page page, unsigned char *line, const unsigned char *changed)
 {
@@ -52,7 +85,7 @@ log_changed_bytes(Buffer buffer, Page page, unsigned char *line, const unsigned 
 #endif
 
 void
-bf_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash)
+bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash)
 {
 	Page		page = BufferGetPage(buffer);
 

@@ -118,7 +118,7 @@ sub keep
 	return ('bf_summarize_new_values', "SELECT differ.each('$name', 'SELECT bf_summarize_new_values(%L)'$n)") if $kind <= 2;
 	return ('bf_summarize_range', "SELECT differ.each('$name', 'SELECT bf_summarize_range(%L, $block)'$n)") if $kind == 3;
 	return ('bf_desummarize_range', "SELECT differ.each('$name', 'SELECT bf_desummarize_range(%L, $block)'$n)") if $kind <= 5;
-	return ('forget and summarise', "SELECT differ.each('$name', 'SELECT bf_desummarize_range(%L, b) FROM generate_series(0, 50) b'$n)",
+	return ('forget and summarize', "SELECT differ.each('$name', 'SELECT bf_desummarize_range(%L, b) FROM generate_series(0, 50) b'$n)",
 		"SELECT differ.each('$name', 'SELECT bf_summarize_new_values(%L)'$n)") if $kind == 6;
 	return ('CALL bf_summarize', "CALL bf_summarize('$name')") if $kind <= 8;
 	return ('VACUUM', 'VACUUM (' . pick('INDEX_CLEANUP on', 'FREEZE', 'ANALYZE', 'INDEX_CLEANUP auto', 'TRUNCATE on') . ') ' . some_table($relation)) if $kind <= 10;

@@ -1,4 +1,4 @@
-# NotOneRow.pm: writers, summarisers, readers and DDL at once on a table and on a partitioned one, at random. Each answer
+# NotOneRow.pm: writers, summarizers, readers and DDL at once on a table and on a partitioned one, at random. Each answer
 # of a reader is compared with the answer to the same query, in the same snapshot, with the indexes off.
 #
 #   my $report = NotOneRow::run(database => 'name', method => 'bf', seconds => 20, seed => 1);
@@ -100,7 +100,7 @@ SELECT format('CREATE TABLE p_%s PARTITION OF p FOR VALUES IN (%1\$s) WITH (fill
 FROM generate_series(0, 3) k \\gexec
 INSERT INTO t $rows;
 INSERT INTO p $rows;
--- An index on this takes its time: whoever summarises between a placeholder and its bits, a writer between the row and its
+-- An index on this takes its time: whoever summarizes between a placeholder and its bits, a writer between the row and its
 -- place in the index. Else it would take hours until another party gets in between.
 CREATE FUNCTION dawdle(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS \$\$
 BEGIN
@@ -217,7 +217,7 @@ sub run
 
 	my @parties = (
 		(map { ["writer $_", \&NotOneRow::Writers::work] } 1 .. 3), ['slow writer', \&NotOneRow::Writers::work_slowly],
-		['summariser 1', \&NotOneRow::Keepers::summarise], ['summariser 2', \&NotOneRow::Keepers::summarise],
+		['summarizer 1', \&NotOneRow::Keepers::summarize], ['summarizer 2', \&NotOneRow::Keepers::summarize],
 		['DDL', \&NotOneRow::Keepers::change],
 		(map { ["reader $_", \&NotOneRow::Readers::read_once] } 1 .. 2),
 		(map { ["patient reader $_", \&NotOneRow::Readers::read_late] } 1 .. 2));

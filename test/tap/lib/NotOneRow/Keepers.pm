@@ -1,4 +1,4 @@
-# Keepers.pm: the parties of NotOneRow.pm that summarise, vacuum, build and change the indexes and what they are on.
+# Keepers.pm: the parties of NotOneRow.pm that summarize, vacuum, build and change the indexes and what they are on.
 package NotOneRow::Keepers;
 
 use strict;
@@ -13,7 +13,7 @@ sub act
 	return (NotOneRow::ask($run, $session, "keep: $what", $sql))[1] eq '00000';
 }
 
-# ------------------------------------------------------------------ summarise
+# ------------------------------------------------------------------ summarize
 
 # Blocks of a table that follow each other, or of rows that all are interested in.
 sub blocks
@@ -44,7 +44,7 @@ sub check_index
 	return 0;
 }
 
-sub summarise
+sub summarize
 {
 	my ($run) = @_;
 	# It gives way before it is found to be in a deadlock with CREATE INDEX CONCURRENTLY, which waits for its snapshot.
@@ -65,15 +65,15 @@ sub summarise
 		my $kind = rand();
 		if ($kind < 0.04)
 		{
-			act($run, $session, 'summarise, and be stopped', "SET statement_timeout = '" . (3 + int rand 30) . "ms';\nSELECT $method->{summarize}('$index', b) FROM $blocks b");
+			act($run, $session, 'summarize, and be stopped', "SET statement_timeout = '" . (3 + int rand 30) . "ms';\nSELECT $method->{summarize}('$index', b) FROM $blocks b");
 			$session->ask("SET statement_timeout = '300s'");
 		}
-		elsif ($kind < 0.35) { act($run, $session, 'summarise', "SELECT $method->{summarize}('$index', b) FROM $blocks b"); }
-		elsif ($kind < 0.5) { act($run, $session, 'summarise what is new', "SELECT $method->{summarize_new}('$index')"); }
-		elsif ($kind < 0.8) { act($run, $session, 'desummarise', "SELECT $method->{desummarize}('$index', b) FROM $blocks b"); }
+		elsif ($kind < 0.35) { act($run, $session, 'summarize', "SELECT $method->{summarize}('$index', b) FROM $blocks b"); }
+		elsif ($kind < 0.5) { act($run, $session, 'summarize what is new', "SELECT $method->{summarize_new}('$index')"); }
+		elsif ($kind < 0.8) { act($run, $session, 'desummarize', "SELECT $method->{desummarize}('$index', b) FROM $blocks b"); }
 		elsif ($kind < 0.9)
 		{
-			act($run, $session, 'desummarise and summarise', "SELECT $method->{desummarize}('$index', b) FROM $blocks b;\nSELECT $method->{summarize}('$index', b) FROM $blocks b");
+			act($run, $session, 'desummarize and summarize', "SELECT $method->{desummarize}('$index', b) FROM $blocks b;\nSELECT $method->{summarize}('$index', b) FROM $blocks b");
 		}
 		elsif ($kind < 0.93 && $method->{check}) { check_index($run, $session, 'in the middle', $index); }
 		elsif ($kind < 0.97) { act($run, $session, 'VACUUM', 'VACUUM (INDEX_CLEANUP ' . (rand() < 0.5 ? 'on' : 'auto') . ") $table"); }
@@ -251,7 +251,7 @@ sub change
 
 # ---------------------------------------------------------------- at the end
 
-# Everything is covered, whatever state the indexes were left in, after all is summarised, and when built anew.
+# Everything is covered, whatever state the indexes were left in, after all is summarized, and when built anew.
 sub check_all
 {
 	my ($run) = @_;
@@ -270,7 +270,7 @@ sub check_all
 		"FROM (SELECT relid FROM " . NotOneRow::tables('t') . ' t UNION ALL SELECT relid FROM ' . NotOneRow::tables('p') . " p) t LEFT JOIN pg_index i ON i.indrelid = t.relid GROUP BY t.relid ORDER BY 1");
 	NotOneRow::trouble($run, "tables and indexes are not all there:\n$there") if (() = $there =~ /\n|,/g) != 23 || $there =~ /invalid/;
 	NotOneRow::difference($run, "seen from inside of a statement: $_") foreach split /\n/, $session->sql('SELECT * FROM peeks');
-	foreach my $stage ('as it was left', 'all summarised', 'built anew')
+	foreach my $stage ('as it was left', 'all summarized', 'built anew')
 	{
 		foreach my $table ('t', 'p')
 		{
@@ -278,7 +278,7 @@ sub check_all
 			{
 				my ($index, $heap) = split / /;
 				$session->sql("REINDEX INDEX $index") if $stage eq 'built anew';
-				$session->sql("SELECT $method->{summarize_new}('$index')") if $stage eq 'all summarised';
+				$session->sql("SELECT $method->{summarize_new}('$index')") if $stage eq 'all summarized';
 				$run->{counts}{'indexes checked'} += check_index($run, $session, $stage, $index) if $method->{check};
 			}
 			NotOneRow::Readers::sweep($run, $reader, $table, 'BEGIN;');

@@ -1,0 +1,309 @@
+/*
+ * chunk_scan_arguments.c: the arguments of chunk_scan() and its kin: which relation, which column, and which
+ * comparison. Everything that makes a call impossible is an error here, before any chunk is looked at.
+ */
+#include "chunks/chunk_scan.h"
+
+#include "access/relation.h"
+#include "access/sysattr.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_node.h"
+#include "parser/parse_oper.h"
+#include "parser/parse_relation.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/rls.h"
+#include "utils/typcache.h"
+
+#include "base/own_types.h"
+
+/* ----------------------------------------------------------- the relation, the column */
+
+void
+chunk_require_readable(Relation relation)
+{
+	if (!RelationIsPopulated(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("materialized view \"%s\" has not been populated", RelationGetRelationName(relation)),
+				 errhint("Use the REFRESH MATERIALIZED VIEW command.")));
+	if (RELATION_IS_OTHER_TEMP(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	if (!RelationIsPermanent(relation) && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+}
+
+/*
+ * Raises an error if the user lacks the privileges for SELECT * FROM parent. As in a SELECT, the privileges of the
+ * parent count, and those of its children do not. This calls the executor's own function, which also calls the hook
+ * that extensions for auditing and security labels use.
+ */
+static void
+require_privileges(Relation parent)
+{
+	ParseState *pstate = make_parsestate(NULL);
+	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, parent, AccessShareLock, NULL, true, true)->p_rte;
+	Bitmapset  *columns = NULL;
+
+	for (int i = 0; i < RelationGetDescr(parent)->natts; i++)
+		if (!TupleDescAttr(RelationGetDescr(parent), i)->attisdropped)
+			columns = bms_add_member(columns, i + 1 - FirstLowInvalidHeapAttributeNumber);
+#if PG_VERSION_NUM >= 160000
+	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->requiredPerms = ACL_SELECT;
+	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->selectedCols = columns;
+	ExecCheckPermissions(list_make1(rte), pstate->p_rteperminfos, true);
+#else
+	rte->requiredPerms = ACL_SELECT;
+	rte->selectedCols = columns;
+	ExecCheckRTPerms(list_make1(rte), true);
+#endif
+	free_parsestate(pstate);
+}
+
+/* Locks and opens the relation that argument 0 names by its row type. */
+static Relation
+open_parent(FunctionCallInfo fcinfo)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	Oid			relid = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
+	const char *name = OidIsValid(relid) ? get_rel_name(relid) : NULL;
+	Relation	parent;
+
+	if (!OidIsValid(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the first argument must be of a relation's row type, not of type %s",
+						OidIsValid(type) ? format_type_be(type) : "unknown"),
+				 errhint("Name the relation as in NULL::access_log.")));
+	parent = try_relation_open(relid, AccessShareLock);
+	if (parent == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 name != NULL ? errmsg("relation \"%s\" does not exist", name) :
+				 errmsg("relation with OID %u does not exist", relid),
+				 errdetail("It was dropped after the query was planned.")));
+	switch (parent->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_PARTITIONED_TABLE:
+		case RELKIND_FOREIGN_TABLE:
+		case RELKIND_MATVIEW:
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("cannot scan the chunks of \"%s\"", RelationGetRelationName(parent)),
+					 errdetail_relkind_not_supported(parent->rd_rel->relkind)));
+	}
+
+	require_privileges(parent);
+	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot scan the chunks of \"%s\" under row-level security", RelationGetRelationName(parent)),
+				 errdetail("Its policies would not be applied to the rows."),
+				 errhint("Use a plain SELECT, which applies them.")));
+	chunk_require_readable(parent);
+	return parent;
+}
+
+/* Finds the column that argument 1 names. */
+static void
+find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the column's name must not be null")));
+	scan->column_name = NameStr(*PG_GETARG_NAME(1));
+	scan->column = get_attnum(RelationGetRelid(scan->parent), scan->column_name);
+	if (scan->column == InvalidAttrNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist",
+						scan->column_name, RelationGetRelationName(scan->parent))));
+	if (scan->column < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot scan chunks by the system column \"%s\"", scan->column_name)));
+}
+
+/* ---------------------------------------------------------------- the comparison */
+
+/*
+ * Argument 2 as a constant for the parser. A literal or a parameter without a type stays untyped here, so that the parser
+ * gives it the column's type.
+ */
+static Const *
+make_item(FunctionCallInfo fcinfo)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 2);
+	int16		length;
+	bool		by_value;
+
+	if (!OidIsValid(type))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+				 errmsg("could not determine the type of the value")));
+	if (is_untyped_item(type))
+	{
+		char	   *literal = TextDatumGetCString(PG_GETARG_DATUM(2));
+
+		return makeConst(UNKNOWNOID, -1, InvalidOid, -2, CStringGetDatum(literal), false, false);
+	}
+	get_typlenbyval(type, &length, &by_value);
+	return makeConst(type, -1, get_typcollation(type), length, PG_GETARG_DATUM(2), false, by_value);
+}
+
+/*
+ * Evaluates the right side of the comparison: the value with its type conversions, some of which depend on settings.
+ * The result is NULL if the expression is volatile or has a column.
+ */
+static Const *
+evaluate(Node *expression)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	EState	   *estate;
+	ExprState  *state;
+	Datum		value;
+	bool		isnull;
+	int16		length;
+	bool		by_value;
+
+	expression = eval_const_expressions(NULL, expression);
+	if (IsA(expression, Const))
+		return (Const *) expression;
+	if (contain_var_clause(expression) || contain_volatile_functions(expression))
+		return NULL;
+	get_typlenbyval(exprType(expression), &length, &by_value);
+	estate = CreateExecutorState();
+	state = ExecPrepareExpr((Expr *) expression, estate);
+	value = ExecEvalExprSwitchContext(state, GetPerTupleExprContext(estate), &isnull);
+	MemoryContextSwitchTo(caller);
+	if (!isnull)
+		value = datumCopy(value, by_value, length);
+	FreeExecutorState(estate);
+	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), length, value, isnull,
+					 by_value);
+}
+
+/*
+ * Makes the comparison, with the operator that SQL would take. A comparison that converts the column is refused,
+ * because neither a filter of the column's values nor an index on them could answer it.
+ *
+ * The comparison is not simplified here, but only when the query of each chunk is planned. The planner can turn it
+ * into an expression of any form: "flag = true" becomes "flag", and an operator of an SQL function becomes the
+ * function's body.
+ */
+static void
+make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1);
+	ParseState *pstate = make_parsestate(NULL);
+	Var		   *var = makeVar(1, scan->column, column->atttypid, column->atttypmod, column->attcollation, 0);
+	Const	   *item = make_item(fcinfo);
+	Oid			item_type = item->consttype;
+	List	   *name = list_make1(makeString("="));
+	Expr	   *clause;
+	List	   *sides;
+	Node	   *left;
+
+	if (scan->any)
+		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
+	else
+		clause = make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
+	assign_expr_collations(pstate, (Node *) clause);
+	free_parsestate(pstate);
+
+	sides = scan->any ? castNode(ScalarArrayOpExpr, clause)->args : castNode(OpExpr, clause)->args;
+	left = linitial(sides);
+	while (IsA(left, RelabelType))
+		left = (Node *) ((RelabelType *) left)->arg;
+	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
+	if (scan->item == NULL)
+	{
+		/* "character" alone would mean character(1) */
+		const char *wanted = getBaseType(column->atttypid) == BPCHAROID ? "bpchar" : format_type_be(column->atttypid);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("cannot look up a value of type %s in column \"%s\" of type %s",
+						format_type_be(item_type), scan->column_name, format_type_be(column->atttypid)),
+				 errdetail("The comparison would convert the column."),
+				 errhint("Cast the value to %s%s.", wanted, scan->any ? "[]" : "")));
+	}
+	if (scan->item->constisnull)
+		return;
+	lsecond(sides) = scan->item;
+	scan->var = (Var *) left;
+	scan->clause = clause;
+	chunk_prepare_clause(&scan->index_clause, (Node *) clause, scan->item->constvalue);
+}
+
+/*
+ * Raises an error unless the operator is the equality of the type's default operator classes. Filters know equality
+ * as this operator defines it; another operator that is named = can find more rows.
+ */
+static void
+require_equality(const ChunkScan *scan)
+{
+	Oid			operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
+	List	   *sides = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->args : ((OpExpr *) scan->clause)->args;
+	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides)),
+											 TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
+
+	if ((OidIsValid(type->hash_opf) && op_in_opfamily(operator, type->hash_opf)) ||
+		(OidIsValid(type->btree_opf) && op_in_opfamily(operator, type->btree_opf)))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("summaries of column \"%s\" cannot answer for the operator %s", scan->column_name,
+					format_operator(operator)),
+			 errdetail("It is not the equality operator of a default operator class of type %s.",
+					   format_type_be(type->type_id)),
+			 errhint("Leave the summaries out.")));
+}
+
+/* ------------------------------------------------------------------- all of them */
+
+void
+chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
+{
+	memset(scan, 0, sizeof *scan);
+	scan->any = any;
+	scan->parent = open_parent(fcinfo);
+	scan->engines = chunk_find_engines();
+	chunk_require_own_rows(scan->engines, scan->parent);
+	find_column(scan, fcinfo);
+	if (!PG_ARGISNULL(2))
+		make_clause(scan, fcinfo);
+	if (!PG_ARGISNULL(3))
+		chunk_require_summaries(scan->summary_table = PG_GETARG_OID(3));
+	else if (!PG_ARGISNULL(4))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a summary_column was given without summaries"),
+				 errhint("Name the summary table with summaries => '...'.")));
+	if (scan->clause != NULL && OidIsValid(scan->summary_table))
+	{
+		require_equality(scan);
+		chunk_ask_summaries(scan->summary_table, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)),
+							get_func_namespace(fcinfo->flinfo->fn_oid), scan->column_name, scan->item, scan->any,
+							exprInputCollation((Node *) scan->clause), &scan->summaries);
+	}
+}

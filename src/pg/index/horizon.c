@@ -1,0 +1,39 @@
+/*
+ * horizon.c: which snapshots may rely on a filter page.
+ *
+ * A summarizer may leave out rows that are deleted (heap.c says which). A snapshot that is older than the deletion
+ * can still see such a row. So each filter page keeps its *horizon*: a full transaction id that is greater than those
+ * of all transactions whose deleted rows were left out. A snapshot whose xmin is at or behind the horizon sees none
+ * of these rows.
+ */
+#include "index/bf_index.h"
+
+#include "access/transam.h"
+
+uint64
+bf_index_full_xid(TransactionId xid)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	uint64		epoch = EpochFromFullTransactionId(next);
+
+	if (!TransactionIdIsNormal(xid))
+		return 0;
+	/* An id that is greater than the next one was assigned in the epoch before. */
+	if (xid > XidFromFullTransactionId(next))
+		epoch--;
+	return epoch << 32 | xid;
+}
+
+bool
+bf_index_is_before_horizon(BfViewer *viewer, const BfFilterPage *content)
+{
+	uint64		horizon = content->horizon;
+
+	if (viewer->snapshot->takenDuringRecovery)
+		horizon = Max(horizon, content->standby_horizon);
+	if (horizon == 0)
+		return false;
+	if (viewer->xmin == 0)
+		viewer->xmin = bf_index_full_xid(viewer->snapshot->xmin);
+	return horizon > viewer->xmin;
+}

@@ -1,0 +1,232 @@
+/*
+ * layout.c: the pages of a bf index: writes their empty forms, and checks a page before its content is used.
+ */
+#include "index/bf_index.h"
+
+#include "port/pg_crc32c.h"
+
+#define DIRECTORY_OFFSET sizeof(BfMetaPage)
+#define ENTRIES_OFFSET (DIRECTORY_OFFSET + BF_INDEX_MAX_DIRECTORY_PAGES * sizeof(BlockNumber))
+
+StaticAssertDecl(sizeof(BfMetaPage) == 64, "the meta page is stored as it is");
+StaticAssertDecl(sizeof(BfDirectoryPage) == 8, "the directory page is stored as it is");
+StaticAssertDecl(offsetof(BfFilterPage, states) == 32, "the filter page is stored as it is");
+
+/* ------------------------------------------------------------------ any page */
+
+void
+bf_index_report_damage(Relation index, BlockNumber block, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("index \"%s\" is damaged at block %u: %s", RelationGetRelationName(index), block, what),
+			 errhint("Please REINDEX it.")));
+}
+
+Buffer
+bf_index_read_page(Relation index, BlockNumber block)
+{
+	/* ReadBuffer() would take this number as P_NEW, and lengthen the file */
+	if (block == P_NEW)
+		bf_index_report_damage(index, block, "there is no such block");
+	return ReadBuffer(index, block);
+}
+
+/*
+ * Says how much of the page is in use. Generic WAL and full-page images leave out what lies between pd_lower and
+ * pd_upper.
+ */
+static void
+set_content_size(Page page, Size size)
+{
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + size;
+}
+
+/*
+ * Has the page this much content? The replay of generic WAL clears what lies between pd_lower and pd_upper, so with a
+ * wrong pd_lower it would clear lines.
+ */
+static inline bool
+has_content_size(Page page, Size size)
+{
+	PageHeader	header = (PageHeader) page;
+
+	return header->pd_lower == MAXALIGN(SizeOfPageHeaderData) + size && header->pd_upper == BLCKSZ &&
+		header->pd_special == BLCKSZ;
+}
+
+/* CRC-32C, but never 0, which stands for no checksum. */
+static uint32
+checksum_of(const void *data, Size size)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, data, size);
+	FIN_CRC32C(crc);
+	return Max(crc, 1);
+}
+
+/* ------------------------------------------------------------- the meta page */
+
+static uint32
+meta_checksum(const BfMetaPage *meta)
+{
+	BfMetaPage	copy = *meta;
+
+	copy.groups = copy.directory_pages = copy.checksum = 0;
+	return checksum_of(&copy, sizeof copy);
+}
+
+void
+bf_index_init_meta_page(Page page, Relation index)
+{
+	BfMetaPage *meta;
+	BfOptions  *options = (BfOptions *) index->rd_options;
+	uint8		hashes;
+
+	PageInit(page, BLCKSZ, 0);
+	meta = (BfMetaPage *) PageGetContents(page);
+	memset(meta, 0, BF_PAGE_SPACE);
+	meta->magic = BF_INDEX_MAGIC;
+	meta->version = BF_INDEX_VERSION;
+	meta->columns = IndexRelationGetNumberOfKeyAttributes(index);
+	meta->pages_per_range = options ? options->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	meta->false_positive_rate = options ? options->false_positive_rate : BF_INDEX_DEFAULT_FPR;
+	meta->load = sb_bf_best_load(meta->false_positive_rate, &hashes);
+	meta->hashes = hashes;
+	meta->checksum = meta_checksum(meta);
+	set_content_size(page, BF_PAGE_SPACE);
+}
+
+BfMetaPage *
+bf_index_meta_page(Relation index, Page page)
+{
+	BfMetaPage *meta = (BfMetaPage *) PageGetContents(page);
+
+	if (PageIsNew(page) || meta->magic != BF_INDEX_MAGIC || !has_content_size(page, BF_PAGE_SPACE))
+		bf_index_report_damage(index, 0, "it is not the meta page of a bf index");
+	if (meta->version != BF_INDEX_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" is of format version %u, which this version of streambloom does not know",
+						RelationGetRelationName(index), meta->version),
+				 errhint("Please REINDEX it.")));
+	if (meta->columns != IndexRelationGetNumberOfKeyAttributes(index) || meta->pages_per_range == 0 ||
+		meta->pages_per_range > BF_INDEX_MAX_PAGES_PER_RANGE || meta->hashes == 0 || meta->hashes > SB_BF_MAX_HASHES ||
+		!(meta->load > 0) || meta->directory_pages > BF_INDEX_MAX_DIRECTORY_PAGES)
+		bf_index_report_damage(index, 0, "a parameter is out of its range");
+	if (meta->checksum != 0 && meta->checksum != meta_checksum(meta))
+		bf_index_report_damage(index, 0, "the checksum of its parameters is wrong");
+	return meta;
+}
+
+BlockNumber *
+bf_index_directory(BfMetaPage *meta)
+{
+	return (BlockNumber *) ((char *) meta + DIRECTORY_OFFSET);
+}
+
+void *
+bf_index_meta_entries(BfMetaPage *meta)
+{
+	return (char *) meta + ENTRIES_OFFSET;
+}
+
+/* -------------------------------------------------------------- the directory */
+
+void
+bf_index_init_directory_page(Page page, uint32 number)
+{
+	BfDirectoryPage *directory;
+
+	PageInit(page, BLCKSZ, 0);
+	directory = (BfDirectoryPage *) PageGetContents(page);
+	directory->magic = BF_DIRECTORY_MAGIC;
+	directory->number = number;
+	set_content_size(page, BF_PAGE_SPACE);
+}
+
+void *
+bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 number)
+{
+	BfDirectoryPage *directory = (BfDirectoryPage *) PageGetContents(page);
+
+	if (PageIsNew(page) || !has_content_size(page, BF_PAGE_SPACE) || directory->magic != BF_DIRECTORY_MAGIC ||
+		directory->number != number)
+		bf_index_report_damage(index, block, "it is not the directory page that it should be");
+	return directory + 1;
+}
+
+static inline Size
+entry_size(int columns)
+{
+	return TYPEALIGN(8, offsetof(BfGroupEntry, lines) + columns * sizeof(uint32));
+}
+
+BfGroupEntry *
+bf_index_entry_at(void *entries, uint32 number, int columns)
+{
+	return (BfGroupEntry *) ((char *) entries + number * entry_size(columns));
+}
+
+uint32
+bf_index_entry_checksum(const BfGroupEntry *entry, int columns)
+{
+	uint32		copy[offsetof(BfGroupEntry, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
+	Size		size = offsetof(BfGroupEntry, lines) + columns * sizeof(uint32);
+
+	memcpy(copy, entry, size);
+	((BfGroupEntry *) copy)->checksum = 0;
+	return checksum_of(copy, size);
+}
+
+uint32
+bf_index_entries_on_meta_page(int columns)
+{
+	return (BF_PAGE_SPACE - ENTRIES_OFFSET) / entry_size(columns);
+}
+
+uint32
+bf_index_entries_on_directory_page(int columns)
+{
+	return (BF_PAGE_SPACE - sizeof(BfDirectoryPage)) / entry_size(columns);
+}
+
+/* --------------------------------------------------------------- filter pages */
+
+static inline Size
+filter_page_size(const BfGroup *group)
+{
+	return BF_LINES_OFFSET(group->ranges) + (Size) group->positions * group->ranges * SB_BF_LINE;
+}
+
+void
+bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line)
+{
+	BfFilterPage *content;
+	Size		size = filter_page_size(group);
+
+	PageInit(page, BLCKSZ, 0);
+	content = (BfFilterPage *) PageGetContents(page);
+	memset(content, 0, size);
+	content->magic = BF_FILTER_MAGIC;
+	content->column = column;
+	content->ranges = group->ranges;
+	content->first_range = group->first_range;
+	content->first_line = first_line;
+	set_content_size(page, size);
+}
+
+BfFilterPage *
+bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
+					 BlockNumber number)
+{
+	BfFilterPage *content = (BfFilterPage *) PageGetContents(page);
+
+	if (PageIsNew(page) || content->magic != BF_FILTER_MAGIC || content->column != column ||
+		content->ranges != group->ranges || content->first_range != group->first_range ||
+		content->first_line != number * group->positions || !has_content_size(page, filter_page_size(group)))
+		bf_index_report_damage(index, block, "it is not the filter page that it should be");
+	return content;
+}

@@ -1,0 +1,187 @@
+/*
+ * layout.h: how a bf index lies on disk. README.md in this folder has a drawing.
+ *
+ * A *range* is pages_per_range consecutive pages of the heap. Consecutive ranges form a *group*. In a group all
+ * filters of one column have the same size, which is a number of *lines* of 64 bytes, as in a bf value. They are
+ * stored interleaved: line l of all ranges of the group lies together at *position* l, so that one page answers for
+ * one item in all ranges of the group. A group has a run of pages for each column of the index.
+ *
+ * Each filter page is complete in itself: it has the state of each range beside the bits, and both are read and written
+ * under the lock of that one page. What a page says holds for its own positions only.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_LAYOUT_H
+#define STREAMBLOOM_PG_INDEX_LAYOUT_H
+
+#include "base/compat.h"
+
+#include "storage/block.h"
+#include "storage/bufpage.h"
+#include "utils/rel.h"
+
+/*
+ * Block 0 is the meta page. After the page header it has:
+ *
+ *   BfMetaPage                       64 bytes
+ *   BlockNumber directory[1000]      the blocks of the directory pages; the first directory_pages of them are in use
+ *   entries                          one for each of the first groups; the other entries are on directory pages
+ *
+ * The meta page is written when the index is built. After that only `groups`, `directory_pages`, the directory and the
+ * entries change.
+ *
+ * Groups lie one after the other from block 1 on, without a gap. A directory page lies just before the first group
+ * whose entry is on it. A crash may leave pages behind the last group; they are used again.
+ *
+ * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
+ * groups follow each other, and that they end within the file. A checksum of 0 means that there is none: indexes that
+ * are older than the checksums have none.
+ */
+#define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
+#define BF_INDEX_VERSION 1
+#define BF_INDEX_MAX_DIRECTORY_PAGES 1000
+
+typedef struct BfMetaPage
+{
+	uint32		magic;
+	uint16		version;
+	uint16		columns;
+	BlockNumber pages_per_range;
+	uint32		groups;			/* that are published: their entries never change */
+	double		false_positive_rate;
+	double		load;			/* items per line at that rate */
+	uint32		hashes;			/* cells that an item sets in its line */
+	uint32		directory_pages;
+	uint32		checksum;		/* CRC-32C of this struct with zeros in groups, directory_pages and checksum */
+	uint32		zero[5];
+} BfMetaPage;
+
+/* The entry of one group. The groups follow each other without a gap, from range 0 on. */
+typedef struct BfGroupEntry
+{
+	uint32		first_range;
+	uint32		ranges;			/* 1 .. BF_INDEX_MAX_RANGES */
+	BlockNumber first_block;	/* of its filter pages: those of column 1, then those of column 2, ... */
+	uint32		checksum;		/* CRC-32C of this entry with zeros in checksum */
+	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of a filter of each column; they fill whole pages */
+} BfGroupEntry;
+
+/* A directory page has this after the page header, and then entries. */
+#define BF_DIRECTORY_MAGIC 0x72446642	/* "BfDr" */
+
+typedef struct BfDirectoryPage
+{
+	uint32		magic;
+	uint32		number;			/* of this directory page, from 0 */
+} BfDirectoryPage;
+
+/*
+ * A filter page has this after the page header. The states of its ranges are the end of the struct. At the next
+ * multiple of 8 the lines begin: those of the page's first position for all ranges of the group, then those of the
+ * next position.
+ */
+#define BF_FILTER_MAGIC 0x6c466642	/* "BfFl" */
+
+typedef struct BfFilterPage
+{
+	uint32		magic;
+	uint16		column;			/* from 0 */
+	uint16		ranges;
+	uint32		first_range;	/* of the group */
+	uint32		first_line;
+	uint64		horizon;		/* full transaction id: older snapshots may see rows that are not in here */
+	uint64		standby_horizon;	/* the same, but only for snapshots that were taken during recovery */
+	uint8		states[FLEXIBLE_ARRAY_MEMBER];
+} BfFilterPage;
+
+typedef enum BfRangeState
+{
+	BF_UNSUMMARIZED = 0,		/* readers read the range; writers do nothing */
+	BF_PLACEHOLDER = 1,			/* it is being summarized, or a summarizer died: readers read it; writers set bits */
+	BF_SUMMARIZED = 2			/* the bits are complete: readers rely on them; writers set bits */
+} BfRangeState;
+
+#define BF_PAGE_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
+#define BF_LINES_OFFSET(ranges) (offsetof(BfFilterPage, states) + TYPEALIGN(8, (ranges)))
+
+/* How many positions of a group of so many ranges fit on a page. */
+#define BF_POSITIONS(ranges) ((BF_PAGE_SPACE - BF_LINES_OFFSET(ranges)) / ((ranges) * SB_BF_LINE))
+
+/* The largest number of ranges of which one position fits on a page: 125 with pages of 8 kB. */
+#define BF_INDEX_MAX_RANGES ((BF_PAGE_SPACE - offsetof(BfFilterPage, states) - 7) / (SB_BF_LINE + 1))
+
+/* NULL is an item like any other. This is its hash: a random number, which must never change. */
+#define BF_NULL_HASH UINT64_C(0x9d39247e33776d41)
+
+/* Where a group lies, in memory. */
+typedef struct BfGroup
+{
+	uint32		first_range;
+	uint32		ranges;
+	uint32		positions;		/* on a page */
+	BlockNumber first_block;
+} BfGroup;
+
+/* --------------------------------------------------------------- any page */
+
+/* Raises the error for an index that cannot be right. */
+extern SB_NORETURN void bf_index_report_damage(Relation index, BlockNumber block, const char *what);
+
+/*
+ * Reads a page of the index. REQUIRES: `block` is 0, or comes from a geometry (which has checked that the file has
+ * it).
+ */
+extern Buffer bf_index_read_page(Relation index, BlockNumber block);
+
+/* --------------------------------------------------- meta page and directory */
+
+/* Writes the content of the meta page of an empty index. The caller logs it. */
+extern void bf_index_init_meta_page(Page page, Relation index);
+
+/* The content of the meta page; an error if it is not one, or if its parameters are damaged. */
+extern BfMetaPage *bf_index_meta_page(Relation index, Page page);
+
+/* The blocks of the directory pages, and the entries on the meta page. */
+extern BlockNumber *bf_index_directory(BfMetaPage *meta);
+extern void *bf_index_meta_entries(BfMetaPage *meta);
+
+/* Writes the content of an empty directory page. */
+extern void bf_index_init_directory_page(Page page, uint32 number);
+
+/* The entries on a directory page; an error if it is not the directory page with this number. */
+extern void *bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 number);
+
+/* One of the entries, and the checksum that it should have. */
+extern BfGroupEntry *bf_index_entry_at(void *entries, uint32 number, int columns);
+extern uint32 bf_index_entry_checksum(const BfGroupEntry *entry, int columns);
+
+/* How many entries fit on the meta page, and on each directory page. */
+extern uint32 bf_index_entries_on_meta_page(int columns);
+extern uint32 bf_index_entries_on_directory_page(int columns);
+
+/* --------------------------------------------------------------- filter pages */
+
+/* Writes the content of an empty filter page. */
+extern void bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line);
+
+/*
+ * The content of a filter page. It is an error if this is not page `number` (from 0) of the group's run for this
+ * column.
+ */
+extern BfFilterPage *bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group,
+										  int column, BlockNumber number);
+
+/* The lines at a position of this page: those of the group's ranges, one after the other. */
+static inline unsigned char *
+bf_index_position(BfFilterPage *content, uint32 position)
+{
+	return (unsigned char *) content + BF_LINES_OFFSET(content->ranges) +
+		(size_t) position * content->ranges * SB_BF_LINE;
+}
+
+/* The line of one range at a position of this page. */
+static inline unsigned char *
+bf_index_line(BfFilterPage *content, uint32 position, uint32 range)
+{
+	return bf_index_position(content, position) + range * SB_BF_LINE;
+}
+
+#endif
