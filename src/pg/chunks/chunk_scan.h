@@ -20,7 +20,7 @@ typedef struct ChunkScan
 	AttrNumber	column;			/* of the parent */
 	const char *column_name;
 	bool		any;			/* the comparison is column = ANY (item), not column = item */
-	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL: nothing matches */
+	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
 	ChunkClause index_clause;	/* the comparison, for asking indexes */

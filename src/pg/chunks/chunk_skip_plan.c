@@ -60,12 +60,12 @@ typedef struct Planning
 static Planning *planning = NULL;
 
 /* What is known of a finished statement while nodes are put into it. */
-typedef struct Improvement
+typedef struct FinishedStatement
 {
 	PlannedStmt *statement;
 	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
 	Bitmapset  *by_leader;		/* the plan_ids of the sub-plans, of those met so far, that the leader alone runs */
-} Improvement;
+} FinishedStatement;
 
 /* ------------------------------------------------------------ what to ask */
 
@@ -227,12 +227,12 @@ largest_id(const Plan *plan)
 
 /* An id for a new node. It must be unique in the statement, because workers report what they measured by this id. */
 static int
-new_id(Improvement *improvement)
+new_id(FinishedStatement *finished)
 {
-	if (improvement->last_id < 0)
-		improvement->last_id = Max(largest_id(improvement->statement->planTree),
-								   largest_id_of_list(improvement->statement->subplans));
-	return ++improvement->last_id;
+	if (finished->last_id < 0)
+		finished->last_id = Max(largest_id(finished->statement->planTree),
+								largest_id_of_list(finished->statement->subplans));
+	return ++finished->last_id;
 }
 
 /*
@@ -278,9 +278,9 @@ make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *
 
 /* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
 static Plan *
-wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
+add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatement *finished)
 {
-	PlannedStmt *statement = improvement->statement;
+	PlannedStmt *statement = finished->statement;
 	List	   *arguments = NIL;
 	List	   *sets = NIL;
 	List	   *positions = NIL;
@@ -332,7 +332,7 @@ wrap(Plan *append, List *children, Bitmapset *relids, Improvement *improvement)
 	}
 	if (positions == NIL)
 		return append;
-	return make_chunk_skip(append, new_id(improvement), relids, arguments,
+	return make_chunk_skip(append, new_id(finished), relids, arguments,
 						   lappend(list_make5(sets, positions, heaps, indexes, index_sets), list_make1_int(guarded)));
 }
 
@@ -352,7 +352,7 @@ is_pruned_at_run_time(const Plan *plan)
 
 /* Puts nodes into a plan that the leader alone runs, and returns it. */
 static Plan *
-improve(Plan *plan, Improvement *improvement)
+add_nodes(Plan *plan, FinishedStatement *finished)
 {
 	ListCell   *cell;
 
@@ -360,7 +360,7 @@ improve(Plan *plan, Improvement *improvement)
 		return NULL;
 	check_stack_depth();
 	foreach(cell, plan->initPlan)
-		improvement->by_leader = bms_add_member(improvement->by_leader, lfirst_node(SubPlan, cell)->plan_id);
+		finished->by_leader = bms_add_member(finished->by_leader, lfirst_node(SubPlan, cell)->plan_id);
 	switch (nodeTag(plan))
 	{
 		case T_Gather:
@@ -371,27 +371,27 @@ improve(Plan *plan, Improvement *improvement)
 				Append	   *append = (Append *) plan;
 
 				foreach(cell, append->appendplans)
-					lfirst(cell) = improve(lfirst(cell), improvement);
+					lfirst(cell) = add_nodes(lfirst(cell), finished);
 				if (append->nasyncplans > 0 || plan->parallel_aware || is_pruned_at_run_time(plan))
 					return plan;
-				return wrap(plan, append->appendplans, append->apprelids, improvement);
+				return add_node_above(plan, append->appendplans, append->apprelids, finished);
 			}
 		case T_MergeAppend:
 			{
 				MergeAppend *append = (MergeAppend *) plan;
 
 				foreach(cell, append->mergeplans)
-					lfirst(cell) = improve(lfirst(cell), improvement);
+					lfirst(cell) = add_nodes(lfirst(cell), finished);
 				if (is_pruned_at_run_time(plan))
 					return plan;
-				return wrap(plan, append->mergeplans, append->apprelids, improvement);
+				return add_node_above(plan, append->mergeplans, append->apprelids, finished);
 			}
 		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan = improve(((SubqueryScan *) plan)->subplan, improvement);
+			((SubqueryScan *) plan)->subplan = add_nodes(((SubqueryScan *) plan)->subplan, finished);
 			return plan;
 		default:
-			plan->lefttree = improve(plan->lefttree, improvement);
-			plan->righttree = improve(plan->righttree, improvement);
+			plan->lefttree = add_nodes(plan->lefttree, finished);
+			plan->righttree = add_nodes(plan->righttree, finished);
 			return plan;
 	}
 }
@@ -403,20 +403,20 @@ improve(Plan *plan, Improvement *improvement)
  * is which sub-plans belong to a node that the leader alone runs.
  */
 static bool
-may_run_in_worker(const Plan *plan, int plan_id, const Improvement *improvement)
+may_run_in_worker(const Plan *plan, int plan_id, const FinishedStatement *finished)
 {
-	return improvement->statement->parallelModeNeeded && plan->parallel_safe &&
-		!bms_is_member(plan_id, improvement->by_leader);
+	return finished->statement->parallelModeNeeded && plan->parallel_safe &&
+		!bms_is_member(plan_id, finished->by_leader);
 }
 
 static void
-improve_statement(PlannedStmt *statement)
+add_nodes_to_statement(PlannedStmt *statement)
 {
-	Improvement improvement = {.statement = statement, .last_id = -1};
+	FinishedStatement finished = {.statement = statement, .last_id = -1};
 	Bitmapset  *done = NULL;
 	bool		progress;
 
-	statement->planTree = improve(statement->planTree, &improvement);
+	statement->planTree = add_nodes(statement->planTree, &finished);
 	/* Looking at a sub-plan may show that others, which belong to it, are run by the leader alone too. */
 	do
 	{
@@ -428,9 +428,9 @@ improve_statement(PlannedStmt *statement)
 			int			plan_id = foreach_current_index(cell) + 1;
 
 			if (lfirst(cell) == NULL || bms_is_member(plan_id, done) ||
-				may_run_in_worker(lfirst(cell), plan_id, &improvement))
+				may_run_in_worker(lfirst(cell), plan_id, &finished))
 				continue;
-			lfirst(cell) = improve(lfirst(cell), &improvement);
+			lfirst(cell) = add_nodes(lfirst(cell), &finished);
 			done = bms_add_member(done, plan_id);
 			progress = true;
 		}
@@ -542,7 +542,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 
 		/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. */
 		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
-			improve_statement(statement);
+			add_nodes_to_statement(statement);
 	}
 	PG_FINALLY();
 	{

@@ -67,7 +67,7 @@ items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumbe
 	return most;
 }
 
-/* Two groups are made of the last ranges if their pages are at most this share of those of one group. */
+/* Two groups are made of the last ranges if they have less than this share of the pages of one group. */
 #define WORTH_TWO_GROUPS (7.0 / 8)
 
 /* How many of these ranges make the next group. */

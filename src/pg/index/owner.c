@@ -1,8 +1,8 @@
 /*
  * owner.c: the expressions and the predicate of an index, and as whom they run.
  *
- * They run as the owner of the table whoever makes a summary of it, because they are the owner's code. README.md says
- * what this protects from.
+ * They run as the owner of the table, whoever builds, summarizes or checks the index. They are the owner's code, so
+ * they must not run with the rights of, say, a superuser who calls VACUUM. README.md has the details.
  */
 #include "index/bf_index.h"
 

@@ -32,11 +32,12 @@
  *   fragments: the image already has the change. wal_consistency_checking works as for all generic records.
  * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). This uses one.
  *
- * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version that
- * wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with those of
- * earlier versions. On 15, 17 and 18 such records are replayed by test/tap/021_kill_nine.pl (after a crash), and by
- * test/attack/030_standby.pl (on a standby that compares each page with the primary's, by wal_consistency_checking). On a
- * version that nobody has looked at, GenericXLogFinish() is used here too: it is slower, and right by definition.
+ * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version
+ * that wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with
+ * those of earlier versions. On 15, 17 and 18 such records are replayed by test/tap/021_kill_nine.pl (after a crash),
+ * and by test/attack/030_standby.pl (on a standby that compares each page with the primary's, by
+ * wal_consistency_checking). On a version that nobody has looked at, GenericXLogFinish() is used here too: it is
+ * slower, and right by definition.
  */
 #include "index/bf_index.h"
 
