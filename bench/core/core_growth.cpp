@@ -290,7 +290,9 @@ struct Pass
 void whole(uint64_t keys, int rounds)
 {
 	sb_bf bf;
-	check(sb_bf_plan_power(keys, rate, &bf));
+	uint8_t hashes;
+	const double load = sb_bf_best_load(rate, &hashes);
+	check(sb_bf_plan_for_load(keys, rate, hashes, load, true, &bf));
 	std::vector<unsigned char> lines(sb_bf_size(&bf) - SB_BF_HEADER);
 	for (uint64_t i = 0; i < keys; i++)
 		sb_bf_add(&bf, lines.data(), key(i));
@@ -325,7 +327,7 @@ void whole(uint64_t keys, int rounds)
 	{
 		sb_bf half = bf;
 		std::memcpy(other.data(), lines.data(), lines.size());
-		check(sb_bf_fold(&half, other.data(), 1));
+		check(sb_bf_fold_into(&half, other.data(), 1, other.data()));
 	};
 	std::vector<Pass> all = {
 		{"bf: memcpy", lines.size(), [&] { std::memcpy(other.data(), lines.data(), lines.size()); }, {}},

@@ -18,6 +18,7 @@
 #include "base/sb_base.h"
 #include "base/sb_hash_set.h"
 #include "bf/sb_bf.h"
+#include "bf/sb_bf_builder.h"
 #include "bf/sb_bf_formula.h"
 #include "stable/sb_stable.h"
 #include "tbf/sb_decay_functions.h"

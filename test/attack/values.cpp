@@ -9,7 +9,7 @@
  * STREAMBLOOM_SEED chooses the histories, STREAMBLOOM_SECONDS how long all three run together (3 if not set). A run that
  * has compared too little has failed.
  */
-#include "support.h"
+#include "bf_builder_support.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -342,21 +342,29 @@ void bf_history(Random &random, uint64_t *compared)
 			{
 				int halvings = static_cast<int>(below(random, 4));
 				uint32_t before = one.bf.lines;
-				sb_status status = sb_bf_fold(&one.bf, one.lines.data(), halvings);
+				sb_status status = sb_bf_fold_into(&one.bf, one.lines.data(), halvings, one.lines.data());
 				ASSERT_EQ(status, before % (1u << halvings) == 0 ? SB_OK : SB_OUT_OF_RANGE);
 				one.lines = Bytes(one.lines.data(), sb_bf_size(&one.bf) - SB_BF_HEADER);
 				break;
 			}
-			case 3: /* travels from a worker */
+			case 3: /* its items in two builders, one of which travels from a worker: the same as in one */
 			{
-				size_t size = 0;
-				ASSERT_EQ(sb_bf_sparse_size(&one.bf, one.lines.data(), &size), SB_OK);
-				Bytes sparse(size + 8);
-				ASSERT_EQ(sb_bf_sparse_write(&one.bf, one.lines.data(), sparse.data()), SB_OK);
-				ASSERT_EQ(sb_bf_sparse_check(&one.bf, sparse.data(), size), SB_OK);
-				Bytes arrived(one.lines.size());
-				ASSERT_EQ(sb_bf_or_sparse(&one.bf, arrived.data(), sparse.data(), size), SB_OK);
-				ASSERT_TRUE(same_bytes(arrived, one.lines));
+				Memory memory;
+				sb_bf plan = one.bf;
+				plan.widened = 0;
+				plan.expected_items = 1;
+				BfBuilder leader(memory, plan);
+				BfBuilder worker(memory, plan);
+				Bf all(plan);
+				for (uint64_t item : one.items)
+				{
+					(below(random, 2) == 0 ? leader : worker).add({item});
+					all.add(item);
+				}
+				const Bytes bytes = worker.serialized();
+				BfBuilder arrived(memory, bytes);
+				leader.unite(arrived);
+				ASSERT_TRUE(same_bytes(leader.result().value(), all.value()));
 				break;
 			}
 			default: /* items, in one order and in another, one by one and many at once: the same bytes */

@@ -122,14 +122,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(sb_bf_measure(&both, all.data(), &stats) == SB_OK);
 		FUZZ_CHECK(stats.items >= 0);
 
-		if (sb_bf_fold(&both, all.data(), static_cast<int>(choice >> 8 & 15)) == SB_OK)
+		if (sb_bf_fold_into(&both, all.data(), static_cast<int>(choice >> 8 & 15), all.data()) == SB_OK)
 			FUZZ_CHECK(holds_all(both, all));
 	}
 
 	/* folding */
 	int halvings = static_cast<int>(choice >> 12 & 63) - 2;
 	uint32_t before = bf.lines;
-	if (sb_bf_fold(&bf, lines.data(), halvings) == SB_OK)
+	if (sb_bf_fold_into(&bf, lines.data(), halvings, lines.data()) == SB_OK)
 	{
 		FUZZ_CHECK(halvings >= 0 && bf.lines >= 1 && uint64_t{bf.lines} << halvings == before);
 		FUZZ_CHECK(holds_all(bf, lines));

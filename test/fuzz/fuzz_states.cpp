@@ -1,28 +1,53 @@
 /*
- * fuzz_states.cpp: any bytes as the state of an aggregate that has travelled from a parallel worker. The shim's
- * bf_agg_deserialize() and tbf_agg_deserialize() read such states; what they accept, the core must be able to combine and
- * store. They are read here by the same rules, with the same doors of the core: sparse lines, packed planes, hashes and
- * words, and the numbers of sb_sums.
+ * fuzz_states.cpp: any bytes as the state of an aggregate that has travelled from a parallel worker. That of bf_agg is
+ * a builder of the core, which reads such bytes itself. That of tbf_agg is read by the shim's tbf_agg_deserialize(); what
+ * it accepts, the core must be able to combine and store. It is read here by the same rules, with the same doors of the
+ * core: packed planes, hashes and words, and the numbers of sb_sums.
  *
  * Input: a number that chooses, three more, then the bytes.
  */
 #include "fuzz_support.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 using namespace fuzz;
 
 const size_t fuzz::prefix_size = 32;
 
-static sb_bf lines_like(uint64_t choice)
+static void *allocate(void *, size_t size)
 {
-	sb_bf bf{};
+	return std::malloc(size);
+}
+
+static void release(void *, void *block)
+{
+	std::free(block);
+}
+
+static const sb_memory memory = {allocate, release, nullptr};
+
+/* The plan of a bf's builder, which sizes itself for some choices. */
+static sb_bf bf_like(uint64_t choice)
+{
+	sb_bf bf;
+	uint8_t hashes;
+	const double load = sb_bf_best_load(0.01, &hashes);
+	FUZZ_CHECK(sb_bf_plan_for_load(1 + choice % 600, 0.01, hashes, load, choice % 4 == 0, &bf) == SB_OK);
 	bf.kind.code = SB_KIND_INTEGER;
-	bf.lines = static_cast<uint32_t>(1 + choice % 24);
-	bf.hashes = static_cast<uint8_t>(1 + (choice >> 8) % 16);
-	bf.fpr = 0.01;
 	return bf;
+}
+
+/* A builder's bytes. */
+static Input serialized(sb_bf_builder *builder)
+{
+	size_t size;
+	FUZZ_CHECK(sb_bf_builder_serialized_size(builder, &size) == SB_OK);
+	Input bytes(size + SB_BF_SERIALIZED_SPARE);
+	FUZZ_CHECK(sb_bf_builder_serialize(builder, bytes.data(), size) == SB_OK);
+	bytes.resize(size);
+	return bytes;
 }
 
 static sb_tbf plan_like(uint64_t choice)
@@ -50,16 +75,14 @@ Input fuzz::make_input(Random &random)
 		append_number(&input, odd_number(random));
 	if (choice % 3 == 0)
 	{
-		sb_bf bf = lines_like(choice >> 8);
-		std::vector<unsigned char> lines(sb_bf_size(&bf) - SB_BF_HEADER);
-		for (uint64_t items = random() % 100; items > 0; items--)
-			sb_bf_add(&bf, lines.data(), random());
-		size_t at = input.size();
-		size_t size = 0;
-		FUZZ_CHECK(sb_bf_sparse_size(&bf, lines.data(), &size) == SB_OK);
-		input.resize(at + size + 8);
-		FUZZ_CHECK(sb_bf_sparse_write(&bf, lines.data(), input.data() + at) == SB_OK);
-		input.resize(at + size);
+		sb_bf bf = bf_like(choice >> 8);
+		sb_bf_builder builder;
+		FUZZ_CHECK(sb_bf_builder_begin(&builder, &memory, &bf) == SB_OK);
+		for (uint64_t items = random() % (random() % 2 == 0 ? 1000 : 30); items > 0; items--)
+			FUZZ_CHECK(sb_bf_builder_add(&builder, random()) == SB_OK);
+		const Input bytes = serialized(&builder);
+		sb_bf_builder_release(&builder);
+		input.insert(input.end(), bytes.begin(), bytes.end());
 		return input;
 	}
 
@@ -110,30 +133,56 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* As bf_agg_deserialize() and bf_agg_combine(): lines, sparse or not. */
-static int sparse_lines(uint64_t choice, uint64_t hash, const Copy &bytes)
+/* The lines that a builder makes, or none if they would be many. */
+static Copy result_of(sb_bf_builder *builder, sb_bf *plan)
 {
-	sb_bf bf = lines_like(choice);
-	if (sb_bf_sparse_check(&bf, bytes.data(), bytes.size()) != SB_OK)
-		return -1;
-	Copy lines(sb_bf_size(&bf) - SB_BF_HEADER);
-	sb_bf_add(&bf, lines.data(), hash);
-	Copy before = lines;
-	FUZZ_CHECK(sb_bf_or_sparse(&bf, lines.data(), bytes.data(), bytes.size()) == SB_OK);
-	FUZZ_CHECK(sb_bf_contains(&bf, lines.data(), hash));
+	uint8_t hashes;
+	const sb_status status = sb_bf_builder_plan(builder, sb_bf_best_load(builder->plan.fpr, &hashes), plan);
+	FUZZ_CHECK(status == SB_OK || status == SB_TOO_LARGE);
+	Copy lines(status == SB_OK && plan->lines < 4096 ? size_t{plan->lines} * SB_BF_LINE : 0);
+	if (lines.size() != 0)
+		FUZZ_CHECK(sb_bf_builder_write(builder, plan, lines.data()) == SB_OK);
+	return lines;
+}
 
-	/* the same lines written anew are valid, and bring the same */
-	Copy only(lines.size());
-	FUZZ_CHECK(sb_bf_or_sparse(&bf, only.data(), bytes.data(), bytes.size()) == SB_OK);
-	size_t size = 0;
-	FUZZ_CHECK(sb_bf_sparse_size(&bf, only.data(), &size) == SB_OK);
-	FUZZ_CHECK(size <= bytes.size());
-	Copy written(size + 8);
-	FUZZ_CHECK(sb_bf_sparse_write(&bf, only.data(), written.data()) == SB_OK);
-	Copy exactly(written.data(), size);
-	FUZZ_CHECK(sb_bf_sparse_check(&bf, exactly.data(), exactly.size()) == SB_OK);
-	FUZZ_CHECK(sb_bf_or_sparse(&bf, before.data(), exactly.data(), exactly.size()) == SB_OK);
-	FUZZ_CHECK(before == lines);
+/* What bf_agg does with a state that arrives: it is united. And whatever else may be asked of a builder. */
+static int bf_state(uint64_t hash, const Copy &bytes)
+{
+	sb_bf_builder arrived;
+	if (sb_bf_builder_deserialize(&arrived, &memory, bytes.data(), bytes.size()) != SB_OK)
+	{
+		FUZZ_CHECK(arrived.form == SB_BF_HAS_NOTHING);
+		return -1;
+	}
+	const Input again = serialized(&arrived);
+	FUZZ_CHECK(Copy(again.data(), again.size()) == bytes);
+
+	sb_bf_builder leader;
+	FUZZ_CHECK(sb_bf_builder_begin(&leader, &memory, &arrived.plan) == SB_OK);
+	FUZZ_CHECK(sb_bf_builder_add(&leader, hash) == SB_OK);
+	FUZZ_CHECK(sb_bf_builder_unite(&leader, &arrived) == SB_OK);
+	FUZZ_CHECK(sb_bf_builder_add(&arrived, hash) == SB_OK);
+	sb_bf plan;
+	sb_bf same_plan;
+	const Copy lines = result_of(&leader, &plan);
+	FUZZ_CHECK(result_of(&arrived, &same_plan) == lines);
+	FUZZ_CHECK(plan.lines == same_plan.lines);
+	if (lines.size() != 0)
+		FUZZ_CHECK(sb_bf_contains(&plan, lines.data(), hash));
+
+	/* on to another process, which finds the same */
+	if (leader.plan.lines < 4096 || leader.form == SB_BF_OWNS_SET)
+	{
+		const Input next = serialized(&leader);
+		sb_bf_builder further;
+		const sb_status status = sb_bf_builder_deserialize(&further, &memory, next.data(), next.size());
+		FUZZ_CHECK(status == SB_OK || leader.plan.kind.code == SB_KIND_NONE);
+		if (status == SB_OK)
+			FUZZ_CHECK(result_of(&further, &same_plan) == lines);
+		sb_bf_builder_release(&further);
+	}
+	sb_bf_builder_release(&arrived);
+	sb_bf_builder_release(&leader);
 	return 0;
 }
 
@@ -352,7 +401,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	switch (choice % 3)
 	{
 		case 0:
-			return sparse_lines(choice >> 8, hash, Copy(reader.data(), reader.size()));
+			return bf_state(hash, Copy(reader.data(), reader.size()));
 		case 1:
 			return planes(choice >> 8, flags | 1, &reader);
 		default:

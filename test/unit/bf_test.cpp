@@ -210,7 +210,7 @@ TEST_P(BfAtRate, PlanHoldsTheItemsByTheExactFormula)
 		for (bool power : {false, true})
 		{
 			sb_bf bf;
-			ASSERT_EQ((power ? sb_bf_plan_power : sb_bf_plan)(items, GetParam(), &bf), SB_OK);
+			ASSERT_EQ((power ? plan_power : sb_bf_plan)(items, GetParam(), &bf), SB_OK);
 			double load = static_cast<double>(items) / bf.lines;
 			EXPECT_LE(sb_blocked_fpr(512, bf.hashes, load), GetParam()) << items;
 		}
@@ -226,7 +226,7 @@ TEST_P(BfAtRate, HashesFollowFromTheRateAlone)
 		sb_bf bf;
 		ASSERT_EQ(sb_bf_plan(items, GetParam(), &bf), SB_OK);
 		EXPECT_EQ(bf.hashes, first.hashes);
-		ASSERT_EQ(sb_bf_plan_power(items, GetParam(), &bf), SB_OK);
+		ASSERT_EQ(plan_power(items, GetParam(), &bf), SB_OK);
 		EXPECT_EQ(bf.hashes, first.hashes);
 	}
 }
@@ -239,7 +239,7 @@ TEST(BfPlan, RemembersWhatItWasAskedFor)
 	EXPECT_EQ(bf.fpr, 0.003);
 	EXPECT_EQ(bf.widened, 0);
 	EXPECT_EQ(bf.kind.code, SB_KIND_NONE);
-	ASSERT_EQ(sb_bf_plan_power(12345, 0.003, &bf), SB_OK);
+	ASSERT_EQ(plan_power(12345, 0.003, &bf), SB_OK);
 	EXPECT_EQ(bf.expected_items, 0u);
 	EXPECT_EQ(bf.fpr, 0.003);
 }
@@ -272,7 +272,7 @@ TEST(BfPlan, PowerIsTheSmallestPowerOfTwoThatHoldsTheItems)
 	for (uint64_t items = 1; items < 100000000; items = items * 5 / 4 + 1)
 	{
 		sb_bf bf;
-		ASSERT_EQ(sb_bf_plan_power(items, 0.01, &bf), SB_OK);
+		ASSERT_EQ(plan_power(items, 0.01, &bf), SB_OK);
 		EXPECT_EQ(bf.lines & (bf.lines - 1), 0u);
 		if (bf.lines > 1)
 		{
@@ -285,7 +285,7 @@ TEST(BfPlan, RefusesParametersOutOfRange)
 {
 	sb_bf bf;
 	const double nan_value = std::numeric_limits<double>::quiet_NaN();
-	for (auto plan : {sb_bf_plan, sb_bf_plan_power})
+	for (auto plan : {sb_bf_plan, plan_power})
 	{
 		for (double fpr : {0.0, -0.0, 1.0, 2.0, -1.0, nan_value, HUGE_VAL, -HUGE_VAL, 0.9e-6, 0.51})
 			EXPECT_EQ(plan(1000, fpr, &bf), SB_OUT_OF_RANGE) << fpr;
@@ -309,7 +309,7 @@ TEST(BfPlan, InTwoStepsIsTheSame)
 			{
 				sb_bf once;
 				sb_bf steps;
-				ASSERT_EQ((power ? sb_bf_plan_power : sb_bf_plan)(items, fpr, &once), SB_OK);
+				ASSERT_EQ((power ? plan_power : sb_bf_plan)(items, fpr, &once), SB_OK);
 				ASSERT_EQ(sb_bf_plan_for_load(items, fpr, hashes, load, power, &steps), SB_OK);
 				EXPECT_TRUE(same_bytes(Bf(once).value(), Bf(steps).value()));
 			}
@@ -330,7 +330,7 @@ TEST(BfPlan, HasNoLoadForARateOutOfRange)
 TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
 {
 	for (double fpr : {0.5, 0.01, 1e-6})
-		for (auto plan : {sb_bf_plan, sb_bf_plan_power})
+		for (auto plan : {sb_bf_plan, plan_power})
 		{
 			uint64_t fits = 1;
 			uint64_t refused = UINT64_C(1) << 40;
@@ -368,7 +368,7 @@ TEST(BfFold, EqualsTheFilterMadeSmall)
 			Bf small(lines, 7);
 			large.add(items);
 			small.add(items);
-			ASSERT_EQ(sb_bf_fold(&large.parameters, large.lines.data(), halvings), SB_OK);
+			ASSERT_EQ(sb_bf_fold_into(&large.parameters, large.lines.data(), halvings, large.lines.data()), SB_OK);
 			EXPECT_EQ(large.parameters.lines, lines);
 			Bytes folded(large.lines.data(), small.lines.size());
 			EXPECT_TRUE(same_bytes(folded, small.lines)) << lines << " lines, " << halvings << " halvings";
@@ -381,8 +381,8 @@ TEST(BfFold, InStepsEqualsAtOnce)
 	steps.add(random_hashes(52, 500));
 	Bf once = steps;
 	for (int i = 0; i < 5; i++)
-		ASSERT_EQ(sb_bf_fold(&steps.parameters, steps.lines.data(), 1), SB_OK);
-	ASSERT_EQ(sb_bf_fold(&once.parameters, once.lines.data(), 5), SB_OK);
+		ASSERT_EQ(sb_bf_fold_into(&steps.parameters, steps.lines.data(), 1, steps.lines.data()), SB_OK);
+	ASSERT_EQ(sb_bf_fold_into(&once.parameters, once.lines.data(), 5, once.lines.data()), SB_OK);
 	size_t size = sb_bf_size(&once.parameters) - SB_BF_HEADER;
 	EXPECT_TRUE(same_bytes(Bytes(steps.lines.data(), size), Bytes(once.lines.data(), size)));
 }
@@ -394,7 +394,7 @@ TEST(BfFold, RefusesSizesThatCannotBeHalved)
 		Bf bf(12, 5);
 		bf.add(random_hashes(53, 50));
 		Bf before = bf;
-		EXPECT_EQ(sb_bf_fold(&bf.parameters, bf.lines.data(), halvings), SB_OUT_OF_RANGE) << halvings;
+		EXPECT_EQ(sb_bf_fold_into(&bf.parameters, bf.lines.data(), halvings, bf.lines.data()), SB_OUT_OF_RANGE) << halvings;
 		EXPECT_TRUE(same_bytes(bf.value(), before.value()));
 	}
 }
@@ -406,7 +406,7 @@ TEST(BfFold, UndoesWidening)
 	Bf widened = united(small, Bf(80, 5));
 	EXPECT_EQ(widened.parameters.lines, 80u);
 	EXPECT_EQ(widened.parameters.widened, 3);
-	ASSERT_EQ(sb_bf_fold(&widened.parameters, widened.lines.data(), 3), SB_OK);
+	ASSERT_EQ(sb_bf_fold_into(&widened.parameters, widened.lines.data(), 3, widened.lines.data()), SB_OK);
 	EXPECT_EQ(widened.parameters.widened, 0);
 	EXPECT_TRUE(same_bytes(Bytes(widened.lines.data(), small.lines.size()), small.lines));
 }

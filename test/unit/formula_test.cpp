@@ -3,11 +3,14 @@
  */
 #include "support.h"
 
+#include "bf/bf_formula.hpp"
+
 #include <cmath>
 #include <cstdio>
 #include <limits>
 
 using namespace test;
+using streambloom::blocked_load;
 
 static constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -324,7 +327,7 @@ TEST(BlockedLoad, IsTheLargestMultipleOf1024thsThatKeepsTheRate)
 		for (int hashes = 1; hashes <= 16; hashes++)
 			for (double fpr : {0.5, 0.1, 0.01, 1e-3, 1e-5})
 			{
-				double load = sb_blocked_load(cells, hashes, fpr);
+				double load = blocked_load(cells, hashes, fpr);
 				EXPECT_EQ(load * 1024, std::floor(load * 1024));
 				if (load > 0)
 				{
@@ -345,7 +348,7 @@ TEST(BlockedLoad, OfALineCostsWhatTheDesignSays)
 	{
 		double load = 0;
 		for (int hashes = 1; hashes <= SB_BF_MAX_HASHES; hashes++)
-			load = std::max(load, sb_blocked_load(512, hashes, c.fpr));
+			load = std::max(load, blocked_load(512, hashes, c.fpr));
 		double cost = 512 / load / sb_bloom_bits(1, c.fpr);
 		EXPECT_NEAR(cost, c.cost, 0.0075) << c.fpr;
 		EXPECT_LT(cost, 1.25) << c.fpr;
@@ -356,6 +359,6 @@ TEST(BlockedLoad, OfHalfALineWouldNotDo)
 {
 	double load = 0;
 	for (int hashes = 1; hashes <= SB_BF_MAX_HASHES; hashes++)
-		load = std::max(load, sb_blocked_load(256, hashes, 1e-5));
+		load = std::max(load, blocked_load(256, hashes, 1e-5));
 	EXPECT_GT(256 / load / sb_bloom_bits(1, 1e-5), 1.25);
 }

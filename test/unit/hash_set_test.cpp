@@ -3,11 +3,15 @@
  */
 #include "support.h"
 
+#include "base/hash_set.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <unordered_set>
 
 using namespace test;
+using streambloom::farthest_search;
+using streambloom::move_set;
 
 namespace {
 
@@ -31,7 +35,7 @@ struct Set
 	void move(uint64_t capacity, uint64_t secret)
 	{
 		Set other(capacity, set.beside, secret);
-		EXPECT_EQ(sb_hash_set_move(&other.set, &set), SB_OK);
+		EXPECT_EQ(move_set(&other.set, &set), SB_OK);
 		slots = std::move(other.slots);
 		set = other.set;
 		set.slots = slots.data();
@@ -136,7 +140,7 @@ TEST(HashSet, MovesWordsWithTheirHashes)
 					for (uint32_t i = 0; i < before; i++)
 						word(from, slot, i) = hash + i + 1;
 				}
-				EXPECT_EQ(sb_hash_set_move(&to.set, &from.set), SB_OK);
+				EXPECT_EQ(move_set(&to.set, &from.set), SB_OK);
 				EXPECT_EQ(to.set.count, hashes.size());
 				EXPECT_EQ(to.walked().size(), hashes.size());
 				for (uint64_t hash : hashes)
@@ -246,7 +250,7 @@ static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes,
 	{
 		done += sb_hash_set_insert_many(&set.set, hashes.data() + done, std::min<size_t>(hashes.size() - done, 128));
 		if (done % 1024 < 128 || set.set.crowded)
-			farthest = std::max(farthest, sb_hash_set_farthest(&set.set));
+			farthest = std::max(farthest, farthest_search(&set.set));
 		if (!sb_hash_set_has_room(&set.set))
 			set.move(sb_hash_set_next_capacity(set.set.capacity), set.set.crowded ? secret : set.set.secret[0]);
 		else if (sb_hash_set_wants_secret(&set.set))
@@ -277,7 +281,7 @@ TEST(HashSet, ChosenHashesDoNotCrowd)
 		Set set(12);
 		uint64_t farthest = insert_by_batches(set, hashes, 77);
 		EXPECT_LE(farthest, SB_HASH_SET_FAR + 128u / 4 + 1);
-		EXPECT_LE(sb_hash_set_farthest(&set.set), SB_HASH_SET_FAR);
+		EXPECT_LE(farthest_search(&set.set), SB_HASH_SET_FAR);
 		EXPECT_EQ(set.set.count, hashes.size());
 		std::vector<uint64_t> walked = set.walked();
 		EXPECT_EQ(std::unordered_set<uint64_t>(walked.begin(), walked.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
@@ -373,7 +377,7 @@ TEST(HashSet, CrowdedSetIsRemadeWithTheSecret)
 	ASSERT_EQ(sb_hash_set_remake(&set, memory, set.capacity, 1), SB_OK);
 	EXPECT_FALSE(sb_hash_set_wants_secret(&set));
 	EXPECT_NE(set.secret[0], 0u);
-	EXPECT_LE(sb_hash_set_farthest(&set), SB_HASH_SET_FAR);
+	EXPECT_LE(farthest_search(&set), SB_HASH_SET_FAR);
 	EXPECT_EQ(walk(&set), hashes);
 	sb_hash_set_release(&set, memory);
 }

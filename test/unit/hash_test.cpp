@@ -4,6 +4,8 @@
  */
 #include "support.h"
 
+#include "base/hash.hpp"
+
 #include <xxhash.h>
 
 #include <bit>
@@ -61,7 +63,7 @@ TEST(Hash, OfManyIntegersIsThatOfEach)
 		for (auto &value : values)
 			value = random() >> (random() % 64);
 		auto hashes = values;
-		sb_hash_int64s(hashes.data(), count);
+		streambloom::hash_int64s(hashes.data(), count, hashes.data());
 		for (size_t i = 0; i < count; i++)
 			ASSERT_EQ(hashes[i], sb_hash_int64(static_cast<int64_t>(values[i])));
 		EXPECT_EQ(hashes[count], values[count]);

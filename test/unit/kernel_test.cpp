@@ -6,10 +6,13 @@
  */
 #include "stable_support.h"
 
+#include "bf/bf.hpp"
+
 #include <bit>
 #include <cstdlib>
 
 using namespace test;
+using namespace streambloom;
 
 /* Of this run: what a test changes it puts back. */
 static sb_simd of_this_run()
@@ -195,7 +198,7 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 				EXPECT_EQ(parameters.lines, lines);
 				EXPECT_TRUE(same_bytes(out, folded));
 				dst = large;
-				ASSERT_EQ(sb_bf_fold(&dst.parameters, dst.lines.data(), halvings), SB_OK);
+				ASSERT_EQ(sb_bf_fold_into(&dst.parameters, dst.lines.data(), halvings, dst.lines.data()), SB_OK);
 				EXPECT_TRUE(same_bytes(Bytes(dst.lines.data(), folded.size()), folded));
 			});
 		}
@@ -244,14 +247,14 @@ TEST(Kernel, SqueezesSparseLines)
 				united[i] |= from.lines[i];
 			with_each_variant([&] {
 				size_t size;
-				ASSERT_EQ(sb_bf_sparse_size(&from.parameters, from.lines.data(), &size), SB_OK);
+				ASSERT_EQ(size_sparse_lines(&from.parameters, from.lines.data(), &size), SB_OK);
 				ASSERT_EQ(size, expected.size());
 				Bytes out(expected.size() + 8);
-				EXPECT_EQ(sb_bf_sparse_write(&from.parameters, from.lines.data(), out.data()), SB_OK);
+				EXPECT_EQ(write_sparse_lines(&from.parameters, from.lines.data(), out.data()), SB_OK);
 				EXPECT_TRUE(same_bytes(Bytes(out.data(), expected.size()), expected));
-				ASSERT_EQ(sb_bf_sparse_check(&from.parameters, expected.data(), expected.size()), SB_OK);
+				ASSERT_EQ(check_sparse_lines(&from.parameters, expected.data(), expected.size()), SB_OK);
 				Bytes to = others;
-				EXPECT_EQ(sb_bf_or_sparse(&from.parameters, to.data(), expected.data(), expected.size()), SB_OK);
+				EXPECT_EQ(or_sparse_lines(&from.parameters, to.data(), expected.data(), expected.size()), SB_OK);
 				EXPECT_TRUE(same_bytes(to, united));
 			});
 		}
@@ -265,8 +268,8 @@ TEST(Kernel, RefusesSparseLinesOfAnotherLength)
 	const Bytes sparse = plain_sparse(from.lines);
 	with_each_variant([&] {
 		for (size_t size = 0; size < sparse.size(); size++)
-			EXPECT_EQ(sb_bf_sparse_check(&from.parameters, Bytes(sparse.data(), size).data(), size), SB_BAD_LENGTH);
-		EXPECT_EQ(sb_bf_sparse_check(&from.parameters, (sparse + Bytes(1)).data(), sparse.size() + 1), SB_BAD_LENGTH);
+			EXPECT_EQ(check_sparse_lines(&from.parameters, Bytes(sparse.data(), size).data(), size), SB_BAD_LENGTH);
+		EXPECT_EQ(check_sparse_lines(&from.parameters, (sparse + Bytes(1)).data(), sparse.size() + 1), SB_BAD_LENGTH);
 
 		Random random(2);
 		int accepted = 0;
@@ -275,10 +278,10 @@ TEST(Kernel, RefusesSparseLinesOfAnotherLength)
 			Bytes damaged = sparse;
 			for (uint64_t flips = 1 + random() % 3; flips > 0; flips--)
 				damaged[random() % damaged.size()] ^= static_cast<unsigned char>(1u << random() % 8);
-			if (sb_bf_sparse_check(&from.parameters, damaged.data(), damaged.size()) != SB_OK)
+			if (check_sparse_lines(&from.parameters, damaged.data(), damaged.size()) != SB_OK)
 				continue;
 			Bytes lines(from.lines.size());
-			EXPECT_EQ(sb_bf_or_sparse(&from.parameters, lines.data(), damaged.data(), damaged.size()), SB_OK);
+			EXPECT_EQ(or_sparse_lines(&from.parameters, lines.data(), damaged.data(), damaged.size()), SB_OK);
 			accepted++;
 		}
 		EXPECT_GT(accepted, 0);

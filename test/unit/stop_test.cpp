@@ -4,9 +4,13 @@
  */
 #include "support.h"
 
+#include "base/hash_set.hpp"
+#include "bf/bf.hpp"
+
 #include <functional>
 
 using namespace test;
+using namespace streambloom;
 
 namespace {
 
@@ -95,12 +99,12 @@ TEST(Stop, BloomFilters)
 	});
 	expect_stops("items", megabytes, [&] { return sb_bf_items(&large, lines.data(), &items); });
 	expect_stops("measure", megabytes, [&] { return sb_bf_measure(&large, lines.data(), &stats); });
-	expect_stops("sparse size", megabytes, [&] { return sb_bf_sparse_size(&large, lines.data(), &size); });
+	expect_stops("sparse size", megabytes, [&] { return size_sparse_lines(&large, lines.data(), &size); });
 	ASSERT_LE(size + 8, sparse.size());
-	expect_stops("sparse write", megabytes, [&] { return sb_bf_sparse_write(&large, lines.data(), sparse.data()); });
-	expect_stops("sparse check", megabytes, [&] { return sb_bf_sparse_check(&large, sparse.data(), size); });
+	expect_stops("sparse write", megabytes, [&] { return write_sparse_lines(&large, lines.data(), sparse.data()); });
+	expect_stops("sparse check", megabytes, [&] { return check_sparse_lines(&large, sparse.data(), size); });
 	std::ranges::fill(other, 0);
-	expect_stops("or sparse", megabytes, [&] { return sb_bf_or_sparse(&large, other.data(), sparse.data(), size); });
+	expect_stops("or sparse", megabytes, [&] { return or_sparse_lines(&large, other.data(), sparse.data(), size); });
 	EXPECT_EQ(other, lines);
 }
 
@@ -124,12 +128,12 @@ TEST(Stop, Sets)
 
 	expect_stops("move", count / 256, [&] {
 		sb_hash_set larger = make(sb_hash_set_next_capacity(set.capacity), 0, larger_slots);
-		return sb_hash_set_move(&larger, &set);
+		return move_set(&larger, &set);
 	});
 	expect_stops("write", count / 256, [&] { return sb_hash_set_write(&set, words.data()); });
 	std::vector<uint64_t> sorted(count);
 	expect_stops("sort", count / 256, [&] { return sb_hash_set_sort(&set, sorted.data()); });
-	expect_stops("add set", count / 256, [&] { return sb_bf_add_set(&bf, lines.data(), &set); });
+	expect_stops("add set", count / 256, [&] { return add_set(&bf, lines.data(), &set); });
 }
 
 /* Most of the time goes to the sorting, not to the walk through the slots; hashes that a person has chosen begin alike. */

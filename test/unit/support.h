@@ -178,6 +178,14 @@ inline Bf intersected(const Bf &a, const Bf &b)
 	return result;
 }
 
+/* The plan of a filter that sizes itself. */
+inline sb_status plan_power(uint64_t items, double fpr, sb_bf *out) noexcept
+{
+	uint8_t hashes;
+	const double load = sb_bf_best_load(fpr, &hashes);
+	return sb_bf_plan_for_load(items, fpr, hashes, load, true, out);
+}
+
 inline std::vector<uint64_t> random_hashes(uint64_t seed, size_t count)
 {
 	Random random(seed);

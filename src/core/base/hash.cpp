@@ -4,7 +4,7 @@
  * format version 1.
  */
 #include "base/bits.hpp"
-#include "streambloom.h"
+#include "base/hash.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -25,10 +25,10 @@ uint64_t sb_hash_int64(int64_t value) noexcept
 	return XXH3_64bits(bytes, sizeof bytes);
 }
 
-void sb_hash_int64s(uint64_t *values, size_t count) noexcept
+void streambloom::hash_int64s(const uint64_t *values, size_t count, uint64_t *hashes)
 {
 	for (size_t i = 0; i < count; i++)
-		values[i] = sb_hash_int64(static_cast<int64_t>(values[i]));
+		hashes[i] = sb_hash_int64(static_cast<int64_t>(values[i]));
 }
 
 uint64_t sb_hash_double(double value) noexcept

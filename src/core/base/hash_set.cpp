@@ -98,7 +98,7 @@ sb_status sb_hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t
 		return status;
 	if (set->secret[0] != 0 || sb_hash_set_wants_secret(set))
 		std::copy_n(process_secret, 2, remade.secret);
-	status = sb_hash_set_move(&remade, set);
+	status = move_set(&remade, set);
 	sb_hash_set_release(status == SB_OK ? set : &remade, memory);
 	if (status == SB_OK)
 		*set = remade;
@@ -192,7 +192,7 @@ static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint6
 	}
 }
 
-sb_status sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
+sb_status streambloom::move_set(sb_hash_set *to, const sb_hash_set *from)
 {
 	const uint64_t words = std::min(to->beside, from->beside);
 	const slot_order order(to);
@@ -212,7 +212,7 @@ sb_status sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) noexcept
 	return stopped ? SB_INTERRUPTED : SB_OK;
 }
 
-uint64_t sb_hash_set_farthest(const sb_hash_set *set) noexcept
+uint64_t streambloom::farthest_search(const sb_hash_set *set)
 {
 	const slot_order order(set);
 	uint64_t farthest = 0;

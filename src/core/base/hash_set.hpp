@@ -35,6 +35,15 @@ constexpr uint64_t largest_count(uint64_t capacity)
 	return capacity / 4 * 5 / 2;
 }
 
+/*
+ * All hashes of a set with their words into an empty one, which is larger, or has more words beside, or another secret.
+ * SB_INTERRUPTED.
+ */
+[[nodiscard]] sb_status move_set(sb_hash_set *to, const sb_hash_set *from);
+
+/* How many times four slots the longest search for one of its hashes passes. For tests. */
+uint64_t farthest_search(const sb_hash_set *set);
+
 /* Where searches begin: what a kernel has to know of a set. */
 struct slot_order
 {

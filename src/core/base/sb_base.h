@@ -108,9 +108,6 @@ uint64_t	sb_hash_bytes(const void *data, size_t size) SB_NOEXCEPT;
 /* XXH3 over the eight little-endian bytes of a 64-bit integer. */
 uint64_t	sb_hash_int64(int64_t value) SB_NOEXCEPT;
 
-/* The same for `count` integers, each of which gives way to its hash: in less time, since none waits for another. */
-void		sb_hash_int64s(uint64_t *values, size_t count) SB_NOEXCEPT;
-
 /* XXH3 over the canonical IEEE bytes of a double: one NaN, one zero. Equal as PostgreSQL's float8 = compares. */
 uint64_t	sb_hash_double(double value) SB_NOEXCEPT;
 

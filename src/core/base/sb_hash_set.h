@@ -83,24 +83,15 @@ uint64_t	sb_hash_set_insert(sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
 
 /*
  * Adds hashes in their order, until all are in or there is no room; returns how many were. Prefetches: in batches of a
- * hundred or more it costs little more in a large set than in a small one. REQUIRES: sb_hash_set_has_room().
+ * hundred or more it costs little more in a large set than in a small one. A set without room is left as it is.
  */
 size_t		sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 
 /* How many of these hashes, no two of them the same, are not in the set. */
 uint64_t	sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 
-/*
- * All hashes of a set with their words into an empty one, which is larger, or has more words beside, or another secret.
- * SB_INTERRUPTED.
- */
-SB_NODISCARD sb_status sb_hash_set_move(sb_hash_set *to, const sb_hash_set *from) SB_NOEXCEPT;
-
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t	sb_hash_set_find(const sb_hash_set *set, uint64_t hash) SB_NOEXCEPT;
-
-/* How many times four slots the longest search for one of its hashes passes. For tests. */
-uint64_t	sb_hash_set_farthest(const sb_hash_set *set) SB_NOEXCEPT;
 
 /* Its hashes in their order: `count` of them. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) SB_NOEXCEPT;

@@ -6,12 +6,13 @@
  * (the probing of RocksDB's FastLocalBloom): nine top bits each, cheap in vector registers, and 2^32 patterns a
  * line. Double hashing inside a line would have 2^18 patterns and a floor of 1.5e-4.
  */
-#include "bf/bf_lines.hpp"
+#include "bf/bf.hpp"
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
 #include "base/header.hpp"
 #include "base/stop.hpp"
-#include "streambloom.h"
+#include "bf/bf_lines.hpp"
+#include "bf/bf_formula.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +30,7 @@ double sb_bf_best_load(double fpr, uint8_t *hashes) noexcept
 	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
 		return 0;
 	for (int k = 1; k <= SB_BF_MAX_HASHES; k++)
-		if (double load = sb_blocked_load(line_bits, k, fpr); load > best)
+		if (double load = blocked_load(line_bits, k, fpr); load > best)
 		{
 			best = load;
 			*hashes = static_cast<uint8_t>(k);
@@ -60,21 +61,11 @@ sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double
 	return SB_OK;
 }
 
-static sb_status plan(uint64_t items, double fpr, bool power, sb_bf *out)
-{
-	uint8_t hashes;
-	double load = sb_bf_best_load(fpr, &hashes);
-	return sb_bf_plan_for_load(items, fpr, hashes, load, power, out);
-}
-
 sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) noexcept
 {
-	return plan(items, fpr, false, out);
-}
-
-sb_status sb_bf_plan_power(uint64_t items, double fpr, sb_bf *out) noexcept
-{
-	return plan(items, fpr, true, out);
+	uint8_t hashes;
+	const double load = sb_bf_best_load(fpr, &hashes);
+	return sb_bf_plan_for_load(items, fpr, hashes, load, false, out);
 }
 
 size_t sb_bf_size(const sb_bf *bf) noexcept
@@ -106,7 +97,7 @@ void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
 	store_le(bytes + 56, std::bit_cast<uint64_t>(bf->fpr));
 }
 
-sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) noexcept
+sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
 {
 	const auto *bytes = static_cast<const unsigned char *>(data);
 	uint16_t flags;
@@ -125,7 +116,13 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 		load_le<uint16_t>(bytes + 46) != 0 || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
 		out->widened > std::countr_zero(out->lines) || out->expected_items >> 63)
 		return SB_BAD_HEADER;
-	return total == sb_bf_size(out) ? SB_OK : SB_BAD_LENGTH;
+	return SB_OK;
+}
+
+sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) noexcept
+{
+	const sb_status status = decode_header(data, have, out);
+	return status == SB_OK && total != sb_bf_size(out) ? SB_BAD_LENGTH : status;
 }
 
 /* --------------------------------------------------------------------- items */
@@ -135,7 +132,7 @@ size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
 	return SB_BF_HEADER + line_of(bf->lines, hash);
 }
 
-sb_status sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) noexcept
+sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *set)
 {
 	bool stopped = false; /* the rest of the walk does nothing then */
 	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
@@ -216,11 +213,6 @@ sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out)
 	return in_pieces(bf->lines, folded_at_once(halvings), [&](size_t first, size_t count) {
 		fold_lines(to + first * SB_BF_LINE, from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
 	});
-}
-
-sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) noexcept
-{
-	return sb_bf_fold_into(bf, lines, halvings, lines);
 }
 
 /* ------------------------------------------------------------------ measures */

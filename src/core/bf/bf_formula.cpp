@@ -1,9 +1,9 @@
 /*
  * bf_formula.cpp: the formulas that size a filter and foretell its rate. Doubles, because they plan; what they decide is
- * cut to coarse integers (sb_blocked_load), so that a last-bit difference between two C libraries cannot change a
+ * cut to coarse integers (blocked_load), so that a last-bit difference between two C libraries cannot change a
  * stored size.
  */
-#include "streambloom.h"
+#include "bf/bf_formula.hpp"
 
 #include <cmath>
 #include <limits>
@@ -75,7 +75,7 @@ double sb_blocked_fpr(double cells, int hashes, double load) noexcept
 	return fpr;
 }
 
-double sb_blocked_load(double cells, int hashes, double fpr) noexcept
+double streambloom::blocked_load(double cells, int hashes, double fpr)
 {
 	double low = 0;
 	double high = cells;

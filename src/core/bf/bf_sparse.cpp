@@ -6,7 +6,7 @@
 #include "base/bits.hpp"
 #include "base/simd.hpp"
 #include "base/stop.hpp"
-#include "streambloom.h"
+#include "bf/bf.hpp"
 
 using namespace streambloom;
 
@@ -108,7 +108,7 @@ SB_KERNEL size_t sparse_size_kernel(const unsigned char *lines, size_t count)
 static size_t sparse_size(const unsigned char *lines, size_t count);
 SB_VARIANTS(size_t, sparse_size, (const unsigned char *lines, size_t count), (lines, count))
 
-sb_status sb_bf_sparse_size(const sb_bf *bf, const void *lines, size_t *size) noexcept
+sb_status streambloom::size_sparse_lines(const sb_bf *bf, const void *lines, size_t *size)
 {
 	*size = 0;
 	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
@@ -139,7 +139,7 @@ SB_KERNEL unsigned char *write_sparse_kernel(const unsigned char *lines, size_t 
 static unsigned char *write_sparse(const unsigned char *lines, size_t count, unsigned char *out);
 SB_VARIANTS(unsigned char *, write_sparse, (const unsigned char *lines, size_t count, unsigned char *out), (lines, count, out))
 
-sb_status sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) noexcept
+sb_status streambloom::write_sparse_lines(const sb_bf *bf, const void *lines, void *out)
 {
 	auto *to = static_cast<unsigned char *>(out);
 	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
@@ -167,7 +167,7 @@ static const unsigned char *skip_lines(const unsigned char *sparse, const unsign
 SB_VARIANTS(const unsigned char *, skip_lines, (const unsigned char *sparse, const unsigned char *end, size_t count),
 			(sparse, end, count))
 
-sb_status sb_bf_sparse_check(const sb_bf *bf, const void *sparse, size_t size) noexcept
+sb_status streambloom::check_sparse_lines(const sb_bf *bf, const void *sparse, size_t size)
 {
 	const auto *at = static_cast<const unsigned char *>(sparse);
 	const unsigned char *end = at + size;
@@ -199,7 +199,7 @@ static const unsigned char *or_sparse(unsigned char *lines, size_t count, const 
 SB_VARIANTS(const unsigned char *, or_sparse,
 			(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end), (lines, count, sparse, end))
 
-sb_status sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) noexcept
+sb_status streambloom::or_sparse_lines(const sb_bf *bf, void *lines, const void *sparse, size_t size)
 {
 	const auto *at = static_cast<const unsigned char *>(sparse);
 	const unsigned char *end = at + size;

@@ -35,12 +35,10 @@ typedef struct sb_bf
  */
 SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) SB_NOEXCEPT;
 
-/* The same for filters that size themselves: lines is the power of two that holds `items`. expected_items is 0. */
-SB_NODISCARD sb_status sb_bf_plan_power(uint64_t items, double fpr, sb_bf *out) SB_NOEXCEPT;
-
 /*
  * The two steps of a plan, for those who make many of one rate: the hashes and the load (items a line) that the rate
- * allows take some 100 microseconds to find, the rest nothing. Load 0: the rate is out of range.
+ * allows take some 100 microseconds to find, the rest nothing. Load 0: the rate is out of range. `power` is for filters that size
+ * themselves: lines is the power of two that holds `items`, and expected_items is 0.
  */
 double		sb_bf_best_load(double fpr, uint8_t *hashes) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, bool power,
@@ -75,9 +73,6 @@ bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXC
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) SB_NOEXCEPT;
 
-/* Adds all hashes of a set. */
-SB_NODISCARD sb_status sb_bf_add_set(const sb_bf *bf, void *lines, const sb_hash_set *set) SB_NOEXCEPT;
-
 /*
  * May a and b be combined? Then *out has the parameters of the result: the size is the larger one (the smaller
  * filter is *widened*: each of its lines stands for 2^j lines), kind, expected_items and fpr are the greater ones.
@@ -90,23 +85,9 @@ SB_NODISCARD sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *
 SB_NODISCARD sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
 
 /*
- * Sparse encoding of lines of which most bytes are zero: its size, a writer (which needs 8 spare bytes), and a check, which has
- * to come before reading: SB_BAD_LENGTH if the lengths inside do not agree with the size.
+ * Folds: neighbouring lines are united, `halvings` times, into `out`, which may be `lines`; bf->lines is changed.
+ * SB_OUT_OF_RANGE if the number of lines is not divisible by 2^halvings. REQUIRES: room for bf->lines / 2^halvings lines.
  */
-SB_NODISCARD sb_status sb_bf_sparse_size(const sb_bf *bf, const void *lines, size_t *size) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_sparse_write(const sb_bf *bf, const void *lines, void *out) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_sparse_check(const sb_bf *bf, const void *sparse, size_t size) SB_NOEXCEPT;
-
-/* lines |= those. REQUIRES: sb_bf_sparse_check() found nothing wrong, for the same parameters. */
-SB_NODISCARD sb_status sb_bf_or_sparse(const sb_bf *bf, void *lines, const void *sparse, size_t size) SB_NOEXCEPT;
-
-/*
- * Folds in place: neighbouring lines are united, `halvings` times; bf->lines is changed.
- * SB_OUT_OF_RANGE if the number of lines is not divisible by 2^halvings.
- */
-SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, void *lines, int halvings) SB_NOEXCEPT;
-
-/* The same from one array of lines into another. REQUIRES: room for bf->lines / 2^halvings lines. */
 SB_NODISCARD sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
 
 typedef struct sb_bf_stats

@@ -31,9 +31,6 @@ double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
  */
 double		sb_blocked_fpr(double cells, int hashes, double load) SB_NOEXCEPT;
 
-/* The largest load (items a block) at which sb_blocked_fpr() is at most fpr, cut to a multiple of 1/1024. */
-double		sb_blocked_load(double cells, int hashes, double fpr) SB_NOEXCEPT;
-
 #ifdef __cplusplus
 }
 #endif

@@ -9,7 +9,7 @@
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
-#include "streambloom.h"
+#include "bf/bf_formula.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ double sb_tbf_best_load(double fpr, uint8_t *hashes) noexcept
 	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
 		return 0;
 	*hashes = hashes_for(fpr);
-	return sb_blocked_load(SB_TBF_BLOCK, *hashes, fpr);
+	return blocked_load(SB_TBF_BLOCK, *hashes, fpr);
 }
 
 sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool power, sb_tbf *out) noexcept

@@ -54,12 +54,6 @@ allocate_cells(MemoryContext context, size_t bytes)
 	return cells;
 }
 
-void *
-allocate_lines(MemoryContext context, size_t before, size_t bytes)
-{
-	return (void *) TYPEALIGN(64, (char *) allocate_cells(context, before + bytes + 63) + before);
-}
-
 void
 allocate_set(MemoryContext context, sb_hash_set *set)
 {

@@ -15,12 +15,6 @@ extern sb_memory memory_in(MemoryContext context);
 /* Zeroed memory for a state, also more than a gigabyte. Looks for interrupts while it is cleared. */
 extern void *allocate_cells(MemoryContext context, size_t bytes);
 
-/*
- * The same for lines of 64 bytes, each of which is a line of the processor's cache too: an item then touches one. There are
- * `before` bytes in front of them, too. Goes with its context; it cannot be freed by pfree().
- */
-extern void *allocate_lines(MemoryContext context, size_t before, size_t bytes);
-
 /* The same for a set whose capacity and `beside` are set; it is empty then. */
 extern void allocate_set(MemoryContext context, sb_hash_set *set);
 extern void free_set(sb_hash_set *set);

@@ -41,22 +41,33 @@ bf_make(const sb_bf *header, unsigned char **lines)
 	return PointerGetDatum(value);
 }
 
-void
-bf_plan(int64 items, double fpr, bool power, sb_bf *out)
+double
+bf_best_load(double fpr, uint8_t *hashes)
 {
 	static double known_fpr = 0;	/* the rate that was asked last in this session */
 	static double known_load;
 	static uint8_t known_hashes;
 
-	if (items < 1)
-		refuse_expected_items(items);
-	check_fpr(fpr);
 	if (fpr != known_fpr)
 	{
 		known_load = sb_bf_best_load(fpr, &known_hashes);
 		known_fpr = fpr;
 	}
-	if (sb_bf_plan_for_load(items, fpr, known_hashes, known_load, power, out) != SB_OK)
+	*hashes = known_hashes;
+	return known_load;
+}
+
+void
+bf_plan(int64 items, double fpr, bool power, sb_bf *out)
+{
+	uint8_t		hashes;
+	double		load;
+
+	if (items < 1)
+		refuse_expected_items(items);
+	check_fpr(fpr);
+	load = bf_best_load(fpr, &hashes);
+	if (sb_bf_plan_for_load(items, fpr, hashes, load, power, out) != SB_OK)
 		refuse_size("bf", items, fpr);
 }
 

@@ -22,9 +22,11 @@ extern void bf_open(Datum value, BfValue *bf);
 extern Datum bf_make(const sb_bf *header, unsigned char **lines);
 
 /*
- * Parameters for `items` items at a rate, or for a filter that sizes itself (power). Errors for what is out of range.
- * What a rate allows is found once and kept, so that a GROUP BY with many groups does not find it again for each.
+ * sb_bf_best_load() of a rate. What was asked last is kept, so that a GROUP BY with many groups does not find it again for each.
  */
+extern double bf_best_load(double fpr, uint8_t *hashes);
+
+/* Parameters for `items` items at a rate, or for a filter that sizes itself (power). Errors for what is out of range. */
 extern void bf_plan(int64 items, double fpr, bool power, sb_bf *out);
 
 /* The parameters of a and b combined, or an error that says what differs. */

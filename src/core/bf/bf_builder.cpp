@@ -1,0 +1,364 @@
+/*
+ * bf_builder.cpp: a set of hashes that grows and becomes lines; items let in by the batch; two builders united; the
+ * result. See sb_bf_builder.h; bf_builder_travel.cpp serializes it.
+ *
+ * After a failure nothing has to be undone, since each step either ends with all items in their new place or leaves
+ * them in the old one, and items leave the pending array only when they are in.
+ */
+#include "base/bits.hpp"
+#include "base/hash.hpp"
+#include "base/hash_set.hpp"
+#include "base/memory.hpp"
+#include "base/stop.hpp"
+#include "bf/bf.hpp"
+#include "bf/bf_builder.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/*
+ * A filter that sizes itself goes over from a set of hashes to lines at 5/8 of so many hashes (8 MB). It then has
+ * self_sized_lines (32 MB: 27 million items at 1 %), which are folded in the end.
+ */
+static constexpr uint64_t self_sized_set = UINT64_C(1) << 20;
+
+/*
+ * A builder whose set has fewer bytes lets each item in at once: such a set lies in the processor's cache, and where
+ * there are many groups an array of pending items for each would take more memory than their sets.
+ */
+static constexpr size_t pending_from_bytes = 4096;
+
+/* So many items are added between two questions whether to stop. */
+static constexpr size_t items_at_once = 16384;
+
+static bool sizes_itself(const sb_bf_builder *builder)
+{
+	return builder->plan.expected_items == 0;
+}
+
+/* ------------------------------------------------------------------ beginning */
+
+sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory, const sb_bf *plan) noexcept
+{
+	*builder = {};
+	builder->plan = *plan;
+	builder->memory = *memory;
+	if (sizes_itself(builder))
+		builder->plan.lines = self_sized_lines;
+	const sb_status status = sb_hash_set_make(&builder->set, memory, sb_hash_set_capacity_for(1), 0);
+	builder->form = status == SB_OK ? SB_BF_OWNS_SET : SB_BF_HAS_NOTHING;
+	return status;
+}
+
+void sb_bf_builder_release(sb_bf_builder *builder) noexcept
+{
+	if (builder->form == SB_BF_OWNS_SET)
+		sb_hash_set_release(&builder->set, &builder->memory);
+	else if (builder->form == SB_BF_OWNS_LINES)
+		release_aligned(&builder->memory, builder->lines, SB_BF_BEFORE_LINES);
+	if (builder->pending != nullptr)
+		builder->memory.release(builder->memory.context, builder->pending);
+	*builder = {};
+}
+
+/* Makes a builder that borrows its items one that owns them. */
+static sb_status own(sb_bf_builder *builder)
+{
+	if (builder->form == SB_BF_OWNS_SET || builder->form == SB_BF_OWNS_LINES)
+		return SB_OK;
+	if (!is_borrowed(builder->form))
+		return SB_OUT_OF_RANGE;
+	sb_bf_builder owner;
+	sb_status status = sb_bf_builder_begin(&owner, &builder->memory, &builder->plan);
+	if (status != SB_OK)
+		return status;
+	status = sb_bf_builder_unite(&owner, builder);
+	if (status == SB_OK)
+		*builder = owner;
+	else
+		sb_bf_builder_release(&owner);
+	return status;
+}
+
+/* -------------------------------------------------------------------- growing */
+
+static sb_status set_to_lines(sb_bf_builder *builder)
+{
+	void *lines;
+	sb_status status = allocate_aligned(&builder->memory, line_bytes(&builder->plan), &lines, SB_BF_BEFORE_LINES);
+	if (status != SB_OK)
+		return status;
+	status = add_set(&builder->plan, lines, &builder->set);
+	if (status != SB_OK)
+	{
+		release_aligned(&builder->memory, lines, SB_BF_BEFORE_LINES);
+		return status;
+	}
+	sb_hash_set_release(&builder->set, &builder->memory);
+	builder->lines = static_cast<unsigned char *>(lines);
+	builder->form = SB_BF_OWNS_LINES;
+	return SB_OK;
+}
+
+/* A set as large as the filter is of no more use. */
+static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
+{
+	if (sizes_itself(builder))
+		return capacity <= self_sized_set;
+	return sb_hash_set_bytes(capacity, 0) <= line_bytes(&builder->plan);
+}
+
+static sb_status grow_set(sb_bf_builder *builder, uint64_t capacity)
+{
+	if (!set_may_grow_to(builder, capacity))
+		return set_to_lines(builder);
+	return sb_hash_set_remake(&builder->set, &builder->memory, capacity, 0);
+}
+
+/*
+ * A set that is full grows at once, not at the next insertion: so the form depends on the number of distinct hashes
+ * alone. (Where there was no memory for that it is still full at the next insertion, which adds nothing and then comes
+ * here again.)
+ */
+static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size_t count)
+{
+	sb_hash_set *set = &builder->set;
+	while (count > 0 && builder->form == SB_BF_OWNS_SET)
+	{
+		const size_t added = sb_hash_set_insert_many(set, hashes, count);
+		hashes += added;
+		count -= added;
+		sb_status status = SB_OK;
+		if (!sb_hash_set_has_room(set))
+			status = grow_set(builder, sb_hash_set_next_capacity(set->capacity));
+		else if (sb_hash_set_wants_secret(set)) [[unlikely]]
+			status = sb_hash_set_remake(set, &builder->memory, set->capacity, 0);
+		if (status != SB_OK)
+			return status;
+	}
+	if (count > 0)
+		sb_bf_add_many(&builder->plan, builder->lines, hashes, count);
+	return SB_OK;
+}
+
+/* --------------------------------------------------------------------- adding */
+
+static sb_status add_items(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
+{
+	if (!integers)
+		return add_hashes(builder, items, count);
+	uint64_t hashes[SB_BF_PENDING];
+	sb_status status = SB_OK;
+	for (size_t now; count > 0 && status == SB_OK; items += now, count -= now)
+	{
+		now = std::min<size_t>(count, SB_BF_PENDING);
+		hash_int64s(items, now, hashes);
+		status = add_hashes(builder, hashes, now);
+	}
+	return status;
+}
+
+static sb_status add_in_pieces(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
+{
+	sb_status status = add_items(builder, items, std::min(count, items_at_once), integers);
+	for (size_t first = items_at_once; first < count && status == SB_OK; first += items_at_once)
+	{
+		const size_t now = std::min(count - first, items_at_once);
+		status = stop_wanted() ? SB_INTERRUPTED : add_items(builder, items + first, now, integers);
+	}
+	return status;
+}
+
+sb_status streambloom::settle(sb_bf_builder *builder)
+{
+	const sb_status status = add_items(builder, builder->pending, builder->pending_count, builder->integer_room != 0);
+	if (status == SB_OK)
+		builder->pending_count = 0;
+	return status;
+}
+
+static bool is_small(const sb_bf_builder *builder)
+{
+	return builder->form == SB_BF_OWNS_SET && sb_hash_set_bytes(builder->set.capacity, 0) < pending_from_bytes;
+}
+
+/* Items of this kind may be pending from now on. REQUIRES: none of the other kind is. */
+static void open_pending(sb_bf_builder *builder, bool integers)
+{
+	builder->hash_room = integers ? 0 : SB_BF_PENDING;
+	builder->integer_room = integers ? SB_BF_PENDING : 0;
+}
+
+/* All of them into the set or the lines. REQUIRES: nothing is pending. */
+static sb_status add_at_once(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
+{
+	const sb_status status = add_in_pieces(builder, items, count, integers);
+	if (status != SB_OK || builder->pending != nullptr || is_small(builder))
+		return status;
+	const size_t size = SB_BF_PENDING * sizeof *builder->pending;
+	builder->pending = static_cast<uint64_t *>(builder->memory.allocate(builder->memory.context, size));
+	if (builder->pending == nullptr)
+		return SB_NO_MEMORY;
+	open_pending(builder, integers);
+	return SB_OK;
+}
+
+sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers) noexcept
+{
+	sb_status status = own(builder);
+	if (status != SB_OK)
+		return status;
+	if (builder->pending == nullptr)
+		return add_at_once(builder, items, count, integers);
+	const bool other_kind = integers != (builder->integer_room != 0);
+	if (other_kind || count > SB_BF_PENDING - builder->pending_count)
+	{
+		status = settle(builder);
+		if (status != SB_OK)
+			return status;
+		open_pending(builder, integers);
+	}
+	if (count > SB_BF_PENDING - builder->pending_count)
+		return add_at_once(builder, items, count, integers);
+	std::copy_n(items, count, builder->pending + builder->pending_count);
+	builder->pending_count += static_cast<uint32_t>(count);
+	return SB_OK;
+}
+
+/* -------------------------------------------------------------------- uniting */
+
+/*
+ * Calls take(hashes, count) with some hashes at a time, until it or the caller wants no more. REQUIRES: a form of
+ * hashes.
+ */
+template <typename Take>
+static sb_status walk_hashes(const sb_bf_builder *of, Take take)
+{
+	sb_status status = SB_OK;
+	auto next = [&](const uint64_t *hashes, size_t count) {
+		if (status == SB_OK)
+			status = stop_wanted() ? SB_INTERRUPTED : take(hashes, count);
+	};
+	if (of->form == SB_BF_OWNS_SET)
+	{
+		in_batches(&of->set, [&](const uint64_t *hashes, const uint64_t *, size_t count) { next(hashes, count); });
+		return status;
+	}
+	const uint64_t all = of->borrowed_bytes / sizeof(uint64_t);
+	uint64_t hashes[hashes_at_once];
+	for (uint64_t first = 0; first < all && status == SB_OK; first += hashes_at_once)
+	{
+		const size_t count = std::min<uint64_t>(all - first, hashes_at_once);
+		sb_hash_set_read_words(of->borrowed + first * sizeof(uint64_t), hashes, count);
+		next(hashes, count);
+	}
+	return status;
+}
+
+/*
+ * Room first: in the order of slots the hashes would pile up in a set that grows as it goes. And only for those that
+ * are new, so that the form depends on the number of distinct hashes alone.
+ */
+static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *other)
+{
+	uint64_t wanted = builder->set.count + 1;
+	const sb_status status = walk_hashes(other, [&](const uint64_t *hashes, size_t count) {
+		wanted += sb_hash_set_missing(&builder->set, hashes, count);
+		return SB_OK;
+	});
+	const uint64_t capacity = sb_hash_set_capacity_for(wanted);
+	return status == SB_OK && capacity > builder->set.capacity ? grow_set(builder, capacity) : status;
+}
+
+static sb_status unite_hashes(sb_bf_builder *builder, const sb_bf_builder *other)
+{
+	if (builder->form == SB_BF_OWNS_SET)
+		if (const sb_status status = make_room_for(builder, other); status != SB_OK)
+			return status;
+	return walk_hashes(other, [&](const uint64_t *hashes, size_t count) { return add_hashes(builder, hashes, count); });
+}
+
+static sb_status unite_lines(sb_bf_builder *builder, const sb_bf_builder *other)
+{
+	if (builder->form == SB_BF_OWNS_SET)
+		if (const sb_status status = set_to_lines(builder); status != SB_OK)
+			return status;
+	if (other->form == SB_BF_BORROWS_SPARSE_LINES)
+		return or_sparse_lines(&builder->plan, builder->lines, other->borrowed, other->borrowed_bytes);
+	const unsigned char *lines = other->form == SB_BF_OWNS_LINES ? other->lines : other->borrowed;
+	return sb_bf_or(&builder->plan, builder->lines, &other->plan, lines);
+}
+
+/* May these be united? One of the kinds may be none. */
+static bool agree(const sb_bf_builder *a, const sb_bf_builder *b)
+{
+	const sb_kind *kind = &a->plan.kind;
+	const sb_kind *other = &b->plan.kind;
+	return sizes_itself(a) == sizes_itself(b) && a->plan.lines == b->plan.lines && a->plan.hashes == b->plan.hashes &&
+		   (kind->code == SB_KIND_NONE || other->code == SB_KIND_NONE || sb_kind_equal(kind, other));
+}
+
+sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) noexcept
+{
+	if (builder->form == SB_BF_HAS_NOTHING || other->form == SB_BF_HAS_NOTHING)
+		return SB_OUT_OF_RANGE;
+	if (!agree(builder, other))
+		return SB_DIFFERENT;
+	sb_status status = own(builder);
+	if (status == SB_OK)
+		status = settle(builder);
+	if (status == SB_OK)
+		status = settle(other);
+	if (status != SB_OK || builder == other)
+		return status;
+	if (builder->plan.kind.code == SB_KIND_NONE)
+		builder->plan.kind = other->plan.kind;
+	const bool of_hashes = other->form == SB_BF_OWNS_SET || other->form == SB_BF_BORROWS_HASHES;
+	return of_hashes ? unite_hashes(builder, other) : unite_lines(builder, other);
+}
+
+/* ------------------------------------------------------------------ the result */
+
+/* The parameters of a filter that sizes itself, for so many items. */
+static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, double load, sb_bf *plan)
+{
+	const sb_bf *of = &builder->plan;
+	const sb_status status = sb_bf_plan_for_load(items, of->fpr, of->hashes, load, true, plan);
+	plan->kind = of->kind;
+	return status;
+}
+
+sb_status sb_bf_builder_plan(sb_bf_builder *builder, double load, sb_bf *plan) noexcept
+{
+	sb_status status = own(builder);
+	if (status == SB_OK)
+		status = settle(builder);
+	*plan = builder->plan;
+	if (status != SB_OK || !sizes_itself(builder))
+		return status;
+	if (builder->form == SB_BF_OWNS_SET)
+		return plan_for(builder, std::max<uint64_t>(builder->set.count, 1), load, plan);
+
+	/* Lines are folded to the size that the estimated number of items needs, if that is smaller. */
+	double items;
+	status = sb_bf_items(&builder->plan, builder->lines, &items);
+	if (status != SB_OK || !(items < load * builder->plan.lines))
+		return status;
+	status = plan_for(builder, static_cast<uint64_t>(items) + 1, load, plan);
+	plan->lines = std::min(plan->lines, builder->plan.lines);
+	return status;
+}
+
+sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) noexcept
+{
+	sb_status status = own(builder);
+	if (status == SB_OK)
+		status = settle(builder);
+	if (status != SB_OK)
+		return status;
+	if (builder->form == SB_BF_OWNS_SET)
+		return add_set(plan, lines, &builder->set);
+	sb_bf folded = builder->plan;
+	return sb_bf_fold_into(&folded, builder->lines, doublings(plan->lines, folded.lines), lines);
+}
