@@ -23,3 +23,18 @@ SELECT pg_temp.buffers('SELECT tbf_info(f) FROM tbf_toast') > 500 AS many, pg_te
 SELECT bool_and(tbf_count(a.f, i, '2024-01-01') = tbf_count(b.f, i, '2024-01-01')) AS same FROM tbf_toast a, tbf_toast_flat b, generate_series(1, 5000) i;
 SELECT tbf_count(f, 7, '2024-01-01') BETWEEN 1 - 0.01 AND 1e300 AS found, f @> 7777777 AS other FROM tbf_toast;
 DROP TABLE tbf_toast, tbf_toast_flat;
+
+-- a few hot items: the list, and the block of each; for all of the list the whole filter is read
+CREATE TABLE tbf_toast_top (layout text, f tbf);
+INSERT INTO tbf_toast_top SELECT 'extensible', tbf_agg_like('item ' || i % 200000, NULL, 1 + 100000 * (i % 30000 = 0)::int, tbf_empty(1000000, half_life => NULL, top => 50)) FROM generate_series(1, 300000) i;
+INSERT INTO tbf_toast_top SELECT 'flat', tbf_layout(f, 'flat') FROM tbf_toast_top;
+SELECT layout, length(f::bytea) > 1000000 AS large, pg_column_size(f) = length(f::bytea) AS uncompressed FROM tbf_toast_top;
+SELECT layout, pg_temp.buffers(format('SELECT tbf_top(f, 5) FROM tbf_toast_top WHERE layout = %L', layout)) < 70 AS few, pg_temp.buffers(format('SELECT tbf_top(f, 0) FROM tbf_toast_top WHERE layout = %L', layout)) < 20 AS fewer,
+	pg_temp.buffers(format('SELECT tbf_top(f, 1000) FROM tbf_toast_top WHERE layout = %L', layout)) > 100 AS many FROM tbf_toast_top;
+SELECT layout, t.* FROM tbf_toast_top, tbf_top(f, 5) t;
+-- the answers are those of the filter in memory
+SELECT layout, k, count(s.item) AS stored, count(m.item) AS in_memory, bool_and(s = m) AS same
+FROM tbf_toast_top, unnest('{0,1,5,50}'::int[]) k, LATERAL (SELECT * FROM tbf_top(f, k) WITH ORDINALITY) s FULL JOIN LATERAL (SELECT * FROM tbf_top(f::bytea::tbf, k) WITH ORDINALITY) m ON s.ordinality = m.ordinality
+GROUP BY layout, k ORDER BY layout, k;
+SELECT error_of('SELECT tbf_top(f, -1) FROM tbf_toast_top');
+DROP TABLE tbf_toast_top;

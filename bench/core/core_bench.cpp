@@ -88,17 +88,28 @@ class Blocked
 	{
 		if (sb_bf_plan(items, rate, &bf_) != SB_OK)
 			std::abort();
-		all_.resize(sb_bf_size(&bf_) - SB_BF_HEADER + 63);
-		lines_ = all_.data() + (-reinterpret_cast<uintptr_t>(all_.data()) & 63); /* as in aggregates */
+		bf_.kind.code = SB_KIND_INTEGER;
+		all_.resize(sb_bf_size(&bf_) + 63);
+		unsigned char *value = all_.data() + (-reinterpret_cast<uintptr_t>(all_.data()) & 63); /* as in aggregates */
+		lines_ = value + SB_BF_HEADER;
+		sb_bf_encode_header(&bf_, value);
+		if (sb_lookup_open(&lookup_, SB_LOOKUP_BF, value, sb_bf_size(&bf_), sb_bf_size(&bf_)) != SB_OK)
+			std::abort();
 	}
+	Blocked(const Blocked &) = delete;
+	Blocked &operator=(const Blocked &) = delete;
 	void add(uint64_t hash) { sb_bf_add(&bf_, lines_, hash); }
-	bool contains(uint64_t hash) const { return sb_bf_contains(&bf_, lines_, hash); }
+	bool contains(uint64_t hash)
+	{
+		(void)!sb_lookup_item(&lookup_, hash);
+		return lookup_.found;
+	}
 	void contains_all(const uint64_t *hashes, size_t count, bool *found) const
 	{
 		sb_bf_contains_many(&bf_, lines_, hashes, count, found);
 	}
 	void add_all(const uint64_t *hashes, size_t count) { sb_bf_add_many(&bf_, lines_, hashes, count); }
-	double bytes() const { return static_cast<double>(all_.size() - 63); }
+	double bytes() const { return static_cast<double>(all_.size() - 63 - SB_BF_HEADER); }
 	const sb_bf &parameters() const { return bf_; }
 	const unsigned char *lines() const { return lines_; }
 
@@ -106,26 +117,28 @@ class Blocked
 	sb_bf bf_;
 	std::vector<unsigned char> all_;
 	unsigned char *lines_;
+	sb_lookup lookup_;
 };
 
 /* What no filter with lines can be faster than: one byte of an item's line is touched, with many items in flight. */
 class Floor : public Blocked
 {
   public:
-	explicit Floor(uint64_t items) : Blocked(items), bytes_(static_cast<size_t>(bytes())) {}
+	explicit Floor(uint64_t items) : Blocked(items), bytes_(static_cast<size_t>(bytes())), lines_(parameters().lines) {}
 	void add_all(const uint64_t *hashes, size_t count)
 	{
 		for (size_t i = 0; i < count; i++)
-			bytes_[sb_bf_line_offset(&parameters(), hashes[i]) - SB_BF_HEADER] |= static_cast<unsigned char>(hashes[i]);
+			bytes_[size_t{sb_bf_line_of(lines_, hashes[i])} * SB_BF_LINE] |= static_cast<unsigned char>(hashes[i]);
 	}
 	void contains_all(const uint64_t *hashes, size_t count, bool *found) const
 	{
 		for (size_t i = 0; i < count; i++)
-			found[i] = bytes_[sb_bf_line_offset(&parameters(), hashes[i]) - SB_BF_HEADER] != 0;
+			found[i] = bytes_[size_t{sb_bf_line_of(lines_, hashes[i])} * SB_BF_LINE] != 0;
 	}
 
   private:
 	std::vector<unsigned char> bytes_;
+	uint32_t lines_;
 };
 
 /* As the aggregates do it: hashes wait for others. */
@@ -272,28 +285,25 @@ class Decaying
 		sb_tbf planned;
 		if (sb_sums_plan(&sums_, nullptr, &tbf_, &planned) != SB_OK)
 			std::abort();
-		stored_.resize(sb_tbf_size(&planned) - SB_TBF_HEADER);
-		if (sb_sums_write(&sums_, nullptr, &planned, stored_.data()) != SB_OK)
+		stored_.resize(sb_tbf_size(&planned));
+		sb_tbf_encode_header(&planned, stored_.data());
+		if (sb_sums_write(&sums_, nullptr, &planned, stored_.data() + SB_TBF_HEADER) != SB_OK)
 			std::abort();
-		stored_header_ = planned;
-		return stored_.size();
+		return stored_.size() - SB_TBF_HEADER;
 	}
+	/* All that a query does for a count, but for hashing the item. */
 	double count(uint64_t hash, int64_t time) const
 	{
-		size_t offset;
-		size_t size;
-		uint32_t block = sb_tbf_block(&stored_header_, hash);
-		uint64_t least = 0;
-		sb_tbf_directory_range(&stored_header_, block, &offset, &size);
-		(void)!sb_tbf_block_range(&stored_header_, block, stored_.data() + (offset - SB_TBF_HEADER), &offset, &size);
-		(void)!sb_tbf_block_min(&stored_header_, stored_.data() + (offset - SB_TBF_HEADER), size, hash, &least);
-		return sb_tbf_count(&stored_header_, least, time);
+		sb_lookup lookup;
+		if (sb_lookup_open(&lookup, SB_LOOKUP_TBF, stored_.data(), stored_.size(), stored_.size()) != SB_OK ||
+			sb_lookup_item(&lookup, hash) != SB_OK)
+			std::abort();
+		return sb_tbf_count(&lookup.header.tbf, lookup.units, time);
 	}
 	double bytes() const { return static_cast<double>(sums_.width * 8); }
 
   private:
 	sb_tbf tbf_;
-	sb_tbf stored_header_{};
 	sb_sums sums_{};
 	sb_moment moment_{};
 	uint64_t value_ = 0;

@@ -5,6 +5,7 @@
 #ifndef PAPERS_COMMON_HPP
 #define PAPERS_COMMON_HPP
 
+#include "stable/stable.hpp"
 #include "streambloom.h"
 
 #include <cstdio>
@@ -31,7 +32,7 @@ class Random
 {
   public:
 	explicit Random(uint64_t seed) : state_(seed) {}
-	uint64_t operator()() { return sb_stable_draw(&state_); }
+	uint64_t operator()() { return streambloom::draw(&state_); }
 	uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<sb_u128>((*this)()) * n) >> 64); }
 	double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 

@@ -49,6 +49,13 @@ struct Filter
 	{
 		return sb_stable_step(&parameters, cells.data(), hash, sb_stable_value_of(&parameters, importance));
 	}
+	bool contains(uint64_t hash) const
+	{
+		for (int i = 0; i < parameters.hashes; i++)
+			if (streambloom::get_cell(cells.data(), parameters.bits, streambloom::cell_of(&parameters, hash, i)) == 0)
+				return false;
+		return true;
+	}
 	double zeros() const
 	{
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];

@@ -46,7 +46,7 @@ void measure(Filter *filter, uint64_t n, const std::vector<uint64_t> &lengths, M
 			for (size_t g = 0; g < lengths.size(); g++)
 			{
 				uint64_t then = i - lengths[g] - 1;
-				missed->measured[g][values[then]].add(1, !sb_stable_contains(&filter->parameters, filter->cells.data(), hash_of(then)));
+				missed->measured[g][values[then]].add(1, !filter->contains(hash_of(then)));
 			}
 		values[i] = sb_stable_value_of(&filter->parameters, random.uniform());
 		sb_stable_step(&filter->parameters, filter->cells.data(), hash_of(i), values[i]);

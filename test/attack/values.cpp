@@ -389,7 +389,11 @@ void bf_history(Random &random, uint64_t *compared)
 		auto found = std::make_unique<bool[]>(items.size() + 1);
 		sb_bf_contains_many(&one.bf, one.lines.data(), items.data(), items.size(), found.get());
 		for (size_t i = 0; i < items.size(); i++)
-			ASSERT_TRUE(found[i] && sb_bf_contains(&one.bf, one.lines.data(), items[i])) << "a miss in step " << step;
+		{
+			sb_lookup lookup;
+			ASSERT_EQ(look_up(&lookup, SB_LOOKUP_BF, items[i], header, one.lines), SB_OK);
+			ASSERT_TRUE(found[i] && lookup.found) << "a miss in step " << step;
+		}
 		*compared += items.size();
 	}
 }
@@ -596,11 +600,11 @@ class TbfHistory
 		auto cells_of_item = [&](uint64_t hash)
 		{
 			uint16_t positions[SB_TBF_MAX_HASHES];
-			sb_tbf_positions(&tbf, hash, positions);
+			tbf_positions(&tbf, hash, positions);
 			std::vector<uint64_t> cells;
 			for (int i = 0; i < tbf.hashes; i++)
 				if (smallest >= SB_TBF_BLOCK)
-					cells.push_back(uint64_t{sb_tbf_block(&tbf, hash)} * (smallest / SB_TBF_BLOCK) / tbf.blocks * SB_TBF_BLOCK + positions[i]);
+					cells.push_back(uint64_t{tbf_block(&tbf, hash)} * (smallest / SB_TBF_BLOCK) / tbf.blocks * SB_TBF_BLOCK + positions[i]);
 				else
 					cells.push_back(positions[i] * smallest / tbf.block_cells);
 			return cells;

@@ -7,6 +7,7 @@
 
 #include "streambloom.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,6 +53,47 @@ class Copy
   private:
 	std::vector<unsigned char> memory_;
 };
+
+/*
+ * A look-up by pieces: each one is in memory of its own, which ends where the piece ends and is freed when the next one comes.
+ * Whatever the value is, the core asks for nothing outside of it, and not for ever.
+ */
+inline sb_status finish_look_up(sb_lookup *lookup, const Copy &value, Copy *piece, sb_status status)
+{
+	for (int pieces = 0; status == SB_NEED_BYTES; pieces++)
+	{
+		size_t offset = lookup->need.offset;
+		size_t size = lookup->need.size;
+		FUZZ_CHECK(pieces < 100);
+		FUZZ_CHECK(size > 0 && offset <= value.size() && size <= value.size() - offset);
+		*piece = Copy(value.data() + offset, size);
+		status = sb_lookup_next(lookup, piece->data());
+	}
+	return status;
+}
+
+inline sb_status look_up_by_pieces(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Copy &value)
+{
+	Copy piece(value.data(), std::min<size_t>(value.size(), SB_LOOKUP_FIRST));
+	sb_status status = sb_lookup_open(lookup, type, piece.data(), piece.size(), value.size());
+	if (status != SB_OK)
+		return status;
+	return finish_look_up(lookup, value, &piece, sb_lookup_item(lookup, hash));
+}
+
+/* Both ways, which have to agree: by pieces, and with all of the value handed over at first. */
+inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Copy &value)
+{
+	sb_lookup whole;
+	sb_status status = sb_lookup_open(&whole, type, value.data(), value.size(), value.size());
+	if (status == SB_OK)
+		status = sb_lookup_item(&whole, hash);
+	FUZZ_CHECK(status != SB_NEED_BYTES);
+	FUZZ_CHECK(look_up_by_pieces(lookup, type, hash, value) == status);
+	if (status == SB_OK)
+		FUZZ_CHECK(lookup->found == whole.found && lookup->units == whole.units);
+	return status;
+}
 
 /* Takes numbers from the front of an input; zeroes when it is at its end. */
 class Reader

@@ -174,20 +174,19 @@ struct Filter
 		return units;
 	}
 
-	/* As a look-up in a stored value does: it sees a piece of the directory, and a block. */
+	/* The list of hot items is left out: it does not matter here, and what the core has decayed has none. */
 	sb_status look_up(uint64_t hash, uint64_t *units) const
 	{
-		uint32_t block = sb_tbf_block(&tbf, hash);
-		size_t offset;
-		size_t size;
-		sb_tbf_directory_range(&tbf, block, &offset, &size);
-		FUZZ_CHECK(offset >= SB_TBF_HEADER && offset + size <= sb_tbf_size(&tbf));
-		Copy directory(cells.data() + (offset - SB_TBF_HEADER), size);
-		if (sb_status status = sb_tbf_block_range(&tbf, block, directory.data(), &offset, &size); status != SB_OK)
-			return status;
-		FUZZ_CHECK(offset >= SB_TBF_HEADER && offset + size <= sb_tbf_size(&tbf));
-		Copy slice(cells.data() + (offset - SB_TBF_HEADER), size);
-		return sb_tbf_block_min(&tbf, slice.data(), size, hash, units);
+		sb_tbf alone = tbf;
+		if ((tbf.flags & SB_TBF_RECURRING_MINIMUM) == 0)
+			alone.extra = 0;
+		Input value(SB_TBF_HEADER);
+		sb_tbf_encode_header(&alone, value.data());
+		value.insert(value.end(), cells.data(), cells.data() + (sb_tbf_size(&alone) - SB_TBF_HEADER));
+		sb_lookup lookup;
+		sb_status status = fuzz::look_up(&lookup, SB_LOOKUP_TBF, hash, Copy(value.data(), value.size()));
+		*units = status == SB_OK ? lookup.units : 0;
+		return status;
 	}
 	double count(uint64_t hash, int64_t at) const
 	{
@@ -321,6 +320,44 @@ struct State
 	}
 };
 
+/* The list of hot items: refused, or read to its end, hottest first, and by pieces the same as in one. */
+static void check_list(const Copy &value, int64_t at)
+{
+	sb_lookup opened;
+	Copy first(value.data(), SB_TBF_HEADER);
+	FUZZ_CHECK(sb_lookup_open(&opened, SB_LOOKUP_TBF, first.data(), first.size(), value.size()) == SB_OK);
+	const sb_tbf &tbf = opened.header.tbf;
+	std::vector<sb_top_item> items(tbf.top);
+	sb_lookup list = opened;
+	Copy piece = first;
+	sb_status status = finish_look_up(&list, value, &piece, sb_lookup_top(&list, items.data()));
+
+	sb_lookup whole;
+	std::vector<sb_top_item> again(tbf.top);
+	FUZZ_CHECK(sb_lookup_open(&whole, SB_LOOKUP_TBF, value.data(), value.size(), value.size()) == SB_OK);
+	FUZZ_CHECK(sb_lookup_top(&whole, again.data()) == status);
+	if (status != SB_OK)
+		return;
+	FUZZ_CHECK(list.listed == whole.listed && list.listed <= tbf.top);
+	uint64_t bytes = 0;
+	for (uint32_t i = 0; i < list.listed; i++)
+	{
+		double from;
+		double to;
+		uint64_t units = 0;
+		sb_lookup one = opened;
+		Copy other = first;
+		FUZZ_CHECK(items[i].hash == again[i].hash && (i == 0 || items[i].least <= items[i - 1].least));
+		for (uint32_t j = 0; j < items[i].length; j++)
+			bytes += items[i].bytes[j];
+		if (finish_look_up(&one, value, &other, sb_lookup_item(&one, items[i].hash)) == SB_OK)
+			units = one.units;
+		sb_lookup_top_hits(&list, &items[i], units, at, &from, &to);
+		FUZZ_CHECK(from >= 0 && from <= to && to <= sb_tbf_count(&tbf, units, at));
+	}
+	FUZZ_CHECK(bytes <= uint64_t{tbf.extra} * 255);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	Reader reader(data, size);
@@ -334,6 +371,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sb_tbf tbf;
 	sb_status status = sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf);
 	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
+	sb_lookup lookup;
+	FUZZ_CHECK(look_up(&lookup, SB_LOOKUP_TBF, hash, value) == status || status == SB_OK);
 	{
 		Copy slice(value.data(), std::min<size_t>(value.size(), SB_TBF_HEADER));
 		sb_tbf again;
@@ -345,7 +384,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(sb_tbf_size(&tbf) == value.size());
 	Filter filter{tbf, Copy(value.data() + SB_TBF_HEADER, value.size() - SB_TBF_HEADER)};
 
-	/* A look-up reads the header and one block, and never the check of the cells: it must survive any cells. */
+	/* A look-up reads a few bytes, and nobody has checked the cells before: it must survive any cells, and any list. */
 	(void)!(filter.count(hash, first) > 0);
 	(void)!(sb_tbf_total(&tbf, first) > 0);
 	(void)!(sb_tbf_hits(&tbf, weight, then) > 0);
@@ -355,28 +394,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t counters[SB_TBF_BLOCK];
 		(void)!sb_tbf_unpack_block(&tbf, filter.cells.data(), block, counters);
 	}
+	check_list(value, then);
 	if (sb_tbf_check_cells(&tbf, filter.cells.data()) != SB_OK)
 		return -1;
 	check_readable(filter);
-
-	/* the list of hot items: refused, or read to its end within its bounds */
-	sb_top_section section;
-	if (tbf.top != 0 && sb_top_open(filter.cells.data() + sb_tbf_counters_size(&tbf), tbf.extra, tbf.top, tbf.total, &section) == SB_OK)
-	{
-		sb_top_item item;
-		uint32_t items_read = 0;
-		uint64_t bytes = 0;
-		for (; sb_top_next(&section, &item); items_read++)
-		{
-			double from;
-			double to;
-			for (uint32_t i = 0; i < item.length; i++)
-				bytes += item.bytes[i];
-			sb_top_bounds(&tbf, &section, item.least, then, &from, &to);
-			FUZZ_CHECK(from >= 0 && from <= to);
-		}
-		FUZZ_CHECK(items_read == section.count && bytes <= uint64_t{tbf.extra} * 255);
-	}
 
 	Random random(hash);
 	std::vector<uint64_t> items = {hash, 0, UINT64_MAX};
@@ -384,18 +405,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		items.push_back(random());
 	for (uint64_t item : items)
 	{
-		uint16_t positions[SB_TBF_MAX_HASHES];
-		sb_tbf_positions(&tbf, item, positions);
-		FUZZ_CHECK(sb_tbf_block(&tbf, item) < tbf.blocks);
-		for (int i = 0; i < tbf.hashes; i++)
-			FUZZ_CHECK(positions[i] < tbf.block_cells);
 		FUZZ_CHECK(no_less(filter.count(item, std::min(first, then)), filter.count(item, std::max(first, then))));
 	}
 	if ((choice >> 32) % 16 == 0) /* these take longer than all the rest */
 	{
 		uint64_t counters[SB_TBF_BLOCK];
-		FUZZ_CHECK(sb_tbf_unpack_block(&tbf, filter.cells.data(), sb_tbf_block(&tbf, hash), counters) == SB_OK);
-		double estimate = sb_tbf_block_estimate(&tbf, counters, hash);
+		double estimate;
+		FUZZ_CHECK(sb_tbf_unpack_block(&tbf, filter.cells.data(), 0, counters) == SB_OK);
+		FUZZ_CHECK(sb_tbf_estimate(&tbf, filter.cells.data(), hash, &estimate) == SB_OK);
 		FUZZ_CHECK(estimate >= 0 && estimate <= 0x1p62);
 		FUZZ_CHECK(std::isfinite(sb_tbf_block_product(&tbf, counters, counters)));
 	}

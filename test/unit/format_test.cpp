@@ -526,7 +526,14 @@ TEST(Golden, PlacesInABf)
 		in >> std::hex >> hash >> std::dec >> filter_lines >> colon >> line;
 		sb_bf bf = Bf(1, 16).parameters;
 		bf.lines = filter_lines;
-		EXPECT_EQ(sb_bf_line_offset(&bf, hash), SB_BF_HEADER + line * SB_BF_LINE) << text;
+		Bytes header(SB_BF_HEADER);
+		sb_bf_encode_header(&bf, header.data());
+		sb_lookup lookup;
+		ASSERT_EQ(sb_lookup_open(&lookup, SB_LOOKUP_BF, header.data(), header.size(), sb_bf_size(&bf)), SB_OK);
+		EXPECT_EQ(sb_lookup_item(&lookup, hash), SB_NEED_BYTES);
+		EXPECT_EQ(lookup.need.offset, SB_BF_HEADER + line * SB_BF_LINE) << text;
+		EXPECT_EQ(lookup.need.size, size_t{SB_BF_LINE}) << text;
+		EXPECT_EQ(sb_bf_line_of(bf.lines, hash), line) << text;
 
 		Bf one(1, 16);
 		Bf expected(1, 16);
@@ -552,9 +559,9 @@ TEST(Golden, PlacesInATbf)
 		uint32_t block;
 		char colon;
 		in >> std::hex >> hash >> std::dec >> tbf.blocks >> tbf.block_cells >> colon >> block;
-		EXPECT_EQ(sb_tbf_block(&tbf, hash), block) << text;
+		EXPECT_EQ(tbf_block(&tbf, hash), block) << text;
 		uint16_t positions[SB_TBF_MAX_HASHES];
-		sb_tbf_positions(&tbf, hash, positions);
+		tbf_positions(&tbf, hash, positions);
 		for (uint16_t position : positions)
 		{
 			uint16_t expected;
@@ -572,7 +579,11 @@ static void expect_golden(const std::string &name, const Bf &made, const std::ve
 	sb_bf read;
 	ASSERT_EQ(sb_bf_decode_header(value.data(), value.size(), value.size(), &read), SB_OK);
 	for (int64_t item : items)
-		EXPECT_TRUE(sb_bf_contains(&read, value.data() + SB_BF_HEADER, sb_hash_int64(item)));
+	{
+		sb_lookup lookup;
+		ASSERT_EQ(look_up(&lookup, SB_LOOKUP_BF, sb_hash_int64(item), value), SB_OK);
+		EXPECT_TRUE(lookup.found);
+	}
 	EXPECT_TRUE(same_bytes(made.value(), value));
 }
 

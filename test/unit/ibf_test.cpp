@@ -69,7 +69,7 @@ TEST(Ibf, SetsCellsToTheLargerOfTheTwo)
 {
 	Stable ibf(1000, SB_TWO_CLASS, 5, 3, 0);
 	uint64_t hash = 12345;
-	auto cell = sb_stable_cell(&ibf.parameters, hash, 0);
+	auto cell = stable_cell(&ibf.parameters, hash, 0);
 	ibf.step(hash, 0.0);
 	EXPECT_EQ(ibf.value(cell), 3);
 	ibf.step(hash, 0.0);
@@ -112,7 +112,7 @@ TEST(IbfValueWeighted, ChoosesInverselyToTheValue)
 		/* that byte holds parts of four cells at most: look at them */
 		for (auto cell = static_cast<uint32_t>(at * 8 / 3 > 0 ? at * 8 / 3 - 1 : 0); cell < std::min<size_t>(ibf.parameters.cells, at * 8 / 3 + 5) && at < before.size(); cell++)
 		{
-			uint8_t was = sb_stable_value(&filled.parameters, before.data(), cell);
+			uint8_t was = stable_value(&filled.parameters, before, cell);
 			if (was != ibf.value(cell))
 			{
 				EXPECT_EQ(was - 1, ibf.value(cell));
@@ -135,7 +135,7 @@ TEST(IbfValueWeighted, GivesUpInAnEmptyFilter)
 	Stable ibf(4096, SB_VALUE_WEIGHTED, 1, 3, 10);
 	uint64_t state = 0;
 	for (int i = 0; i < 32 * 10; i++)
-		(void)sb_stable_draw(&state);
+		(void)streambloom::draw(&state);
 	ibf.decay(1);
 	EXPECT_EQ(ibf.parameters.random, state); /* 32 P tries and no more */
 }

@@ -132,11 +132,11 @@ TEST_P(KernelOfHashes, Asks)
 	with_each_variant([&] {
 		size_t found = 0;
 		for (uint64_t hash : items)
-			EXPECT_TRUE(sb_bf_contains(&bf.parameters, bf.lines.data(), hash));
+			EXPECT_TRUE(bf.contains(hash));
 		for (uint64_t hash : others)
 		{
 			bool expected = plain_contains(bf, hash);
-			EXPECT_EQ(sb_bf_contains(&bf.parameters, bf.lines.data(), hash), expected);
+			EXPECT_EQ(bf.contains(hash), expected);
 			EXPECT_EQ(sb_bf_line_contains(bf.lines.data() + line_of(bf.parameters, hash), bf.parameters.hashes, hash), expected);
 			found += expected;
 		}
@@ -630,7 +630,7 @@ struct PlainStable
 	{
 		if (parameters.evictions == 0)
 			return;
-		uint64_t first = static_cast<uint64_t>(static_cast<sb_u128>(sb_stable_draw(&parameters.random)) * parameters.cells >> 64);
+		uint64_t first = static_cast<uint64_t>(static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cells >> 64);
 		for (uint64_t i = 0; i < parameters.evictions; i++)
 		{
 			uint8_t &cell = cells[(first + i) % parameters.cells];
@@ -642,7 +642,7 @@ struct PlainStable
 		uint32_t left = parameters.evictions;
 		for (uint64_t i = 0; i < uint64_t{parameters.evictions} * SB_STABLE_TRIES && left > 0; i++)
 		{
-			sb_u128 product = static_cast<sb_u128>(sb_stable_draw(&parameters.random)) * parameters.cells;
+			sb_u128 product = static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cells;
 			uint8_t &cell = cells[static_cast<uint64_t>(product >> 64)];
 			if (cell == 0 || static_cast<uint64_t>(product) > UINT64_MAX / cell)
 				continue;
@@ -654,14 +654,14 @@ struct PlainStable
 	{
 		bool duplicate = true;
 		for (int i = 0; i < parameters.hashes; i++)
-			duplicate &= cells[sb_stable_cell(&parameters, hash, i)] != 0;
+			duplicate &= cells[stable_cell(&parameters, hash, i)] != 0;
 		if (parameters.scheme == SB_VALUE_WEIGHTED)
 			evict_by_value();
 		else
 			evict_run();
 		for (int i = 0; i < parameters.hashes; i++)
 		{
-			uint8_t &cell = cells[sb_stable_cell(&parameters, hash, i)];
+			uint8_t &cell = cells[stable_cell(&parameters, hash, i)];
 			cell = std::max(cell, value);
 		}
 		parameters.items++;

@@ -4,6 +4,7 @@
 #ifndef STREAMBLOOM_TEST_STABLE_SUPPORT_H
 #define STREAMBLOOM_TEST_STABLE_SUPPORT_H
 
+#include "stable/stable.hpp"
 #include "support.h"
 
 namespace test {
@@ -14,6 +15,17 @@ inline constexpr uint64_t long_stream = 2000000;
 #else
 inline constexpr uint64_t long_stream = 250000;
 #endif
+
+/* The number of an item's i-th cell, and a cell's value. */
+inline uint32_t stable_cell(const sb_stable *stable, uint64_t hash, int i)
+{
+	return streambloom::cell_of(stable, hash, i);
+}
+
+inline uint8_t stable_value(const sb_stable *stable, const Bytes &cells, uint32_t cell)
+{
+	return streambloom::get_cell(cells.data(), stable->bits, cell);
+}
 
 struct Stable
 {
@@ -37,9 +49,16 @@ struct Stable
 		return sb_stable_step(&parameters, cells.data(), hash, value);
 	}
 	bool step(uint64_t hash, double importance = 1) { return step(hash, sb_stable_value_of(&parameters, importance)); }
-	bool contains(uint64_t hash) const { return sb_stable_contains(&parameters, cells.data(), hash); }
+	bool contains(uint64_t hash) const
+	{
+		Bytes header(SB_STABLE_HEADER);
+		sb_lookup lookup;
+		sb_stable_encode_header(&parameters, header.data());
+		EXPECT_EQ(look_up(&lookup, SB_LOOKUP_STABLE, hash, header, cells), SB_OK);
+		return lookup.found;
+	}
 	bool decay(uint64_t steps) { return sb_stable_decay(&parameters, cells.data(), steps); }
-	uint8_t value(uint32_t cell) const { return sb_stable_value(&parameters, cells.data(), cell); }
+	uint8_t value(uint32_t cell) const { return stable_value(&parameters, cells, cell); }
 	double zeros() const
 	{
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];

@@ -403,11 +403,11 @@ TEST(SumsWiden, EveryItemKeepsItsCounters)
 				uint64_t hash = random();
 				uint16_t in_small[SB_TBF_MAX_HASHES];
 				uint16_t in_large[SB_TBF_MAX_HASHES];
-				sb_tbf_positions(&small, hash, in_small);
-				sb_tbf_positions(&large, hash, in_large);
+				tbf_positions(&small, hash, in_small);
+				tbf_positions(&large, hash, in_large);
 				for (int k = 0; k < 5; k++)
-					EXPECT_EQ(to[size_t{sb_tbf_block(&large, hash)} * large.block_cells + in_large[k]],
-							  from[size_t{sb_tbf_block(&small, hash)} * small.block_cells + in_small[k]]);
+					EXPECT_EQ(to[size_t{tbf_block(&large, hash)} * large.block_cells + in_large[k]],
+							  from[size_t{tbf_block(&small, hash)} * small.block_cells + in_small[k]]);
 			}
 		}
 }

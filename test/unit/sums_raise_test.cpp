@@ -139,7 +139,7 @@ TEST(Raise, TheSmallestCellGrowsByTheHit)
 			ASSERT_EQ(sums.add(hit), SB_OK);
 			ASSERT_EQ(sums.stored().least(hit.hash), before + static_cast<uint64_t>(hit.weight));
 			uint16_t positions[SB_TBF_MAX_HASHES];
-			sb_tbf_positions(&sums.tbf, hit.hash, positions);
+			tbf_positions(&sums.tbf, hit.hash, positions);
 			std::sort(positions, positions + hashes);
 			coincided += std::adjacent_find(positions, positions + hashes) != positions + hashes;
 		}
@@ -240,7 +240,7 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 		{
 			uint16_t positions[SB_TBF_MAX_HASHES];
 			const uint64_t *words[] = {&item.words[0], &item.words[1], &item.words[2], &item.words[3]};
-			sb_tbf_positions(&like, item.hash, positions);
+			tbf_positions(&like, item.hash, positions);
 			for (int i = 0; i < like.hashes; i++)
 				largest[positions[i]] = std::max(largest[positions[i]], value(words, 0));
 		}

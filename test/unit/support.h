@@ -8,6 +8,7 @@
 #define STREAMBLOOM_TEST_SUPPORT_H
 
 #include "streambloom.h"
+#include "tbf/tbf_place.hpp"
 
 #include <gtest/gtest.h>
 
@@ -104,6 +105,50 @@ inline sb_kind named_kind(const std::string &name, uint32_t detail)
 	return kind;
 }
 
+/* ------------------------------------------------------------------- look-ups */
+
+/*
+ * A look-up as a caller makes it who reads a stored value by pieces: each piece is in memory of its own, which ends where the
+ * piece ends and is freed when the next one comes. read(offset, size) reads a piece; `first` bytes are handed over at first.
+ */
+template <typename Read>
+sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, size_t first, size_t total, Read read)
+{
+	Bytes piece = read(size_t{0}, std::min(first, total));
+	sb_status status = sb_lookup_open(lookup, type, piece.data(), piece.size(), total);
+	if (status == SB_OK)
+		status = sb_lookup_item(lookup, hash);
+	while (status == SB_NEED_BYTES)
+	{
+		size_t offset = lookup->need.offset;
+		size_t size = lookup->need.size;
+		EXPECT_GT(size, 0u);
+		if (offset > total || size > total - offset)
+		{
+			ADD_FAILURE() << "asks for " << size << " bytes from " << offset << " of " << total;
+			return SB_BAD_LENGTH;
+		}
+		piece = read(offset, size);
+		status = sb_lookup_next(lookup, piece.data());
+	}
+	return status;
+}
+
+/* The same of a value in one piece, of which `first` bytes are handed over at first. */
+inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &value, size_t first = SB_LOOKUP_FIRST)
+{
+	return look_up(lookup, type, hash, first, value.size(),
+				   [&](size_t offset, size_t size) { return Bytes(value.data() + offset, size); });
+}
+
+/* And of a header with the cells that belong to it. */
+inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, const Bytes &header, const Bytes &cells)
+{
+	return look_up(lookup, type, hash, header.size(), header.size() + cells.size(), [&](size_t offset, size_t size) {
+		return offset == 0 ? header : Bytes(cells.data() + (offset - header.size()), size);
+	});
+}
+
 /* ------------------------------------------------------------------------ bf */
 
 struct Bf
@@ -133,7 +178,12 @@ struct Bf
 		for (uint64_t hash : hashes)
 			add(hash);
 	}
-	bool contains(uint64_t hash) const { return sb_bf_contains(&parameters, lines.data(), hash); }
+	bool contains(uint64_t hash) const
+	{
+		bool found;
+		sb_bf_contains_many(&parameters, lines.data(), &hash, 1, &found);
+		return found;
+	}
 	bool contains(const std::vector<uint64_t> &hashes) const
 	{
 		for (uint64_t hash : hashes)
@@ -197,6 +247,17 @@ inline std::vector<uint64_t> random_hashes(uint64_t seed, size_t count)
 
 /* ----------------------------------------------------------------------- tbf */
 
+/* Where an item's cells lie: in which block, and which of its cells they are. */
+inline uint32_t tbf_block(const sb_tbf *tbf, uint64_t hash)
+{
+	return streambloom::block_of(tbf->blocks, hash);
+}
+
+inline void tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t *positions)
+{
+	streambloom::positions_of(tbf->block_cells, tbf->hashes, hash, positions);
+}
+
 /* A stored tbf. */
 struct Tbf
 {
@@ -218,23 +279,15 @@ struct Tbf
 		return all;
 	}
 
-	/* The smallest counter of an item, read as a look-up in a stored value would: only its block is at hand. */
+	/* An item's count in units, read as a look-up in a stored value would: by pieces. */
 	uint64_t least(uint64_t hash) const
 	{
-		uint32_t block = sb_tbf_block(&parameters, hash);
-		size_t offset;
-		size_t size;
-		uint64_t units = 0;
-		sb_tbf_directory_range(&parameters, block, &offset, &size);
-		EXPECT_GE(offset, size_t{SB_TBF_HEADER});
-		EXPECT_LE(offset + size, sb_tbf_size(&parameters));
-		Bytes directory(cells.data() + (offset - SB_TBF_HEADER), size);
-		EXPECT_EQ(sb_tbf_block_range(&parameters, block, directory.data(), &offset, &size), SB_OK);
-		EXPECT_GE(offset, size_t{SB_TBF_HEADER});
-		EXPECT_LE(offset + size, sb_tbf_size(&parameters));
-		Bytes slice(cells.data() + (offset - SB_TBF_HEADER), size);
-		EXPECT_EQ(sb_tbf_block_min(&parameters, slice.data(), slice.size(), hash, &units), SB_OK);
-		return units;
+		Bytes header(SB_TBF_HEADER);
+		sb_lookup lookup;
+		sb_tbf_encode_header(&parameters, header.data());
+		EXPECT_EQ(look_up(&lookup, SB_LOOKUP_TBF, hash, header, cells), SB_OK);
+		EXPECT_EQ(lookup.found, lookup.units != 0);
+		return lookup.units;
 	}
 	double count(uint64_t hash, int64_t at) const { return sb_tbf_count(&parameters, least(hash), at); }
 

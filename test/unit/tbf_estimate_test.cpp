@@ -28,9 +28,9 @@ struct Stream
 	}
 	double estimate(uint64_t hash) const
 	{
-		std::vector<uint64_t> counters = filter.counters();
-		uint64_t first = uint64_t{sb_tbf_block(&filter.parameters, hash)} * filter.parameters.block_cells;
-		return sb_tbf_block_estimate(&filter.parameters, &counters[first], hash);
+		double units = NAN;
+		EXPECT_EQ(sb_tbf_estimate(&filter.parameters, filter.cells.data(), hash, &units), SB_OK);
+		return units;
 	}
 };
 

@@ -20,7 +20,7 @@ static std::map<uint16_t, uint64_t> cells_of(const sb_tbf &tbf, uint64_t hash, c
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	std::map<uint16_t, uint64_t> cells;
-	sb_tbf_positions(&tbf, hash, positions);
+	tbf_positions(&tbf, hash, positions);
 	for (int i = 0; i < tbf.hashes; i++)
 		cells[positions[i]] = counters[positions[i]];
 	return cells;
@@ -138,19 +138,6 @@ TEST(Recurring, TablesThatCannotBeAreRefused)
 	Bytes header(sb_tbf_size(&empty));
 	sb_tbf_encode_header(&empty, header.data());
 	EXPECT_EQ(checked(header), SB_BAD_HEADER);
-}
-
-TEST(Recurring, EntriesAreRoundedUpToUnits)
-{
-	sb_tbf whole = recurring(64, 3);
-	sb_tbf parts = whole;
-	parts.unit_bits = SB_TBF_UNIT_BITS;
-	for (uint64_t hits : {UINT64_C(1), UINT64_C(255), UINT64_C(256), UINT64_C(257), UINT64_C(4096), UINT64_C(4097), SB_TBF_MAX_CELL - 1})
-	{
-		sb_tbf_entry entry{9, hits};
-		EXPECT_EQ(sb_tbf_entry_units(&whole, &entry), (hits + 4095) / 4096);
-		EXPECT_EQ(sb_tbf_entry_units(&parts, &entry), (hits + 255) / 256);
-	}
 }
 
 TEST(Recurring, IsNotMerged)

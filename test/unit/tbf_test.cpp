@@ -165,17 +165,17 @@ TEST_P(TbfAtRate, KeepsTheRateItWasAskedFor)
 			for (uint64_t i = 0; i < items; i++)
 			{
 				uint64_t hash = random();
-				sb_tbf_positions(&tbf, hash, positions);
+				tbf_positions(&tbf, hash, positions);
 				for (int k = 0; k < tbf.hashes; k++)
-					touched[size_t{sb_tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
+					touched[size_t{tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
 			}
 			int found = 0;
 			for (int i = 0; i < probes; i++)
 			{
 				uint64_t hash = random();
-				size_t block = size_t{sb_tbf_block(&tbf, hash)} * tbf.block_cells;
+				size_t block = size_t{tbf_block(&tbf, hash)} * tbf.block_cells;
 				bool all = true;
-				sb_tbf_positions(&tbf, hash, positions);
+				tbf_positions(&tbf, hash, positions);
 				for (int k = 0; k < tbf.hashes; k++)
 					all = all && touched[block + positions[k]];
 				found += all;
@@ -199,9 +199,9 @@ TEST(TbfEstimate, CountsDistinctItems)
 		for (uint64_t hash : random_hashes(items, items))
 		{
 			uint16_t positions[SB_TBF_MAX_HASHES];
-			sb_tbf_positions(&tbf, hash, positions);
+			tbf_positions(&tbf, hash, positions);
 			for (int k = 0; k < tbf.hashes; k++)
-				touched[size_t{sb_tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
+				touched[size_t{tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
 		}
 		auto count = static_cast<uint64_t>(std::count(touched.begin(), touched.end(), true));
 		double estimate = sb_tbf_estimate_items(&tbf, count);
@@ -222,8 +222,8 @@ TEST(TbfPlaces, LieWithinTheBlock)
 		sb_tbf tbf = shape(64u << (random() % 12), static_cast<uint8_t>(between(random, 1, 16)), hour, hour);
 		uint64_t hash = round < 10 ? 0 - static_cast<uint64_t>(round) : random();
 		uint16_t positions[SB_TBF_MAX_HASHES];
-		sb_tbf_positions(&tbf, hash, positions);
-		EXPECT_LT(sb_tbf_block(&tbf, hash), tbf.blocks);
+		tbf_positions(&tbf, hash, positions);
+		EXPECT_LT(tbf_block(&tbf, hash), tbf.blocks);
 		for (int k = 0; k < tbf.hashes; k++)
 			EXPECT_LT(positions[k], tbf.block_cells);
 	}
@@ -235,12 +235,12 @@ TEST(TbfPlaces, FewerHashesAreTheFirstOfMore)
 	{
 		sb_tbf tbf = shape(4096, 16, hour, hour);
 		uint16_t most[SB_TBF_MAX_HASHES];
-		sb_tbf_positions(&tbf, hash, most);
+		tbf_positions(&tbf, hash, most);
 		for (uint8_t hashes = 1; hashes < 16; hashes++)
 		{
 			uint16_t fewer[SB_TBF_MAX_HASHES];
 			tbf.hashes = hashes;
-			sb_tbf_positions(&tbf, hash, fewer);
+			tbf_positions(&tbf, hash, fewer);
 			EXPECT_TRUE(std::equal(fewer, fewer + hashes, most));
 		}
 	}
@@ -256,10 +256,10 @@ TEST(TbfPlaces, HalveWithTheCells)
 			sb_tbf small = shape(cells / 2, 8, hour, hour);
 			uint16_t in_large[SB_TBF_MAX_HASHES];
 			uint16_t in_small[SB_TBF_MAX_HASHES];
-			sb_tbf_positions(&large, hash, in_large);
-			sb_tbf_positions(&small, hash, in_small);
+			tbf_positions(&large, hash, in_large);
+			tbf_positions(&small, hash, in_small);
 			bool whole_blocks = cells > SB_TBF_BLOCK;
-			EXPECT_EQ(sb_tbf_block(&small, hash), sb_tbf_block(&large, hash) >> (whole_blocks ? 1 : 0));
+			EXPECT_EQ(tbf_block(&small, hash), tbf_block(&large, hash) >> (whole_blocks ? 1 : 0));
 			for (int k = 0; k < 8; k++)
 				EXPECT_EQ(in_small[k], in_large[k] >> (whole_blocks ? 0 : 1));
 		}
@@ -274,8 +274,8 @@ TEST(TbfPlaces, AreUniform)
 	for (uint64_t hash : random_hashes(144, items))
 	{
 		uint16_t positions[SB_TBF_MAX_HASHES];
-		sb_tbf_positions(&tbf, hash, positions);
-		blocks[sb_tbf_block(&tbf, hash)]++;
+		tbf_positions(&tbf, hash, positions);
+		blocks[tbf_block(&tbf, hash)]++;
 		for (size_t k = 0; k < 16; k++)
 			seen[k][positions[k] / 64]++;
 	}
@@ -301,7 +301,7 @@ TEST(TbfPlaces, OfAnItemAreIndependent)
 	for (uint64_t hash : random_hashes(145, items))
 	{
 		uint16_t positions[SB_TBF_MAX_HASHES];
-		sb_tbf_positions(&tbf, hash, positions);
+		tbf_positions(&tbf, hash, positions);
 		for (int a = 0; a < 16; a++)
 			for (int b = 0; b < a; b++)
 				equal[a][b] += positions[a] == positions[b];
@@ -319,14 +319,18 @@ TEST(TbfBlocks, FollowEachOtherToTheEndOfTheValue)
 		{
 			sb_tbf tbf = shape(cells, 4, hour, hour);
 			tbf.cell_bits = static_cast<uint8_t>(bits);
+			Bytes header(SB_TBF_HEADER);
+			sb_tbf_encode_header(&tbf, header.data());
+			sb_lookup lookup;
+			ASSERT_EQ(sb_lookup_open(&lookup, SB_LOOKUP_TBF, header.data(), header.size(), sb_tbf_size(&tbf)), SB_OK);
 			size_t next = SB_TBF_HEADER;
 			for (uint32_t block = 0; block < tbf.blocks; block++)
 			{
-				size_t offset;
-				size_t size;
-				ASSERT_EQ(sb_tbf_block_range(&tbf, block, nullptr, &offset, &size), SB_OK);
-				EXPECT_EQ(offset, next);
-				next = offset + size;
+				/* the first hash of the block */
+				auto hash = static_cast<uint64_t>(((static_cast<sb_u128>(block) << 64) + tbf.blocks - 1) / tbf.blocks);
+				ASSERT_EQ(sb_lookup_item(&lookup, hash), SB_NEED_BYTES);
+				EXPECT_EQ(lookup.need.offset, next);
+				next += lookup.need.size;
 			}
 			EXPECT_EQ(next, sb_tbf_size(&tbf));
 		}
@@ -392,8 +396,8 @@ TEST(TbfCells, LeastOfAnItemIsTheLeastOfItsPositions)
 		{
 			uint64_t hash = random();
 			uint16_t positions[SB_TBF_MAX_HASHES];
-			sb_tbf_positions(&filter.parameters, hash, positions);
-			uint64_t first = uint64_t{sb_tbf_block(&filter.parameters, hash)} * filter.parameters.block_cells;
+			tbf_positions(&filter.parameters, hash, positions);
+			uint64_t first = uint64_t{tbf_block(&filter.parameters, hash)} * filter.parameters.block_cells;
 			uint64_t least = UINT64_MAX;
 			for (int k = 0; k < filter.parameters.hashes; k++)
 				least = std::min(least, filter.cell(first + positions[k]));

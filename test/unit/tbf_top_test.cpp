@@ -3,6 +3,7 @@
  * to the list; against the exact sums of the hits.
  */
 #include "support.h"
+#include "tbf/tbf_top.hpp"
 
 #include <map>
 
@@ -464,7 +465,7 @@ TEST(TbfTop, ALowerBoundIsRoundedDown)
 		sb_top_section section{1, 40, 0, nullptr, nullptr, 0};
 		double from;
 		double to;
-		sb_top_bounds(&tbf, &section, UINT64_C(1) << 40, at, &from, &to);
+		streambloom::top_bounds(&tbf, &section, UINT64_C(1) << 40, at, &from, &to);
 		long double exact = exp2l(-static_cast<long double>(at) / static_cast<long double>(half_life));
 		EXPECT_LE(from, exact * (1 + oracle_error)) << at << " of " << half_life;
 		EXPECT_GE(to, exact * (1 - oracle_error)) << at << " of " << half_life;
@@ -496,7 +497,7 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 			{
 				double from;
 				double to;
-				sb_top_bounds(&tbf, &section, item.least, at, &from, &to);
+				streambloom::top_bounds(&tbf, &section, item.least, at, &from, &to);
 				long double exact = truth(tbf, hits, item.hash, at);
 				EXPECT_LE(from, exact * (1 + 1e-15L)) << at;
 				EXPECT_GE(to, exact * (1 - 1e-15L)) << at;
@@ -509,12 +510,134 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
 		double from;
 		double to;
-		sb_top_bounds(&tbf, &section, 1, -5000 * 24 * hour, &from, &to);
+		streambloom::top_bounds(&tbf, &section, 1, -5000 * 24 * hour, &from, &to);
 		EXPECT_TRUE(std::isinf(to));
-		sb_top_bounds(&tbf, &section, 1, 5000 * 24 * hour, &from, &to);
+		streambloom::top_bounds(&tbf, &section, 1, 5000 * 24 * hour, &from, &to);
 		EXPECT_EQ(from, 0);
 		EXPECT_GT(to, 0);
 	}
+}
+
+/* -------------------------------------------------------------------- look-ups */
+
+/* A stored filter with the list of its hot items. */
+static Bytes with_list(const sb_tbf &like, const std::vector<Hit> &hits, uint32_t limit)
+{
+	Tbf filter = stored(like, hits);
+	List list(limit);
+	for (const Hit &hit : hits)
+		list.add(like, hit);
+	sb_top_purge(&list.list);
+	Bytes section(sb_top_size(&list.list, filter.parameters.base));
+	sb_top_write(&list.list, filter.parameters.base, section.data());
+	filter.parameters.top = static_cast<uint16_t>(limit);
+	filter.parameters.extra = static_cast<uint32_t>(section.size());
+	return filter.value() + section;
+}
+
+/* Asks for the list by pieces; the piece that holds it stays in *piece. */
+static sb_status look_up_list(const Bytes &value, size_t first, Bytes *piece, sb_lookup *lookup, std::vector<sb_top_item> *items)
+{
+	*piece = Bytes(value.data(), std::min(first, value.size()));
+	sb_status status = sb_lookup_open(lookup, SB_LOOKUP_TBF, piece->data(), piece->size(), value.size());
+	EXPECT_EQ(status, SB_OK);
+	items->resize(lookup->header.tbf.top);
+	status = sb_lookup_top(lookup, items->data());
+	if (status != SB_NEED_BYTES)
+		return status;
+	EXPECT_EQ(lookup->need.size, lookup->header.tbf.extra);
+	EXPECT_EQ(lookup->need.offset + lookup->need.size, value.size());
+	*piece = Bytes(value.data() + lookup->need.offset, lookup->need.size);
+	return sb_lookup_next(lookup, piece->data());
+}
+
+TEST(TbfTop, ALookUpReadsTheListAndBoundsTheCounts)
+{
+	Random random(21);
+	for (int round = 0; round < 40; round++)
+	{
+		sb_tbf like = round % 2 == 0 ? decaying(24 * hour) : shape(4096, 3, 0, 0);
+		std::vector<Hit> hits = zipf(random, 2000, 300, 0, 90 * hour, false);
+		Bytes value = with_list(like, hits, 20);
+		for (size_t first : {size_t{SB_LOOKUP_FIRST}, size_t{1996}, value.size()})
+		{
+			sb_lookup list;
+			Bytes piece;
+			std::vector<sb_top_item> items;
+			ASSERT_EQ(look_up_list(value, first, &piece, &list, &items), SB_OK);
+			ASSERT_GT(list.listed, 10u);
+			ASSERT_LE(list.listed, 20u);
+			for (uint32_t i = 0; i < list.listed; i++)
+			{
+				sb_lookup one;
+				ASSERT_EQ(look_up(&one, SB_LOOKUP_TBF, items[i].hash, value, first), SB_OK);
+				double count = sb_tbf_count(&one.header.tbf, one.units, 90 * hour);
+				double from;
+				double to;
+				sb_lookup_top_hits(&list, &items[i], one.units, 90 * hour, &from, &to);
+				long double exact = truth(like, hits, items[i].hash, 90 * hour);
+				EXPECT_LE(from, exact * (1 + 1e-15L));
+				EXPECT_GE(to, exact * (1 - 1e-15L));
+				EXPECT_LE(to, count);
+				EXPECT_LE(from, to);
+				EXPECT_TRUE(i == 0 || items[i].least <= items[i - 1].least);
+				EXPECT_EQ(std::string(reinterpret_cast<const char *>(items[i].bytes), items[i].length), name_of(items[i].hash));
+			}
+		}
+	}
+}
+
+TEST(TbfTop, ALookUpFindsNoListWhereThereIsNone)
+{
+	sb_tbf empty = shape(64, 3, 0, 0);
+	empty.kind = {};
+	for (uint16_t top : {uint16_t{0}, uint16_t{5}})
+	{
+		empty.top = top;
+		Bytes header(sb_tbf_size(&empty));
+		sb_tbf_encode_header(&empty, header.data());
+		sb_lookup list;
+		Bytes piece;
+		std::vector<sb_top_item> items;
+		EXPECT_EQ(look_up_list(header, SB_LOOKUP_FIRST, &piece, &list, &items), SB_OK);
+		EXPECT_EQ(list.listed, 0u);
+	}
+
+	/* after a hit there has to be one, and be it empty */
+	empty.kind = kind_of(SB_KIND_INTEGER);
+	empty.flags = SB_TBF_HAS_HITS;
+	Bytes header(sb_tbf_size(&empty));
+	sb_tbf_encode_header(&empty, header.data());
+	sb_lookup list;
+	Bytes piece;
+	std::vector<sb_top_item> items;
+	EXPECT_EQ(look_up_list(header, SB_LOOKUP_FIRST, &piece, &list, &items), SB_BAD_LENGTH);
+}
+
+TEST(TbfTop, ALookUpRefusesADamagedList)
+{
+	Random random(22);
+	sb_tbf like = decaying(24 * hour);
+	const Bytes value = with_list(like, zipf(random, 1000, 200, 0, 90 * hour, false), 20);
+	int refused = 0;
+	for (int round = 0; round < 2000; round++)
+	{
+		Bytes damaged = value;
+		sb_tbf tbf;
+		ASSERT_EQ(sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf), SB_OK);
+		size_t from = SB_TBF_HEADER + sb_tbf_counters_size(&tbf);
+		size_t at = random() % (round % 2 == 0 ? 40 : tbf.extra);
+		damaged[from + at] = static_cast<unsigned char>(random());
+		sb_lookup by_pieces;
+		sb_lookup whole;
+		Bytes pieces[2];
+		std::vector<sb_top_item> items[2];
+		sb_status status = look_up_list(damaged, SB_LOOKUP_FIRST, &pieces[0], &by_pieces, &items[0]);
+		ASSERT_EQ(look_up_list(damaged, damaged.size(), &pieces[1], &whole, &items[1]), status);
+		ASSERT_TRUE(status == SB_OK || status == SB_BAD_LIST || status == SB_BAD_LENGTH) << status;
+		refused += status != SB_OK;
+	}
+	EXPECT_GT(refused, 300);
 }
 
 TEST(TbfTop, StoresLargeNumbersWithFewerFractionBits)

@@ -66,6 +66,17 @@ constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
 	return static_cast<uint64_t>((static_cast<u128>(a) * b) >> 64);
 }
 
+/* What SplitMix64 adds to its state: 2^64 divided by the golden ratio, odd. */
+inline constexpr uint64_t random_step = UINT64_C(0x9e3779b97f4a7c15);
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of x reaches every bit of the result. */
+constexpr uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
 /* Quotient rounded towards minus infinity. REQUIRES: b > 0. */
 constexpr int64_t floor_divide(int64_t a, int64_t b)
 {

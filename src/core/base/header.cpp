@@ -41,6 +41,8 @@ const char *sb_status_text(sb_status status) noexcept
 			return "the work was interrupted";
 		case SB_NO_MEMORY:
 			return "there is no more memory";
+		case SB_NEED_BYTES:
+			return "more bytes of it are needed";
 	}
 	return "unknown status";
 }

@@ -43,7 +43,8 @@ typedef enum sb_status
 	SB_OVERFLOW,		/* a counter, or the total of all hits, would overflow */
 	SB_DIFFERENT,		/* two filters cannot be combined: see sb_difference */
 	SB_INTERRUPTED,		/* the caller wants the work to stop: see sb_set_stop() */
-	SB_NO_MEMORY		/* the caller's sb_memory has no more */
+	SB_NO_MEMORY,	/* the caller's sb_memory has no more */
+	SB_NEED_BYTES		/* no error: a look-up needs more bytes of the value, see sb_lookup.h */
 } sb_status;
 
 /* A short English clause for a status, for an error's detail line. Never NULL. */

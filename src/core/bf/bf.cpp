@@ -127,11 +127,6 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 
 /* --------------------------------------------------------------------- items */
 
-size_t sb_bf_line_offset(const sb_bf *bf, uint64_t hash) noexcept
-{
-	return SB_BF_HEADER + line_of(bf->lines, hash);
-}
-
 sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *set)
 {
 	bool stopped = false; /* the rest of the walk does nothing then */

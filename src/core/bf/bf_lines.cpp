@@ -155,11 +155,6 @@ bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexce
 	return line_contains_portable(bytes, hashes, static_cast<uint32_t>(hash));
 }
 
-bool sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) noexcept
-{
-	return sb_bf_line_contains(static_cast<const unsigned char *>(lines) + line_of(bf->lines, hash), bf->hashes, hash);
-}
-
 /* ----------------------------------------------------------------- many items */
 
 /*

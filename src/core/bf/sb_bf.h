@@ -56,19 +56,12 @@ void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
  */
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
 
-/* Where in the value (counted from its first header byte) the line of this hash begins. */
-size_t		sb_bf_line_offset(const sb_bf *bf, uint64_t hash) SB_NOEXCEPT;
-
-/* Is the item in this line of 64 bytes? */
-bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
-
-/* On an array of lines (no header): add, ask. */
+/* Adds to an array of lines (no header). */
 void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
-bool		sb_bf_contains(const sb_bf *bf, const void *lines, uint64_t hash) SB_NOEXCEPT;
 
 /*
- * The same for many at once, which prefetches: from a hundred hashes on, one takes little more than touching its line does.
- * found[i] is the answer for hashes[i].
+ * Adds many at once, or asks for many (one is asked for by sb_lookup_item()). It prefetches: from a hundred hashes on, one takes
+ * little more than touching its line does. found[i] is the answer for hashes[i].
  */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
 void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) SB_NOEXCEPT;
@@ -109,8 +102,9 @@ int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 /* The line of a hash in a filter of so many lines, 0 .. lines - 1. */
 uint32_t	sb_bf_line_of(uint32_t lines, uint64_t hash) SB_NOEXCEPT;
 
-/* Adds to one line of 64 bytes. */
+/* Adds to one line of 64 bytes; is the item in this line? */
 void		sb_bf_line_add(void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
+bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
 
 /* Sets bit i % 64 of mask[i / 64] for each of `count` consecutive lines that contains the hash; leaves the other bits. */
 void		sb_bf_lines_containing(const void *lines, size_t count, uint8_t hashes, uint64_t hash, uint64_t *mask) SB_NOEXCEPT;

@@ -79,7 +79,7 @@ void		sb_stable_encode_header(const sb_stable *stable, void *out) SB_NOEXCEPT;
 
 /*
  * Reads and checks a header, as sb_bf_decode_header() does. The first is for an sbf, the second for an ibf, the third for
- * either.
+ * either; where that refuses the value, out->scheme still says which it claims to be (SB_STABLE: an sbf).
  */
 SB_NODISCARD sb_status sb_sbf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_ibf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) SB_NOEXCEPT;
@@ -87,22 +87,6 @@ SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, si
 
 /* The rest of a complete check: nothing after the last cell, no more cells set than the items can have set. */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;
-
-/* The generator of all stable filters: SplitMix64 (Steele, Lea, Flood 2014). Advances the state, returns 64 bits. */
-uint64_t	sb_stable_draw(uint64_t *state) SB_NOEXCEPT;
-
-/* The number of an item's i-th cell, 0 <= i < K: independent over the whole filter, so two may be the same. */
-uint32_t	sb_stable_cell(const sb_stable *stable, uint64_t hash, int i) SB_NOEXCEPT;
-
-/* A cell's value. */
-uint8_t		sb_stable_value(const sb_stable *stable, const void *cells, uint32_t cell) SB_NOEXCEPT;
-
-/* Where in the value (counted from its first header byte) the one or two bytes of a cell are, and its value in them. */
-void		sb_stable_cell_range(const sb_stable *stable, uint32_t cell, size_t *offset, size_t *size) SB_NOEXCEPT;
-uint8_t		sb_stable_value_in(const sb_stable *stable, const void *range, uint32_t cell) SB_NOEXCEPT;
-
-/* Are all K cells of the item non-zero? */
-bool		sb_stable_contains(const sb_stable *stable, const void *cells, uint64_t hash) SB_NOEXCEPT;
 
 /*
  * What an item of this importance sets its cells to: 1 .. Max (two_class: floor(Max / 2) or, from the threshold on, Max).
@@ -124,9 +108,6 @@ void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, co
  * has seen that nothing is left to evict.
  */
 bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
-
-/* The same as the paper has it, P cells drawn one by one: for tests, to compare with runs. Value-weighted: nothing. */
-void		sb_stable_evict_scattered(sb_stable *stable, void *cells) SB_NOEXCEPT;
 
 /*
  * May a and b be united? Then *out has the parameters of the result: kind, fpr, seed and the generator's state are the

@@ -10,27 +10,18 @@
 
 using namespace streambloom;
 
-uint64_t sb_stable_draw(uint64_t *state) noexcept
-{
-	*state += random_step;
-	return mix(*state);
-}
-
 namespace streambloom {
 
 void evict_run(sb_stable *stable, unsigned char *cells)
 {
 	decrement_run(cells, stable_payload(stable), stable->bits, stable->cells,
-				  multiply_high(sb_stable_draw(&stable->random), stable->cells), stable->evictions);
+				  multiply_high(draw(&stable->random), stable->cells), stable->evictions);
+}
+
+void evict_scattered(sb_stable *stable, unsigned char *cells)
+{
+	for (uint32_t i = 0; i < stable->evictions; i++)
+		decrement_cells(cells, stable_payload(stable), stable->bits, multiply_high(draw(&stable->random), stable->cells), 1);
 }
 
 } // namespace streambloom
-
-void sb_stable_evict_scattered(sb_stable *stable, void *cells) noexcept
-{
-	if (stable->scheme == SB_VALUE_WEIGHTED)
-		return;
-	for (uint32_t i = 0; i < stable->evictions; i++)
-		decrement_cells(static_cast<unsigned char *>(cells), stable_payload(stable), stable->bits,
-						multiply_high(sb_stable_draw(&stable->random), stable->cells), 1);
-}

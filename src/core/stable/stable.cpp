@@ -202,45 +202,10 @@ sb_status sb_ibf_decode_header(const void *data, size_t have, size_t total, sb_s
 sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable *out) noexcept
 {
 	bool importance = have > 2 && static_cast<const unsigned char *>(data)[2] == static_cast<unsigned char>(value_type::ibf);
-	return decode(data, have, total, importance ? value_type::ibf : value_type::sbf, out);
-}
-
-/* --------------------------------------------------------------------- cells */
-
-uint32_t sb_stable_cell(const sb_stable *stable, uint64_t hash, int i) noexcept
-{
-	return static_cast<uint32_t>(
-		multiply_high(mix(hash + static_cast<uint64_t>(i + 1) * random_step), stable->cells));
-}
-
-uint8_t sb_stable_value(const sb_stable *stable, const void *cells, uint32_t cell) noexcept
-{
-	return get_cell(static_cast<const unsigned char *>(cells), stable->bits, cell);
-}
-
-void sb_stable_cell_range(const sb_stable *stable, uint32_t cell, size_t *offset, size_t *size) noexcept
-{
-	uint64_t bit = static_cast<uint64_t>(cell) * stable->bits;
-	*offset = SB_STABLE_HEADER + static_cast<size_t>(bit / 8);
-	*size = bit % 8 + stable->bits > 8 ? 2 : 1;
-}
-
-uint8_t sb_stable_value_in(const sb_stable *stable, const void *range, uint32_t cell) noexcept
-{
-	const auto *bytes = static_cast<const unsigned char *>(range);
-	unsigned shift = static_cast<uint64_t>(cell) * stable->bits % 8;
-	unsigned word = bytes[0];
-	if (shift + stable->bits > 8)
-		word |= static_cast<unsigned>(bytes[1]) << 8;
-	return static_cast<uint8_t>(word >> shift & low_mask(stable->bits));
-}
-
-bool sb_stable_contains(const sb_stable *stable, const void *cells, uint64_t hash) noexcept
-{
-	for (int i = 0; i < stable->hashes; i++)
-		if (sb_stable_value(stable, cells, sb_stable_cell(stable, hash, i)) == 0)
-			return false;
-	return true;
+	sb_status status = decode(data, have, total, importance ? value_type::ibf : value_type::sbf, out);
+	if (status != SB_OK)
+		out->scheme = importance ? SB_TWO_CLASS : SB_STABLE;
+	return status;
 }
 
 /* --------------------------------------------------------------------- decay */

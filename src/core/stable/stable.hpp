@@ -21,6 +21,19 @@ inline size_t stable_payload(const sb_stable *stable)
 	return static_cast<size_t>((static_cast<uint64_t>(stable->cells) * stable->bits + 7) / 8);
 }
 
+/* The number of an item's i-th cell, 0 <= i < K: independent over the whole filter, so two may be the same. */
+inline uint32_t cell_of(const sb_stable *stable, uint64_t hash, int i)
+{
+	return static_cast<uint32_t>(multiply_high(mix(hash + static_cast<uint64_t>(i + 1) * random_step), stable->cells));
+}
+
+/* The generator of all stable filters: SplitMix64 (Steele, Lea, Flood 2014). Advances the state, returns 64 bits. */
+inline uint64_t draw(uint64_t *state)
+{
+	*state += random_step;
+	return mix(*state);
+}
+
 /* Cells that fit in a 64-bit word wherever the first one begins in its byte. */
 constexpr unsigned cells_of_group(unsigned bits)
 {
@@ -147,6 +160,9 @@ inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint
 /* One eviction of each kind: sbf.cpp and ibf.cpp. */
 void evict_run(sb_stable *stable, unsigned char *cells);
 void evict_by_value(sb_stable *stable, unsigned char *cells);
+
+/* An eviction at random as the paper has it, P cells drawn one by one: for tests, to compare with runs. */
+void evict_scattered(sb_stable *stable, unsigned char *cells);
 
 } // namespace streambloom
 

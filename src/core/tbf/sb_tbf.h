@@ -107,23 +107,6 @@ void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
 
-/* The block of an item, and the cells of the item in it (tbf->hashes numbers; two may be equal). */
-uint32_t	sb_tbf_block(const sb_tbf *tbf, uint64_t hash) SB_NOEXCEPT;
-void		sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TBF_MAX_HASHES]) SB_NOEXCEPT;
-
-/*
- * Where a stored block lies, counted from the first header byte; size 0 if it is empty (all its counters are zero). The
- * extensible layout has a directory for that: the first function says which of its bytes to give to the second (none, and
- * so any pointer, for the flat layout). SB_BAD_CELLS if the directory contradicts the header.
- */
-void		sb_tbf_directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
-										  size_t *size) SB_NOEXCEPT;
-
-/* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
-SB_NODISCARD sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash,
-										uint64_t *out) SB_NOEXCEPT;
-
 /* All counters of one stored block, in units: block_cells of them. cells: all that follows the header. */
 SB_NODISCARD sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block,
 										   uint64_t *counters) SB_NOEXCEPT;
@@ -148,9 +131,6 @@ uint64_t	sb_tbf_entries(const sb_tbf *tbf) SB_NOEXCEPT;	/* how many; 0 without S
 void		sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) SB_NOEXCEPT;
 void		sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) SB_NOEXCEPT;
 
-/* Hits of an entry in units of the filter's counters, rounded up. */
-uint64_t	sb_tbf_entry_units(const sb_tbf *tbf, const sb_tbf_entry *entry) SB_NOEXCEPT;
-
 /*
  * The count that a counter of `units` stands for at a time: (units + slack) * 2^(base - x(at)), rounded up.
  * Infinity if `at` lies so far before the base that no double holds it.
@@ -173,9 +153,9 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEX
 /*
  * An estimate of an item's counter, in units: the smallest of its cells less what others bring to that on average, the
  * mean of the smallest of k cells drawn from the block; in 0 .. the smallest counter. May be too small. Not for minimum
- * increase, whose counters are no sums.
+ * increase, whose counters are no sums. SB_BAD_CELLS if the block cannot be read.
  */
-double		sb_tbf_block_estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) SB_NOEXCEPT;
 
 /*
  * An estimate of the sum over items of the product of their counters, in units squared, from one block of two filters of

@@ -131,13 +131,6 @@ bool		sb_top_next(sb_top_section *section, sb_top_item *out) SB_NOEXCEPT;
 /* A number of the section (L or error) as it is in memory, in 2^-40 hits. */
 sb_u128		sb_top_amount(const sb_top_section *section, uint64_t stored) SB_NOEXCEPT;
 
-/*
- * *from <= the item's decayed count at this time <= *to, of an item of the list of this filter: L and L + error. Infinity
- * as for sb_tbf_count(); then *from means nothing.
- */
-void		sb_top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least, int64_t at, double *from,
-						  double *to) SB_NOEXCEPT;
-
 #ifdef __cplusplus
 }
 #endif

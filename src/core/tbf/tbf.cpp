@@ -1,6 +1,6 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header, an item's place. (Its counters are
- * in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (An item's place is in tbf_place.hpp, its
+ * counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
  *
  * Cells lie in blocks of 4,096, and an item has all its cells in one block, so that a look-up in a stored filter
  * reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
@@ -10,7 +10,6 @@
 #include "base/bits.hpp"
 #include "base/header.hpp"
 #include "bf/bf_formula.hpp"
-#include "tbf/tbf_place.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -282,18 +281,6 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 	if (sb_tbf_size(out) > SB_MAX_BYTES)
 		return SB_TOO_LARGE;
 	return total == sb_tbf_size(out) ? SB_OK : SB_BAD_LENGTH;
-}
-
-/* ----------------------------------------------------------- an item's place */
-
-uint32_t sb_tbf_block(const sb_tbf *tbf, uint64_t hash) noexcept
-{
-	return block_of(tbf->blocks, hash);
-}
-
-void sb_tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t positions[SB_TBF_MAX_HASHES]) noexcept
-{
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
 }
 
 /* ------------------------------------------------------------------- joining */

@@ -27,6 +27,7 @@
  */
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_packed.hpp"
+#include "tbf/tbf_place.hpp"
 
 #include <algorithm>
 
@@ -170,9 +171,9 @@ sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t blo
 	size_t size;
 	size_t at;
 
-	sb_tbf_directory_range(tbf, block, &at, &size);
+	directory_range(tbf, block, &at, &size);
 	const auto *bytes = static_cast<const unsigned char *>(cells);
-	if (sb_status status = sb_tbf_block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+	if (sb_status status = block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
 		return status;
 	offset -= SB_TBF_HEADER;
 	if (tbf->layout == SB_TBF_FLAT)
@@ -195,9 +196,9 @@ sb_status streambloom::gather_block(const sb_tbf *tbf, const void *cells, uint32
 	size_t size;
 	size_t at;
 
-	sb_tbf_directory_range(tbf, block, &at, &size);
+	directory_range(tbf, block, &at, &size);
 	const auto *bytes = static_cast<const unsigned char *>(cells);
-	if (sb_status status = sb_tbf_block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+	if (sb_status status = block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
 		return status;
 	out->count = 0;
 	return size == 0 || take_apart(bytes + (offset - SB_TBF_HEADER), size, tbf->block_cells, out) ? SB_OK : SB_BAD_CELLS;
@@ -205,7 +206,7 @@ sb_status streambloom::gather_block(const sb_tbf *tbf, const void *cells, uint32
 
 /* ------------------------------------------------------------------ look-ups */
 
-void sb_tbf_directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size) noexcept
+void streambloom::directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size)
 {
 	*offset = SB_TBF_HEADER;
 	*size = 0;
@@ -215,8 +216,7 @@ void sb_tbf_directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, s
 	*offset += size_t{4} * (block == 0 ? 0 : block - 1);
 }
 
-sb_status sb_tbf_block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
-							 size_t *size) noexcept
+sb_status streambloom::block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset, size_t *size)
 {
 	if (tbf->layout == SB_TBF_FLAT)
 	{
@@ -253,12 +253,12 @@ static uint64_t flat_cell(const unsigned char *cells, int bits, uint64_t index)
 	}
 }
 
-sb_status sb_tbf_block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out) noexcept
+sb_status streambloom::block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	uint64_t least = UINT64_MAX;
 
-	sb_tbf_positions(tbf, hash, positions);
+	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
 	*out = 0;
 	if (tbf->layout == SB_TBF_FLAT)
 	{
@@ -305,11 +305,6 @@ void sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) noe
 {
 	const unsigned char *from = static_cast<const unsigned char *>(table) + index * SB_TBF_ENTRY;
 	*out = {load_le<uint64_t>(from), load_le<uint64_t>(from + 8)};
-}
-
-uint64_t sb_tbf_entry_units(const sb_tbf *tbf, const sb_tbf_entry *entry) noexcept
-{
-	return shift_right_up(entry->hits, static_cast<uint64_t>(SB_TBF_HIT_BITS - tbf->unit_bits));
 }
 
 /* ------------------------------------------------------------------- checking */
@@ -367,9 +362,9 @@ sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
 
 		size_t offset;
 		size_t size;
-		sb_tbf_directory_range(tbf, block, &offset, &size);
+		directory_range(tbf, block, &offset, &size);
 		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
-		if (sb_status status = sb_tbf_block_range(tbf, block, directory, &offset, &size); status != SB_OK)
+		if (sb_status status = block_range(tbf, block, directory, &offset, &size); status != SB_OK)
 			return status;
 		if (offset != next ||
 			!is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))

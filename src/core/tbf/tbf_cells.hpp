@@ -1,6 +1,6 @@
 /*
  * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own files;
- * everybody else goes through sb_tbf_unpack_block() and the functions beside it.
+ * everybody else goes through sb_lookup.h and sb_tbf_unpack_block().
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
@@ -133,6 +133,17 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 
 /* A block's counters that are not zero. REQUIRES: the extensible layout. Of an empty block only the count is set. */
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
+
+/*
+ * Where a stored block lies, counted from the first header byte; size 0 if it is empty (all its counters are zero). The
+ * extensible layout has a directory for that: the first function says which of its bytes to give to the second (none, and
+ * so any pointer, for the flat layout). SB_BAD_CELLS if the directory contradicts the header.
+ */
+void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size);
+SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset, size_t *size);
+
+/* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
+SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /* The width of flat cells that hold counters up to this. */
 uint8_t narrowest_cell(uint64_t largest);

@@ -6,6 +6,7 @@
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_place.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,13 +36,13 @@ double sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) noexcept
  * (count-mean-min, Deng & Rafiei 2007), was tried: where few items are hot, as in logs, it is further from the
  * truth than the smallest counter itself.
  */
-double sb_tbf_block_estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash) noexcept
+static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	uint64_t sorted[SB_TBF_BLOCK];
 	uint64_t least = UINT64_MAX;
 
-	sb_tbf_positions(tbf, hash, positions);
+	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
 	for (int i = 0; i < tbf->hashes; i++)
 		least = std::min(least, counters[positions[i]]);
 	std::copy(counters, counters + tbf->block_cells, sorted);
@@ -55,6 +56,15 @@ double sb_tbf_block_estimate(const sb_tbf *tbf, const uint64_t *counters, uint64
 		before = sorted[i];
 	}
 	return std::max(static_cast<double>(least) - by_others, 0.0);
+}
+
+sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) noexcept
+{
+	uint64_t counters[SB_TBF_BLOCK];
+	if (sb_status status = sb_tbf_unpack_block(tbf, cells, block_of(tbf->blocks, hash), counters); status != SB_OK)
+		return status;
+	*out = estimate(tbf, counters, hash);
+	return SB_OK;
 }
 
 /*

@@ -1,6 +1,6 @@
 /*
- * tbf_place.hpp: where a hash goes in a tbf: to which block, and to which of its cells. For the kernels of the core;
- * everybody else calls sb_tbf_block() and sb_tbf_positions().
+ * tbf_place.hpp: where a hash goes in a tbf: to which block, and to which of its cells. For the core's own files
+ * and its tests.
  */
 #ifndef STREAMBLOOM_TBF_PLACE_HPP
 #define STREAMBLOOM_TBF_PLACE_HPP

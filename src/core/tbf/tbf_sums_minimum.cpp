@@ -63,8 +63,8 @@ sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
-	sb_tbf_positions(tbf, hash, positions);
+	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
+	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
 	cell_words least = words_of(sums, first + positions[0]);
 	for (int i = 1; i < tbf->hashes; i++)
 		if (cell_words words = words_of(sums, first + positions[i]); is_below(words, least))
@@ -78,11 +78,11 @@ sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64
 void sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words) noexcept
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
 	cell_words wanted;
 
 	std::memcpy(wanted.plane, words, sizeof wanted.plane);
-	sb_tbf_positions(tbf, hash, positions);
+	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
 	for (int i = 0; i < tbf->hashes; i++)
 		if (is_below(words_of(sums, first + positions[i]), wanted))
 			for (int j = 0; j < SB_TBF_PLANES; j++)
@@ -96,11 +96,11 @@ sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint
 									uint64_t *minimum) noexcept
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(sb_tbf_block(tbf, hash)) * tbf->block_cells;
+	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
 	uint16_t where = 0;
 	u128 least = ~u128{0};
 
-	sb_tbf_positions(tbf, hash, positions);
+	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
 	*recurs = false;
 	for (int i = 0; i < tbf->hashes; i++)
 	{

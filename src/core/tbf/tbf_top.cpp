@@ -9,6 +9,7 @@
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_top.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -428,8 +429,8 @@ static double as_double(u128 significand, int64_t exponent, bool up)
 	return value;
 }
 
-void sb_top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least, int64_t at, double *from,
-				   double *to) noexcept
+void streambloom::top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least, int64_t at, double *from,
+							 double *to)
 {
 	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives), the inverse rounded up by less than 1e-9 unless x is whole */
 	sb_moment moment;

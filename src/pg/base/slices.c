@@ -10,10 +10,12 @@
 #include "access/detoast.h"
 #include "access/heaptoast.h"
 #include "access/xact.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "base/expanded.h"
 #include "base/value.h"
 
 /* More chunks than this at once are not kept: they are no look-up. */
@@ -41,15 +43,24 @@ struct SliceCache
 	TimestampTz statement;		/* none outlives it: later the same numbers might mean another value */
 };
 
+/* Cheaper than hashing all of the key's bytes, of which few differ. */
+static uint32
+hash_of_key(const void *key, Size size)
+{
+	const ChunkKey *chunk = key;
+
+	return murmurhash32(chunk->value ^ chunk->number * UINT32_C(0x9e3779b1));
+}
+
 static void
 forget_all(SliceCache *cache)
 {
-	HASHCTL		control = {.keysize = sizeof(ChunkKey), .entrysize = sizeof(Chunk), .hcxt = cache->context};
+	HASHCTL		control = {.keysize = sizeof(ChunkKey), .entrysize = sizeof(Chunk), .hash = hash_of_key, .hcxt = cache->context};
 
 	MemoryContextReset(cache->context);
 	cache->count = 0;
 	cache->statement = GetCurrentStatementStartTimestamp();
-	cache->chunks = hash_create("streambloom slices", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	cache->chunks = hash_create("streambloom slices", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_CONTEXT);
 }
 
 static SliceCache *
@@ -86,10 +97,14 @@ read_chunks(SliceCache *cache, Datum value, ChunkKey *key, uint32 first, uint32 
 	}
 }
 
-const void *
+/*
+ * Reads size bytes from offset of a stored form, as value_slice() does. The result is good until the next call with this
+ * hasher.
+ */
+static const void *
 cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 {
-	SliceCache **where = item_slices(hasher);
+	SliceCache **where;
 	struct varatt_external pointer;
 	SliceCache *cache;
 	ChunkKey	key;
@@ -101,8 +116,9 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 
 	first = (uint32) (offset / TOAST_MAX_CHUNK_SIZE);
 	last = (uint32) ((offset + Max(size, 1) - 1) / TOAST_MAX_CHUNK_SIZE);
-	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || last - first >= MOST_CHUNKS)
+	if (hasher == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || last - first >= MOST_CHUNKS)
 		return value_slice(value, offset, size);
+	where = item_slices(hasher);
 	if (*where == NULL)
 		*where = make_cache(GetMemoryChunkContext(hasher));
 	cache = *where;
@@ -132,4 +148,70 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 		memcpy(copy + (begin - offset), chunks[number - first]->data + (begin - at), end - begin);
 	}
 	return copy;
+}
+
+/* ------------------------------------------------------------------ look-ups */
+
+/* Of a value that is not in memory as it is: is all of it handed over? */
+static bool
+is_read_as_a_whole(sb_lookup_type type, Datum value, size_t size)
+{
+	return expanded_filter(value) != NULL ||
+		(type == SB_LOOKUP_STABLE && (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || size < STABLE_SLICES_FROM));
+}
+
+void
+look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum value)
+{
+	struct varlena *raw = (struct varlena *) DatumGetPointer(value);
+	const void *bytes;
+	size_t		have;
+	size_t		size;
+	sb_status	status;
+
+	if (likely(!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw)))
+	{
+		bytes = VARDATA_ANY(raw);
+		have = size = VARSIZE_ANY_EXHDR(raw);
+	}
+	else
+	{
+		size = value_size(value);
+		if (is_read_as_a_whole(type, value, size))
+			bytes = value_open(value, &have);
+		else
+		{
+			/* the header and what lies in the same chunk: of a tbf that is mostly the whole directory of blocks */
+			have = Min(size, TOAST_MAX_CHUNK_SIZE);
+			bytes = cached_slice(hasher, value, 0, have);
+		}
+	}
+	status = sb_lookup_open(lookup, type, bytes, have, size);
+	if (unlikely(status != SB_OK))
+		value_refuse(lookup->type_name, status);
+}
+
+void
+look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status status)
+{
+	while (status == SB_NEED_BYTES)
+		status = sb_lookup_next(lookup, cached_slice(hasher, value, lookup->need.offset, lookup->need.size));
+	if (unlikely(status != SB_OK))
+		value_refuse(lookup->type_name, status);
+}
+
+void
+look_up_item(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item)
+{
+	look_up_finish(lookup, hasher, value, sb_lookup_item(lookup, item_hash_for(hasher, item, &lookup->header.kind)));
+}
+
+bool
+look_up(sb_lookup_type type, ItemHasher *hasher, Datum value, Datum item)
+{
+	sb_lookup	lookup;
+
+	look_up_open(&lookup, type, hasher, value);
+	look_up_item(&lookup, hasher, value, item);
+	return lookup.found;
 }

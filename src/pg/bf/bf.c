@@ -210,37 +210,16 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 
 /* -------------------------------------------------------------------- asking */
 
-/* Reads the header and one line, and of a stored filter nothing else. */
-static bool
-contains(Datum value, ItemHasher *hasher, Datum item)
-{
-	sb_bf		header;
-	size_t		size = value_size(value);
-	const void *head = cached_slice(hasher, value, 0, Min(size, SB_BF_HEADER));
-	sb_status	status = sb_bf_decode_header(head, Min(size, SB_BF_HEADER), size, &header);
-	uint64_t	hash;
-
-	if (status != SB_OK)
-		value_refuse("bf", status);
-	hash = item_hash_for(hasher, item, &header.kind);
-	if (header.kind.code == SB_KIND_NONE)
-		return false;
-	return sb_bf_line_contains(cached_slice(hasher, value, sb_bf_line_offset(&header, hash), SB_BF_LINE), header.hashes, hash);
-}
-
 SB_FUNCTION_OF_SLICES(bf_contains, 0)
 {
-	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
+	PG_RETURN_BOOL(look_up(SB_LOOKUP_BF, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
 }
 
 /* bf_contained("any", bf) */
 SB_FUNCTION_OF_SLICES(bf_contained, 1)
 {
-	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
+	PG_RETURN_BOOL(look_up(SB_LOOKUP_BF, item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
 }
-
-/* Of a stored filter, lines are read one by one as long as that is less to read than all of it. */
-#define WHOLE_FILTER_FROM(size) ((size) / 16384)
 
 /*
  * Does one of the elements answer `answer`? NULL elements are skipped. All of the filter is at hand: they are asked by the batch, and
@@ -270,24 +249,38 @@ search_batches(const BfValue *bf, ItemHasher *hasher, Elements *elements, bool a
 	return false;
 }
 
-/* The same for an array argument. Of a stored filter that is much larger than the array no more is read than has to be. */
+/* The same of a stored filter, of which one line after the other is read. */
+static bool
+search_lines(Datum value, ItemHasher *hasher, Elements *elements, bool answer)
+{
+	sb_lookup	lookup;
+	Datum		item;
+
+	look_up_open(&lookup, SB_LOOKUP_BF, hasher, value);
+	while (next_item(elements, &item))
+	{
+		look_up_item(&lookup, hasher, value, item);
+		if (lookup.found == answer)
+			return true;
+	}
+	return false;
+}
+
+/* Of a stored filter, lines are read one by one as long as that is less to read than all of it. */
+#define WHOLE_FILTER_FROM(size) ((size) / 16384)
+
+/* The same for an array argument. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
 	Datum		value = PG_GETARG_DATUM(0);
 	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
 	Elements	elements;
-	Datum		item;
 	BfValue		bf;
 
 	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
 	if (value_has_cheap_slices(value) && elements.count < WHOLE_FILTER_FROM(value_size(value)))
-	{
-		while (next_item(&elements, &item))
-			if (contains(value, hasher, item) == answer)
-				return true;
-		return false;
-	}
+		return search_lines(value, hasher, &elements, answer);
 	bf_open(value, &bf);
 	return search_batches(&bf, hasher, &elements, answer);
 }

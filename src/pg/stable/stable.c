@@ -39,7 +39,7 @@ stable_open(Datum value, StableValue *stable)
 	sb_status	status = sb_stable_decode_header(data, size, size, &stable->header);
 
 	if (status != SB_OK)
-		value_refuse(size > 2 && data[2] == 3 ? "ibf" : "sbf", status);
+		value_refuse(stable_type_name(&stable->header), status);
 	stable->cells = data + SB_STABLE_HEADER;
 }
 
@@ -368,56 +368,17 @@ stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out)
 
 /* -------------------------------------------------------------------- asking */
 
-/* From this size on the few slices of an item's cells are read, and not the whole value. */
-#define SLICES_FROM 65536
-
-/* An item's cells lie all over the filter: a large one that is stored is asked cell by cell, until one is zero. */
-static bool
-contains(Datum value, ItemHasher *hasher, Datum item)
-{
-	size_t		size = value_size(value);
-	sb_stable	header;
-	sb_status	status;
-	uint64_t	hash;
-
-	if (size < SLICES_FROM || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)))
-	{
-		StableValue stable;
-
-		stable_open(value, &stable);
-		hash = item_hash_for(hasher, item, &stable.header.kind);
-		return stable.header.kind.code != SB_KIND_NONE && sb_stable_contains(&stable.header, stable.cells, hash);
-	}
-	status = sb_stable_decode_header(cached_slice(hasher, value, 0, SB_STABLE_HEADER), SB_STABLE_HEADER, size, &header);
-	if (status != SB_OK)
-		value_refuse("sbf or ibf", status);
-	hash = item_hash_for(hasher, item, &header.kind);
-	if (header.kind.code == SB_KIND_NONE)
-		return false;
-	for (int i = 0; i < header.hashes; i++)
-	{
-		uint32_t	cell = sb_stable_cell(&header, hash, i);
-		size_t		offset;
-		size_t		length;
-
-		sb_stable_cell_range(&header, cell, &offset, &length);
-		if (sb_stable_value_in(&header, cached_slice(hasher, value, offset, length), cell) == 0)
-			return false;
-	}
-	return true;
-}
-
 static Datum
 contains_inside(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1)));
+	PG_RETURN_BOOL(look_up(SB_LOOKUP_STABLE, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
 }
 
-/* Does contains() need a copy of the whole filter? */
+/* Does a look-up need a copy of the whole filter? */
 static bool
 is_to_be_copied(Datum value)
 {
-	return is_compressed(value) || (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && value_size(value) < SLICES_FROM);
+	return is_compressed(value) || (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && value_size(value) < STABLE_SLICES_FROM);
 }
 
 /* (filter, "any") */
@@ -431,7 +392,7 @@ stable_contains(PG_FUNCTION_ARGS)
 static Datum
 contained_inside(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(contains(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0)));
+	PG_RETURN_BOOL(look_up(SB_LOOKUP_STABLE, item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
 }
 
 /* ("any", filter) */
@@ -442,24 +403,27 @@ stable_contained(PG_FUNCTION_ARGS)
 	return is_to_be_copied(PG_GETARG_DATUM(1)) ? call_in_own_memory(contained_inside, fcinfo) : contained_inside(fcinfo);
 }
 
+/* Of a stored filter, cells are read one by one as long as that is less to read than all of it. */
+#define WHOLE_FILTER_FROM(size) ((size) / 16384 / SB_STABLE_MAX_HASHES)
+
 /* Stops at the first element that answers `answer`; NULL elements are skipped. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
+	Datum		value = PG_GETARG_DATUM(0);
 	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	StableValue stable;
+	sb_lookup	lookup;
 	Elements	items;
 	Datum		item;
 
 	elements_open(&items, PG_GETARG_DATUM(1), hasher);
-	stable_open(PG_GETARG_DATUM(0), &stable);
+	if (!value_has_cheap_slices(value) || items.count >= WHOLE_FILTER_FROM(value_size(value)))
+		value = PointerGetDatum(detoast(value));
+	look_up_open(&lookup, SB_LOOKUP_STABLE, hasher, value);
 	while (next_item(&items, &item))
 	{
-		uint64_t	hash = item_hash_for(hasher, item, &stable.header.kind);
-		bool		found = stable.header.kind.code != SB_KIND_NONE &&
-			sb_stable_contains(&stable.header, stable.cells, hash);
-
-		if (found == answer)
+		look_up_item(&lookup, hasher, value, item);
+		if (lookup.found == answer)
 			return true;
 	}
 	return false;

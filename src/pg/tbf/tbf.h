@@ -44,10 +44,9 @@ extern SB_NORETURN void tbf_refuse_size(const sb_tbf *header);
 extern void tbf_open_header(Datum value, sb_tbf *header);
 
 /*
- * The smallest counter of an item, in units. Reads the header, the place of one block and the block, and of a stored
- * filter nothing else. An item that the empty filter cannot have has 0.
+ * Looks an item up: header.tbf and units of the look-up are then set. Of a stored filter no more is read than has to be.
  */
-extern uint64_t tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header);
+extern void tbf_look_up(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item);
 
 /* How many counters are not zero. */
 extern uint64_t tbf_nonzero_cells(const TbfValue *tbf);
@@ -195,8 +194,5 @@ extern void tbf_moved_insert(TbfMoved *moved, uint64_t hash, uint64_t hits);
 extern void tbf_moved_read(TbfMoved *moved, const TbfValue *tbf);
 extern uint32_t tbf_moved_size(const TbfMoved *moved);	/* bytes, stored */
 extern void tbf_moved_write(const TbfMoved *moved, void *table);
-
-/* Looks an item up in the table of a stored value, of which it reads slices. */
-extern bool tbf_moved_find(Datum value, const sb_tbf *header, uint64_t hash, uint64_t *units);
 
 #endif

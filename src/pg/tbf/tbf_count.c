@@ -10,50 +10,12 @@
 #include "base/call.h"
 #include "base/item.h"
 #include "base/slices.h"
-#include "base/value.h"
 
-/*
- * Of a stored value the header is read together with what lies in the same TOAST chunk: mostly the whole directory of
- * blocks.
- */
-#define FIRST_SLICE 1900
-
-uint64_t
-tbf_item_units(Datum value, ItemHasher *hasher, Datum item, sb_tbf *header)
+void
+tbf_look_up(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item)
 {
-	size_t		size = value_size(value);
-	size_t		first = Min(size, FIRST_SLICE);
-	const char *head = cached_slice(hasher, value, 0, first);
-	sb_status	status = sb_tbf_decode_header(head, first, size, header);
-	uint64_t	hash;
-	uint32_t	block;
-	const void *directory;
-	const void *cells;
-	size_t		offset;
-	size_t		length;
-	uint64_t	units = 0;
-
-	if (status != SB_OK)
-		value_refuse("tbf", status);
-	hash = item_hash_for(hasher, item, &header->kind);
-	if (header->kind.code == SB_KIND_NONE)
-		return 0;
-	block = sb_tbf_block(header, hash);
-	sb_tbf_directory_range(header, block, &offset, &length);
-	directory = offset + length <= first ? head + offset : cached_slice(hasher, value, offset, length);
-	status = sb_tbf_block_range(header, block, directory, &offset, &length);
-	if (status == SB_OK)
-	{
-		cells = offset + length <= first ? head + offset : cached_slice(hasher, value, offset, length);
-		status = sb_tbf_block_min(header, cells, length, hash, &units);
-	}
-	if (status != SB_OK)
-		value_refuse("tbf", status);
-
-	/* an item with a zero among its counters cannot be in the table */
-	if (units != 0 && sb_tbf_entries(header) != 0)
-		(void) tbf_moved_find(value, header, hash, &units);
-	return units;
+	look_up_open(lookup, SB_LOOKUP_TBF, hasher, value);
+	look_up_item(lookup, hasher, value, item);
 }
 
 void
@@ -68,14 +30,15 @@ tbf_refuse_count(TimestampTz at)
 }
 
 static double
-count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *header)
+count_at(ItemHasher *hasher, Datum value, Datum item, TimestampTz at, sb_lookup *lookup)
 {
-	uint64_t	units = tbf_item_units(value, hasher, item, header);
+	const sb_tbf *header = &lookup->header.tbf;
 	double		count;
 
+	tbf_look_up(lookup, hasher, value, item);
 	if (header->half_life != 0)
 		tbf_check_time(at);
-	count = sb_tbf_count(header, units, at);
+	count = sb_tbf_count(header, lookup->units, at);
 	if (isinf(count))
 		tbf_refuse_count(at);
 	return count;
@@ -84,40 +47,34 @@ count_at(Datum value, ItemHasher *hasher, Datum item, TimestampTz at, sb_tbf *he
 /* tbf_count(tbf, "any" [, at]), tbf -> item */
 SB_FUNCTION_OF_SLICES(tbf_count, 0)
 {
-	sb_tbf		header;
+	sb_lookup	lookup;
 
-	PG_RETURN_FLOAT8(count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
-							  tbf_time_argument(fcinfo, 2), &header));
+	PG_RETURN_FLOAT8(count_at(item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1),
+							  tbf_time_argument(fcinfo, 2), &lookup));
 }
 
 /* tbf_rate(tbf, "any" [, at]): (1 - lambda) times the count, hits an epoch (Cheng et al., eq. 4) */
 SB_FUNCTION_OF_SLICES(tbf_rate, 0)
 {
-	sb_tbf		header;
-	double		count = count_at(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
-								 tbf_time_argument(fcinfo, 2), &header);
+	sb_lookup	lookup;
+	double		count = count_at(item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1),
+								 tbf_time_argument(fcinfo, 2), &lookup);
 
-	if (header.half_life == 0)
+	if (lookup.header.tbf.half_life == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a tbf without a half-life has no rate"),
 				 errhint("Divide tbf_count() by the time that the filter covers.")));
-	PG_RETURN_FLOAT8((1 - sb_tbf_decay_factor(&header)) * count);
+	PG_RETURN_FLOAT8((1 - sb_tbf_decay_factor(&lookup.header.tbf)) * count);
 }
 
 SB_FUNCTION_OF_SLICES(tbf_contains, 0)
 {
-	sb_tbf		header;
-
-	PG_RETURN_BOOL(tbf_item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
-							  &header) > 0);
+	PG_RETURN_BOOL(look_up(SB_LOOKUP_TBF, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
 }
 
 /* tbf_contained("any", tbf) */
 SB_FUNCTION_OF_SLICES(tbf_contained, 1)
 {
-	sb_tbf		header;
-
-	PG_RETURN_BOOL(tbf_item_units(PG_GETARG_DATUM(1), item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(0),
-							  &header) > 0);
+	PG_RETURN_BOOL(look_up(SB_LOOKUP_TBF, item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
 }

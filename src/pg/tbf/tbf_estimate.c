@@ -49,14 +49,15 @@ SB_FUNCTION_OF_SLICES(tbf_total, 0)
 /* tbf_share(tbf, "any"): the same at all times, but for the slack */
 SB_FUNCTION_OF_SLICES(tbf_share, 0)
 {
-	sb_tbf		header;
-	uint64_t	units = tbf_item_units(PG_GETARG_DATUM(0), item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(1),
-									   &header);
-	TimestampTz base = header.base * header.half_life;
+	sb_lookup	lookup;
+	const sb_tbf *header = &lookup.header.tbf;
+	TimestampTz base;
 
-	if (header.total == 0)
+	tbf_look_up(&lookup, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1));
+	if (header->total == 0)
 		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8(Min(sb_tbf_count(&header, units, base) / sb_tbf_total(&header, base), 1));
+	base = header->base * header->half_life;
+	PG_RETURN_FLOAT8(Min(sb_tbf_count(header, lookup.units, base) / sb_tbf_total(header, base), 1));
 }
 
 /* tbf_error_bound(tbf, over [, at]) */
@@ -81,7 +82,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	TbfValue	tbf;
 	uint64_t	hash;
-	uint64_t	counters[SB_TBF_BLOCK];
+	double		units;
+	sb_status	status;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
@@ -89,8 +91,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		PG_RETURN_FLOAT8(0);
 	must_hold_sums(&tbf.header, "a count");
-	tbf_unpack_block(&tbf, sb_tbf_block(&tbf.header, hash), counters);
-	PG_RETURN_FLOAT8(sb_tbf_hits(&tbf.header, sb_tbf_block_estimate(&tbf.header, counters, hash), at));
+	status = sb_tbf_estimate(&tbf.header, tbf.cells, hash, &units);
+	if (status != SB_OK)
+		value_refuse("tbf", status);
+	PG_RETURN_FLOAT8(sb_tbf_hits(&tbf.header, units, at));
 }
 
 /* tbf_cardinality(tbf) */

@@ -15,7 +15,6 @@
 
 #include "base/call.h"
 #include "base/memory.h"
-#include "base/value.h"
 
 struct TbfMoved
 {
@@ -130,64 +129,4 @@ tbf_moved_write(const TbfMoved *moved, void *table)
 		sb_tbf_write_entry(table, i, &entries[i]);
 	}
 	pfree(entries);
-}
-
-/*
- * Of a stored table so many entries are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the first
- * slice is taken where the entry should lie: the error grows with the square root of the table's length, and mostly one or
- * two slices do. Hashes that are not spread so well (or a table made by hand) get no more than four of those, then halving.
- */
-#define SLICE_ENTRIES 128
-#define INTERPOLATIONS 4
-
-bool
-tbf_moved_find(Datum value, const sb_tbf *header, uint64_t hash, uint64_t *units)
-{
-	size_t		table = SB_TBF_HEADER + sb_tbf_counters_size(header);
-	uint64_t	from = 0;		/* where it can be: from .. to - 1, between these hashes */
-	uint64_t	to = sb_tbf_entries(header);
-	double		low = 0;
-	double		high = (double) UINT64_MAX;
-
-	for (int step = 0; from < to; step++)
-	{
-		uint64_t	count = Min(to - from, SLICE_ENTRIES);
-		double		place = step < INTERPOLATIONS && high > low ? ((double) hash - low) / (high - low) : 0.5;
-		uint64_t	middle = from + (uint64_t) (Min(Max(place, 0), 1) * (double) (to - from));
-		uint64_t	first = Min(Max(middle, from + count / 2) - count / 2, to - count);
-		const char *slice = value_slice(value, table + first * SB_TBF_ENTRY, count * SB_TBF_ENTRY);
-		uint64_t	left = 0;
-		uint64_t	right = count;
-		sb_tbf_entry entry;
-
-		while (left < right)
-		{
-			uint64_t	half = left + (right - left) / 2;
-
-			sb_tbf_read_entry(slice, half, &entry);
-			if (entry.hash == hash)
-			{
-				*units = sb_tbf_entry_units(header, &entry);
-				return true;
-			}
-			if (entry.hash < hash)
-				left = half + 1;
-			else
-				right = half;
-		}
-		if (left > 0 && left < count)
-			return false;		/* it would stand between two of the slice */
-		sb_tbf_read_entry(slice, left == 0 ? 0 : count - 1, &entry);
-		if (left == 0)
-		{
-			to = first;
-			high = (double) entry.hash;
-		}
-		else
-		{
-			from = first + count;
-			low = (double) entry.hash;
-		}
-	}
-	return false;
 }

@@ -1,6 +1,6 @@
 /*
  * tbf_top.c: the list of hot items of a tbf in PostgreSQL's memory: part of the state of aggregates, and of tbf_add and
- * the like while they work; and tbf_top(), which reads it. What the list guarantees stands in streambloom.h.
+ * the like while they work; and tbf_top(), which reads it. What the list guarantees stands in sb_top.h.
  */
 #include "tbf/tbf.h"
 
@@ -13,7 +13,9 @@
 #include "utils/timestamp.h"
 
 #include "base/call.h"
+#include "base/expanded.h"
 #include "base/item.h"
+#include "base/slices.h"
 #include "base/value.h"
 
 #define SMALLEST_ROOM 16
@@ -274,40 +276,6 @@ tbf_top_deserialize(MemoryContext context, int limit, bool any, StringInfo in)
 
 /* ------------------------------------------------------------------- asking */
 
-/* Hottest first; where two are equal, by their bytes, so that the order can be foretold. */
-static int
-compare_items(const void *left, const void *right)
-{
-	const sb_top_item *a = left;
-	const sb_top_item *b = right;
-	int			order;
-
-	if (a->least != b->least)
-		return a->least > b->least ? -1 : 1;
-	order = memcmp(a->bytes, b->bytes, Min(a->length, b->length));
-	return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
-}
-
-/* The counters' own upper bound. */
-static double
-counted(const TbfValue *tbf, uint64_t hash, TimestampTz at)
-{
-	uint32_t	block = sb_tbf_block(&tbf->header, hash);
-	const unsigned char *data = tbf->cells - SB_TBF_HEADER;
-	size_t		offset;
-	size_t		length;
-	uint64_t	units = 0;
-	sb_status	status;
-
-	sb_tbf_directory_range(&tbf->header, block, &offset, &length);
-	status = sb_tbf_block_range(&tbf->header, block, data + offset, &offset, &length);
-	if (status == SB_OK)
-		status = sb_tbf_block_min(&tbf->header, data + offset, length, hash, &units);
-	if (status != SB_OK)
-		value_refuse("tbf", status);
-	return sb_tbf_count(&tbf->header, units, at);
-}
-
 /* The stored bytes as text of this database: they may come from one of another encoding, or be forged. */
 static Datum
 text_of(const sb_kind *kind, const sb_top_item *item)
@@ -322,19 +290,25 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
+/* Of a stored filter, blocks are read one by one as long as that is less to read than all of it. */
+#define WHOLE_FILTER_FROM(size) ((int64) ((size) / 131072))
+
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 {
+	Datum		value = PG_GETARG_DATUM(0);
 	int32		wanted = PG_GETARG_INT32(1);
 	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
-	TbfValue	tbf;
-	sb_top_section section;
+	sb_lookup	opened;
+	sb_lookup	list;
+	const sb_tbf *header = &opened.header.tbf;
 	sb_top_item *items;
-	sb_status	status;
 
-	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	if (tbf.header.top == 0)
+	if (expanded_filter(value) == NULL && !(value_has_cheap_slices(value) && wanted < WHOLE_FILTER_FROM(value_size(value))))
+		value = PointerGetDatum(detoast(value));
+	look_up_open(&opened, SB_LOOKUP_TBF, NULL, value);
+	if (header->top == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter keeps no list of hot items"),
@@ -346,30 +320,26 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 				 errmsg("number of items %d is out of range", wanted),
 				 errdetail("It must not be negative."),
 				 errhint("A list has at most as many items as the filter was told with top: a large number asks for all.")));
-	if (tbf.header.half_life != 0)
+	if (header->half_life != 0)
 		tbf_check_time(at);
-	status = tbf_top_open(&tbf.header, tbf.cells, &section);
-	if (status != SB_OK)
-		value_refuse("tbf", status);
+	items = palloc(header->top * sizeof *items);
+	list = opened;
+	look_up_finish(&list, NULL, value, sb_lookup_top(&list, items));
 
 	InitMaterializedSRF(fcinfo, 0);
-	items = palloc(Max(section.count, 1) * sizeof *items);
-	for (uint32_t i = 0; sb_top_next(&section, &items[i]);)
-		i++;
-	qsort(items, section.count, sizeof *items, compare_items);
-	for (uint32_t i = 0; i < section.count && i < (uint32_t) wanted; i++)
+	for (uint32_t i = 0; i < list.listed && i < (uint32_t) wanted; i++)
 	{
+		sb_lookup	counters = opened;
 		Datum		values[3];
 		bool		nulls[3] = {false};
 		double		from;
 		double		to;
 
-		sb_top_bounds(&tbf.header, &section, items[i].least, at, &from, &to);
-		to = Min(to, counted(&tbf, items[i].hash, at));
+		look_up_finish(&counters, NULL, value, sb_lookup_item(&counters, items[i].hash));
+		sb_lookup_top_hits(&list, &items[i], counters.units, at, &from, &to);
 		if (isinf(to))
 			tbf_refuse_count(at);
-		from = Min(from, to);	/* more only in a forged list */
-		values[0] = text_of(&tbf.header.kind, &items[i]);
+		values[0] = text_of(&header->kind, &items[i]);
 		values[1] = Float8GetDatum(from);
 		values[2] = Float8GetDatum(to);
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);

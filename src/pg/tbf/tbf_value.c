@@ -252,8 +252,6 @@ check_tbf(const void *data, size_t size)
 
 SB_VALUE_INPUTS(tbf, check_tbf)
 
-#define OFFSET_OF_EXTRA 124		/* of the header's field that says how long the list is */
-
 /*
  * The same parameters, times, totals and counters? A list of hot items depends on the order of the hits, so what it holds
  * is left out; that there is one, and for how many items, is a parameter as others are.
@@ -264,13 +262,19 @@ same_filter(FunctionCallInfo fcinfo)
 	TbfValue	left;
 	TbfValue	right;
 	sb_tbf		header;
+	unsigned char left_bytes[SB_TBF_HEADER];
+	unsigned char right_bytes[SB_TBF_HEADER];
 
 	tbf_open_header(PG_GETARG_DATUM(0), &header);
 	if (header.top == 0)
 		return value_equal(fcinfo);
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	return memcmp(left.cells - SB_TBF_HEADER, right.cells - SB_TBF_HEADER, OFFSET_OF_EXTRA) == 0 &&
+	left.header.extra = 0;		/* the bytes of the list */
+	right.header.extra = 0;
+	sb_tbf_encode_header(&left.header, left_bytes);
+	sb_tbf_encode_header(&right.header, right_bytes);
+	return memcmp(left_bytes, right_bytes, SB_TBF_HEADER) == 0 &&
 		equal_in_pieces(left.cells, right.cells, sb_tbf_counters_size(&left.header));
 }
 

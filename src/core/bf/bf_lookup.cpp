@@ -1,0 +1,19 @@
+/*
+ * bf_lookup.cpp: looking an item up in a stored bf: the line of its hash says all.
+ */
+#include "base/lookup.hpp"
+#include "bf/bf_lines.hpp"
+
+namespace streambloom {
+
+sb_status bf_lookup_step(sb_lookup *lookup)
+{
+	const sb_bf &bf = lookup->header.bf;
+	const unsigned char *line = at_hand(lookup, SB_BF_HEADER + line_of(bf.lines, lookup->hash), SB_BF_LINE);
+	if (line == nullptr)
+		return SB_NEED_BYTES;
+	lookup->found = sb_bf_line_contains(line, bf.hashes, lookup->hash);
+	return SB_OK;
+}
+
+} // namespace streambloom
