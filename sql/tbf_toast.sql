@@ -26,7 +26,7 @@ DROP TABLE tbf_toast, tbf_toast_flat;
 
 -- a few hot items: the list, and the block of each; for all of the list the whole filter is read
 CREATE TABLE tbf_toast_top (layout text, f tbf);
-INSERT INTO tbf_toast_top SELECT 'extensible', tbf_agg_like('item ' || i % 200000, NULL, 1 + 100000 * (i % 30000 = 0)::int, tbf_empty(1000000, half_life => NULL, top => 50)) FROM generate_series(1, 300000) i;
+INSERT INTO tbf_toast_top SELECT 'extensible', tbf_agg_like('item ' || i % 200000, NULL, tbf_empty(1000000, half_life => NULL, top => 50), 1 + 100000 * (i % 30000 = 0)::int) FROM generate_series(1, 300000) i;
 INSERT INTO tbf_toast_top SELECT 'flat', tbf_layout(f, 'flat') FROM tbf_toast_top;
 SELECT layout, length(f::bytea) > 1000000 AS large, pg_column_size(f) = length(f::bytea) AS uncompressed FROM tbf_toast_top;
 SELECT layout, pg_temp.buffers(format('SELECT tbf_top(f, 5) FROM tbf_toast_top WHERE layout = %L', layout)) < 70 AS few, pg_temp.buffers(format('SELECT tbf_top(f, 0) FROM tbf_toast_top WHERE layout = %L', layout)) < 20 AS fewer,

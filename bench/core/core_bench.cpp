@@ -260,35 +260,33 @@ class Decaying
 		if (sb_tbf_plan(items, rate, 7 * 24 * hour, hour, false, &tbf_) != SB_OK)
 			std::abort();
 		tbf_.kind.code = SB_KIND_INTEGER;
-		sums_.width = sb_tbf_cells(&tbf_);
-		for (auto &plane : planes_)
-			plane.resize(sums_.width);
+		if (sb_tbf_builder_begin(&memory_, &tbf_, SB_TBF_SUMS_OF_CELLS, 0, &builder_) != SB_OK)
+			std::abort();
 	}
+	~Decaying() { sb_tbf_builder_end(builder_); }
+	Decaying(const Decaying &) = delete;
+	Decaying &operator=(const Decaying &) = delete;
+
 	/* As an aggregate does it: rows come by time, so the moment is computed once an epoch. */
 	void at(int64_t time)
 	{
 		sb_tbf_moment(tbf_.half_life, tbf_.epoch, time, &moment_);
 		if (sb_tbf_hit(&moment_, 1, &value_) != SB_OK)
 			std::abort();
-		index_ = sb_sums_turn(&sums_, moment_.half_lives);
-		if (index_ >= 0 && sums_.plane[index_] == nullptr)
-			sums_.plane[index_] = planes_[used_++].data();
 	}
 	void add(uint64_t hash)
 	{
-		if (sb_sums_add_item(&sums_, &tbf_, index_, hash, moment_.half_lives, value_) != SB_OK)
+		if (sb_tbf_builder_add_hit(builder_, hash, &moment_, value_) != SB_OK)
 			std::abort();
-		sb_sums_note_hit(&sums_, index_, &moment_, value_);
 	}
 	size_t store()
 	{
-		sb_tbf planned;
-		if (sb_sums_plan(&sums_, nullptr, &tbf_, &planned) != SB_OK)
+		void *value;
+		if (sb_tbf_builder_store(builder_, &memory_, 0, &stored_header_, &value) != SB_OK)
 			std::abort();
-		stored_.resize(sb_tbf_size(&planned));
-		sb_tbf_encode_header(&planned, stored_.data());
-		if (sb_sums_write(&sums_, nullptr, &planned, stored_.data() + SB_TBF_HEADER) != SB_OK)
-			std::abort();
+		const unsigned char *bytes = static_cast<unsigned char *>(value);
+		stored_.assign(bytes, bytes + sb_tbf_size(&stored_header_));
+		std::free(value);
 		return stored_.size() - SB_TBF_HEADER;
 	}
 	/* All that a query does for a count, but for hashing the item. */
@@ -300,16 +298,15 @@ class Decaying
 			std::abort();
 		return sb_tbf_count(&lookup.header.tbf, lookup.units, time);
 	}
-	double bytes() const { return static_cast<double>(sums_.width * 8); }
+	double bytes() const { return static_cast<double>(sb_tbf_cells(&tbf_) * 8); }
 
   private:
 	sb_tbf tbf_;
-	sb_sums sums_{};
+	sb_tbf stored_header_{};
+	sb_memory memory_ = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *block) { std::free(block); }, nullptr};
+	sb_tbf_builder *builder_ = nullptr;
 	sb_moment moment_{};
 	uint64_t value_ = 0;
-	int index_ = 0;
-	size_t used_ = 0;
-	std::vector<uint64_t> planes_[SB_TBF_PLANES];
 	std::vector<unsigned char> stored_;
 };
 

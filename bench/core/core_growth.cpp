@@ -265,26 +265,26 @@ void items(uint64_t keys, int rounds)
 void decaying(uint64_t keys, uint8_t layout, sb_tbf *header, std::vector<unsigned char> *cells)
 {
 	sb_tbf tbf;
-	sb_sums sums{};
 	sb_moment moment;
 	uint64_t value;
 	check(sb_tbf_plan(keys, rate, 7 * 24 * hour, hour, false, &tbf));
 	tbf.kind.code = SB_KIND_INTEGER;
 	tbf.layout = layout;
-	sums.width = sb_tbf_cells(&tbf);
-	std::vector<uint64_t> plane(sums.width);
 	sb_tbf_moment(tbf.half_life, tbf.epoch, 0, &moment);
-	int index = sb_sums_turn(&sums, moment.half_lives);
-	sums.plane[index] = plane.data();
+	const sb_memory memory = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *block) { std::free(block); }, nullptr};
+	sb_tbf_builder *builder;
+	check(sb_tbf_builder_begin(&memory, &tbf, SB_TBF_SUMS_OF_ITEMS, 0, &builder));
 	for (uint64_t i = 0; i < keys; i++)
 	{
 		check(sb_tbf_hit(&moment, i == 0 ? 1000 : 1, &value));
-		check(sb_sums_add_item(&sums, &tbf, index, key(i), moment.half_lives, value));
-		sb_sums_note_hit(&sums, index, &moment, value);
+		check(sb_tbf_builder_add_hit(builder, key(i), &moment, value));
 	}
-	check(sb_sums_plan(&sums, nullptr, &tbf, header));
-	cells->resize(sb_tbf_counters_size(header));
-	check(sb_sums_write(&sums, nullptr, header, cells->data()));
+	void *stored;
+	check(sb_tbf_builder_store(builder, &memory, 0, header, &stored));
+	const unsigned char *bytes = static_cast<unsigned char *>(stored) + SB_TBF_HEADER;
+	cells->assign(bytes, bytes + sb_tbf_counters_size(header));
+	std::free(stored);
+	sb_tbf_builder_end(builder);
 }
 
 struct Pass

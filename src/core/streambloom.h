@@ -23,8 +23,8 @@
 #include "bf/sb_bf_formula.h"
 #include "stable/sb_stable.h"
 #include "tbf/sb_decay_functions.h"
-#include "tbf/sb_sums.h"
 #include "tbf/sb_tbf.h"
+#include "tbf/sb_tbf_builder.h"
 #include "tbf/sb_top.h"
 
 #endif							/* STREAMBLOOM_H */

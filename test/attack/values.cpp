@@ -460,7 +460,7 @@ class TbfHistory
 		sb_tbf plan = like(64u << (doublings >= 0 ? static_cast<uint64_t>(doublings) : below(random_, 8)));
 		for (uint64_t n = 1 + below(random_, 300); n > 0; n--)
 			made.hits.push_back(hit());
-		Sums sums(plan);
+		Builder sums(plan);
 		sums.add(made.hits);
 		made.filter = sums.stored();
 		made.rounded = unit_of(made.filter);
@@ -469,14 +469,14 @@ class TbfHistory
 
 		std::vector<Hit> rows = made.hits;
 		std::shuffle(rows.begin(), rows.end(), random_);
-		std::vector<std::unique_ptr<Sums>> workers;
+		std::vector<std::unique_ptr<Builder>> workers;
 		for (uint64_t n = 1 + below(random_, 4); n > 0; n--)
-			workers.push_back(std::make_unique<Sums>(plan));
+			workers.push_back(std::make_unique<Builder>(plan));
 		for (const Hit &row : rows)
 			EXPECT_EQ(workers[below(random_, workers.size())]->add(row), SB_OK);
 		std::shuffle(workers.begin(), workers.end(), random_);
 		for (size_t i = 1; i < workers.size(); i++)
-			EXPECT_EQ(workers[0]->combine(*workers[i]), SB_OK);
+			EXPECT_EQ(workers[0]->unite(*workers[i]), SB_OK);
 		EXPECT_TRUE(same_bytes(workers[0]->stored().value(), made.filter.value()));
 		++*compared_;
 		return made;
@@ -520,8 +520,7 @@ class TbfHistory
 			case 4:
 			{
 				double by = std::ldexp(1 + uniform(random_), static_cast<int>(below(random_, 12)) - 8);
-				Sums sums(one.filter.parameters);
-				sb_tbf_clear(&sums.tbf);
+				Builder sums(one.filter.parameters);
 				EXPECT_EQ(sums.add(one.filter, by), SB_OK);
 				one.filter = sums.stored();
 				for (Hit &hit : one.hits)
@@ -534,8 +533,7 @@ class TbfHistory
 				Hit late = hit();
 				if (half_life_ != 0)
 					late.at += half_life_ * (static_cast<int64_t>(below(random_, 60)) - 40);
-				Sums sums(one.filter.parameters);
-				sb_tbf_clear(&sums.tbf);
+				Builder sums(one.filter.parameters);
 				EXPECT_EQ(sums.add(one.filter), SB_OK);
 				EXPECT_EQ(sums.add(late), SB_OK);
 				one.filter = sums.stored();
@@ -555,8 +553,7 @@ class TbfHistory
 			return "as it was";
 		Hit more = hit();
 		Tbf before = one.filter;
-		Sums sums(before.parameters);
-		sb_tbf_clear(&sums.tbf);
+		Builder sums(before.parameters);
 		EXPECT_EQ(sums.add(before), SB_OK);
 		EXPECT_EQ(sums.add(more), SB_OK);
 		Tbf with = sums.stored();

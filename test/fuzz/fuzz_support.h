@@ -95,6 +95,13 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 	return status;
 }
 
+/* Memory for what allocates, of exactly the size. */
+inline const sb_memory *memory()
+{
+	static const sb_memory all = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *block) { std::free(block); }, nullptr};
+	return &all;
+}
+
 /* Takes numbers from the front of an input; zeroes when it is at its end. */
 class Reader
 {

@@ -6,6 +6,9 @@
  */
 #include "fuzz_support.h"
 
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_top.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,7 +42,7 @@ static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 	for (size_t i = 0; i < hashes.size(); i++)
 	{
 		sb_tbf_entry entry{hashes[i], 1 + (random() >> (3 + random() % 60))};
-		sb_tbf_write_entry(table.data(), i, &entry);
+		streambloom::write_entry(table.data(), i, &entry);
 	}
 	return table;
 }
@@ -47,36 +50,24 @@ static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 /* A list of hot items; the total grows to what it says. */
 static std::vector<unsigned char> make_list(sb_tbf *tbf, Random &random)
 {
-	constexpr uint32_t room = 16;
-	sb_top_entry entries[room];
-	sb_top_key scratch[room];
-	std::vector<uint32_t> slots(sb_top_slots(room));
-	unsigned char bytes[2048];
-	sb_top_list list{};
-	list.entries = entries;
-	list.scratch = scratch;
-	list.slots = slots.data();
-	list.bytes = bytes;
+	static constexpr char text[] = "an item of some length that is kept with its hash and its hits, in the value itself, to be shown";
+	streambloom::top_list list{};
 	list.limit = static_cast<uint32_t>(1 + random() % 8);
-	list.room = 2 * list.limit;
-	list.bytes_room = sizeof bytes;
 	list.any = true;
 	list.base = tbf->base;
 	for (uint64_t n = random() % 20; n > 0; n--)
 	{
-		if (list.count == list.room)
-			sb_top_purge(&list);
 		uint64_t hash = random() % 64 == 0 ? 0 : random();
 		sb_u128 least = static_cast<sb_u128>(1 + random() % 1000) << SB_TOP_FRACTION_BITS;
 		tbf->total = std::max<uint64_t>(tbf->total, UINT64_C(1) << 40);
-		if (!sb_top_add(&list, hash, tbf->base, &least, 0) && list.bytes_used < sizeof bytes - 100)
-			sb_top_insert(&list, hash, least, "an item of some length that is kept with its hash and its hits, in the value itself, to be shown",
-						  static_cast<uint32_t>(random() % 90));
+		if (!streambloom::top_add(&list, hash, tbf->base, &least, 0))
+			FUZZ_CHECK(streambloom::insert_item(&list, memory(), {hash, least}, text, random() % 90) == SB_OK);
 	}
-	sb_top_purge(&list);
+	streambloom::top_purge(&list);
 	tbf->top = static_cast<uint16_t>(list.limit);
-	std::vector<unsigned char> section(sb_top_size(&list, tbf->base));
-	sb_top_write(&list, tbf->base, section.data());
+	std::vector<unsigned char> section(streambloom::top_size(&list, tbf->base));
+	streambloom::top_write(&list, tbf->base, section.data());
+	streambloom::release_list(&list, memory());
 	return section;
 }
 
@@ -244,84 +235,62 @@ static double least_of(double count)
 	return count - std::numeric_limits<double>::denorm_min();
 }
 
-struct State
+/* A builder, and what it may answer. */
+class State
 {
-	sb_tbf tbf;
-	sb_sums sums{};
-	std::vector<std::unique_ptr<uint64_t[]>> owned;
+  public:
+	explicit State(const sb_tbf &like)
+	{
+		FUZZ_CHECK(sb_tbf_builder_begin(memory(), &like, SB_TBF_SUMS_OF_CELLS, 0, &builder_) == SB_OK);
+	}
+	State(const State &) = delete;
+	State &operator=(const State &) = delete;
+	~State() { sb_tbf_builder_end(builder_); }
 
-	explicit State(const sb_tbf &like) : tbf(like) { sums.width = sb_tbf_cells(&like); }
-	int turn(int64_t half_lives)
+	sb_status add(const Filter &filter, double by = 1)
 	{
-		int index = sb_sums_turn(&sums, half_lives);
-		FUZZ_CHECK(index >= -1 && index < SB_TBF_PLANES);
-		if (index >= 0)
-			allocate(index);
-		return index;
-	}
-	void allocate(int index)
-	{
-		if (sums.plane[index] == nullptr)
-		{
-			owned.push_back(std::make_unique<uint64_t[]>(sums.width));
-			sums.plane[index] = owned.back().get();
-		}
-	}
-	sb_status add(const Filter &filter) { return add(filter, 1); }
-	sb_status add(const Filter &filter, double by)
-	{
-		sb_weight weight;
-		if (sb_status status = sb_tbf_weight(by, &weight); status != SB_OK)
-			return status;
-		int planes;
-		int index = sb_sums_turn_for_weighted(&sums, &filter.tbf, &weight, &planes);
-		FUZZ_CHECK(planes >= 0 && planes <= SB_TBF_PLANES && index >= -1 && index < SB_TBF_PLANES + planes);
-		for (int i = 0; i < planes; i++)
-			if (index - i >= 0 && index - i < SB_TBF_PLANES)
-				allocate(index - i);
-		return sb_sums_add_weighted(&sums, &tbf, index, &filter.tbf, filter.cells.data(), &weight);
+		sb_difference difference;
+		sb_status status = sb_tbf_builder_add_filter(builder_, &filter.tbf, filter.cells.data(), by, &difference);
+		FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_OUT_OF_RANGE);
+		return status;
 	}
 	sb_status hit(uint64_t hash, int64_t at, double weight)
 	{
+		const sb_tbf *tbf = sb_tbf_builder_plan(builder_);
 		sb_moment moment;
 		uint64_t value;
-		sb_tbf_moment(tbf.half_life, tbf.epoch, at, &moment);
-		if (sb_status status = sb_tbf_hit(&moment, weight, &value); status != SB_OK)
-			return status;
-		int index = turn(moment.half_lives);
-		if (sb_status status = sb_sums_add_item(&sums, &tbf, index, hash, moment.half_lives, value); status != SB_OK)
-			return status;
-		sb_sums_note_hit(&sums, index, &moment, value);
-		return SB_OK;
+		sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
+		sb_status status = sb_tbf_hit(&moment, weight, &value);
+		if (status == SB_OK)
+			status = sb_tbf_builder_add_hit(builder_, hash, &moment, value);
+		return status == SB_OK ? sb_tbf_builder_settle(builder_) : status;
 	}
-	sb_status combine(const State &other)
+	sb_status unite(const State &other)
 	{
-		sb_sums_combine_notes(&sums, &other.sums);
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-		{
-			int index = sb_sums_matching_plane(&sums, &other.sums, i);
-			if (index < 0)
-				continue;
-			allocate(index);
-			if (sb_status status = sb_sums_add_plane(&sums, index, other.sums.plane[i]); status != SB_OK)
-				return status;
-		}
-		return SB_OK;
+		sb_difference difference;
+		sb_status status = sb_tbf_builder_unite(builder_, other.builder_, &difference);
+		FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW);
+		return status;
 	}
-	sb_status store(std::unique_ptr<Filter> *out) const
+	sb_status store(std::unique_ptr<Filter> *out) const { return stored(builder_, out); }
+	static sb_status stored(sb_tbf_builder *builder, std::unique_ptr<Filter> *out)
 	{
-		sb_tbf planned;
-		if (sb_status status = sb_sums_plan(&sums, nullptr, &tbf, &planned); status != SB_OK)
+		sb_tbf tbf;
+		void *value;
+		if (sb_status status = sb_tbf_builder_store(builder, memory(), 0, &tbf, &value); status != SB_OK)
 			return status;
-		*out = std::make_unique<Filter>(Filter{planned, Copy(sb_tbf_size(&planned) - SB_TBF_HEADER)});
-		FUZZ_CHECK(sb_sums_write(&sums, nullptr, &planned, (*out)->cells.data()) == SB_OK);
+		*out = std::make_unique<Filter>(Filter{tbf, Copy(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&tbf) - SB_TBF_HEADER)});
+		std::free(value);
 		check_readable(**out);
 		return SB_OK;
 	}
+
+  private:
+	sb_tbf_builder *builder_;
 };
 
 /* The list of hot items: refused, or read to its end, hottest first, and by pieces the same as in one. */
-static void check_list(const Copy &value, int64_t at)
+static bool check_list(const Copy &value, int64_t at)
 {
 	sb_lookup opened;
 	Copy first(value.data(), SB_TBF_HEADER);
@@ -337,7 +306,7 @@ static void check_list(const Copy &value, int64_t at)
 	FUZZ_CHECK(sb_lookup_open(&whole, SB_LOOKUP_TBF, value.data(), value.size(), value.size()) == SB_OK);
 	FUZZ_CHECK(sb_lookup_top(&whole, again.data()) == status);
 	if (status != SB_OK)
-		return;
+		return false;
 	FUZZ_CHECK(list.listed == whole.listed && list.listed <= tbf.top);
 	uint64_t bytes = 0;
 	for (uint32_t i = 0; i < list.listed; i++)
@@ -356,6 +325,31 @@ static void check_list(const Copy &value, int64_t at)
 		FUZZ_CHECK(from >= 0 && from <= to && to <= sb_tbf_count(&tbf, units, at));
 	}
 	FUZZ_CHECK(bytes <= uint64_t{tbf.extra} * 255);
+	return true;
+}
+
+/* A builder that begins with the filter and its list, and stores it again: no count is less. */
+static void check_builder_of(const Filter &filter, const std::vector<uint64_t> &items, int64_t at)
+{
+	sb_tbf_builder *builder;
+	std::unique_ptr<Filter> again;
+	sb_status status = sb_tbf_builder_of(memory(), &filter.tbf, filter.cells.data(), &builder);
+	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW);
+	if (status != SB_OK)
+		return;
+	if (State::stored(builder, &again) == SB_OK)
+		for (uint64_t item : items)
+			FUZZ_CHECK(no_less(again->count(item, at), filter.count(item, at)));
+	sb_tbf_builder_end(builder);
+}
+
+/* The same filter without a list of hot items. */
+static Filter without_list(const Filter &filter)
+{
+	sb_tbf tbf = filter.tbf;
+	tbf.top = 0;
+	tbf.extra = 0;
+	return {tbf, Copy(filter.cells.data(), sb_tbf_counters_size(&tbf))};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -382,7 +376,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (status != SB_OK)
 		return -1;
 	FUZZ_CHECK(sb_tbf_size(&tbf) == value.size());
-	Filter filter{tbf, Copy(value.data() + SB_TBF_HEADER, value.size() - SB_TBF_HEADER)};
+	Filter whole{tbf, Copy(value.data() + SB_TBF_HEADER, value.size() - SB_TBF_HEADER)};
+	Filter filter = tbf.top != 0 ? without_list(whole) : whole;
 
 	/* A look-up reads a few bytes, and nobody has checked the cells before: it must survive any cells, and any list. */
 	(void)!(filter.count(hash, first) > 0);
@@ -394,7 +389,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t counters[SB_TBF_BLOCK];
 		(void)!sb_tbf_unpack_block(&tbf, filter.cells.data(), block, counters);
 	}
-	check_list(value, then);
+	const bool list_is_fine = check_list(value, then) || tbf.top == 0;
 	if (sb_tbf_check_cells(&tbf, filter.cells.data()) != SB_OK)
 		return -1;
 	check_readable(filter);
@@ -422,6 +417,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* the same counters in the other layout, and back to the same bytes */
 	const bool of_usual_size = sb_tbf_cells(&tbf) <= UINT64_C(1) << 16; /* a few bytes can say that there are 10^8 zeros */
+	if (list_is_fine && of_usual_size)
+		check_builder_of(whole, items, then);
+	if (list_is_fine && tbf.top != 0)
+	{
+		sb_tbf later;
+		Copy room(sb_tbf_decay_room(&tbf));
+		Copy list(tbf.extra);
+		sb_top_section section;
+		FUZZ_CHECK(sb_tbf_decay(&tbf, whole.cells.data(), then, &later, room.data()) == SB_OK);
+		FUZZ_CHECK(sb_tbf_decay_list(&tbf, whole.cells.data(), memory(), &later, list.data()) == SB_OK);
+		FUZZ_CHECK(later.extra <= tbf.extra);
+		FUZZ_CHECK(later.extra == 0 || sb_top_open(list.data(), later.extra, later.top, UINT64_MAX, &section) == SB_OK);
+	}
+	tbf = filter.tbf;
 	if (tbf.extra == 0 && of_usual_size)
 	{
 		sb_tbf planned;
@@ -480,7 +489,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (uint64_t item : items)
 			FUZZ_CHECK(no_less(once.count(item, then), filter.count(item, then)));
 
-	/* sums: the filter, itself decayed, and a hit; in either order, and in two states combined */
+	/* with minimum increase the order of hits matters: from here on they are added to all cells */
+	for (sb_tbf *parameters : {&tbf, &filter.tbf, &once.tbf})
+		parameters->flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
+
+	/* sums: the filter, itself decayed, and a hit; in either order, and in two builders united */
 	sb_tbf like = tbf;
 	if (sb_tbf_cells(&tbf) <= 4096)
 	{
@@ -509,7 +522,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (of_backwards == SB_OK)
 		of_backwards = worker.add(filter);
 	if (of_backwards == SB_OK)
-		of_backwards = backwards.combine(worker);
+		of_backwards = backwards.unite(worker);
 	if (of_forwards != SB_OK || of_backwards != SB_OK)
 		return 0;
 

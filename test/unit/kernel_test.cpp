@@ -375,29 +375,29 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 		const size_t place = 4 * size_t{beside}; /* of the last word beside a hash */
 		std::vector<uint64_t> expected(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t));
 		sb_hash_set set = set_over(expected, capacity, beside);
-		sb_sums sums{};
+		streambloom::tbf_sums sums{};
 		sums.width = capacity + 1;
 		sums.beside = beside;
-		ASSERT_EQ(sb_sums_turn(&sums, 35), 0);
+		ASSERT_EQ(streambloom::sums_turn(&sums, 35), 0);
 		sums.plane[0] = expected.data() + place;
 		size_t taken = 0;
 		for (; taken < hashes.size() && sb_hash_set_has_room(&set); taken++)
-			ASSERT_EQ(sb_sums_add_word(&sums, 0, sb_hash_set_insert(&set, hashes[taken]), 35, values[taken]), SB_OK);
+			ASSERT_EQ(streambloom::sums_add_word(&sums, 0, sb_hash_set_insert(&set, hashes[taken]), 35, values[taken]), SB_OK);
 		ASSERT_GT(taken, 2000u);
 
 		with_each_variant([&] {
 			std::vector<uint64_t> slots(expected.size());
 			sb_hash_set many = set_over(slots, capacity, beside);
-			sb_sums into{};
+			streambloom::tbf_sums into{};
 			into.width = capacity + 1;
 			into.beside = beside;
-			ASSERT_EQ(sb_sums_turn(&into, 35), 0);
+			ASSERT_EQ(streambloom::sums_turn(&into, 35), 0);
 			into.plane[0] = slots.data() + place;
 			size_t done = 0;
 			while (done < hashes.size() && sb_hash_set_has_room(&many))
 			{
 				sb_status status;
-				done += sb_sums_add_hits(&into, &many, 0, 35, &hashes[done], &values[done], std::min<size_t>(64, hashes.size() - done), &status);
+				done += streambloom::sums_add_hits(&into, &many, 0, 35, &hashes[done], &values[done], std::min<size_t>(64, hashes.size() - done), &status);
 				ASSERT_EQ(status, SB_OK);
 			}
 			EXPECT_EQ(done, taken);
@@ -412,7 +412,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			uint64_t *word = &into.plane[0][sb_hash_set_place(sb_hash_set_find(&many, hash), beside)];
 			*word = SB_TBF_MAX_CELL - 1;
 			many.count = 0;
-			EXPECT_EQ(sb_sums_add_hits(&into, &many, 0, 35, &hash, &most, 1, &status), 1u);
+			EXPECT_EQ(streambloom::sums_add_hits(&into, &many, 0, 35, &hash, &most, 1, &status), 1u);
 			EXPECT_EQ(status, SB_OVERFLOW);
 			EXPECT_EQ(*word, SB_TBF_MAX_CELL - 1);
 		});
@@ -435,22 +435,22 @@ TEST(Kernel, AddsItemsToCells)
 				values.push_back(1 + random() % 9999);
 			}
 			std::vector<uint64_t> expected(sb_tbf_cells(&tbf));
-			sb_sums one{};
+			streambloom::tbf_sums one{};
 			one.width = expected.size();
-			ASSERT_EQ(sb_sums_turn(&one, 35), 0);
+			ASSERT_EQ(streambloom::sums_turn(&one, 35), 0);
 			one.plane[0] = expected.data();
 			for (size_t i = 0; i < count; i++)
-				ASSERT_EQ(sb_sums_add_item(&one, &tbf, 0, hashes[i], 35, values[i]), SB_OK);
+				ASSERT_EQ(streambloom::sums_add_item(&one, &tbf, 0, hashes[i], 35, values[i]), SB_OK);
 			with_each_variant([&] {
 				std::vector<uint64_t> words(expected.size());
-				sb_sums many = one;
+				streambloom::tbf_sums many = one;
 				many.plane[0] = words.data();
-				EXPECT_EQ(sb_sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OK);
+				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OK);
 				EXPECT_EQ(words, expected);
 				if (count == 0)
 					return;
 				words.assign(words.size(), SB_TBF_MAX_CELL - 1);
-				EXPECT_EQ(sb_sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OVERFLOW);
+				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OVERFLOW);
 			});
 		}
 }
@@ -467,9 +467,9 @@ TEST(Kernel, StoresAndMergesSums)
 		std::vector<uint64_t> words(sb_tbf_cells(&tbf));
 		for (uint64_t &word : words)
 			word = random() % 3 == 0 ? random() & ((UINT64_C(1) << bits) - 1) : 0;
-		sb_sums sums{};
+		streambloom::tbf_sums sums{};
 		sums.width = words.size();
-		ASSERT_EQ(sb_sums_turn(&sums, 5), 0);
+		ASSERT_EQ(streambloom::sums_turn(&sums, 5), 0);
 		sums.newest = 5 * 3600;
 		sums.plane[0] = words.data();
 		for (auto layout : {uint8_t{SB_TBF_FLAT}, uint8_t{SB_TBF_EXTENSIBLE}})
@@ -478,9 +478,9 @@ TEST(Kernel, StoresAndMergesSums)
 			Bytes first;
 			with_each_variant([&] {
 				Tbf stored;
-				ASSERT_EQ(sb_sums_plan(&sums, nullptr, &tbf, &stored.parameters), SB_OK);
+				ASSERT_EQ(streambloom::sums_plan(&sums, nullptr, &tbf, &stored.parameters), SB_OK);
 				stored.cells = Bytes(stored.cell_bytes());
-				EXPECT_EQ(sb_sums_write(&sums, nullptr, &stored.parameters, stored.cells.data()), SB_OK);
+				EXPECT_EQ(streambloom::sums_write(&sums, nullptr, &stored.parameters, stored.cells.data()), SB_OK);
 				EXPECT_TRUE(first.size() == 0 || first == stored.cells);
 				first = stored.cells;
 				const int shift = 5 + SB_TBF_HIT_BITS - SB_TBF_UNIT_BITS;
@@ -489,14 +489,14 @@ TEST(Kernel, StoresAndMergesSums)
 					ASSERT_EQ(counters[i], (words[i] + (UINT64_C(1) << shift) - 1) >> shift);
 
 				std::vector<uint64_t> again(words.size(), 3);
-				sb_sums merged{};
+				streambloom::tbf_sums merged{};
 				merged.width = again.size();
 				int planes;
-				constexpr sb_weight one = {1, 0};
-				int index = sb_sums_turn_for_weighted(&merged, &stored.parameters, &one, &planes);
+				constexpr streambloom::filter_weight one = {1, 0};
+				int index = streambloom::sums_turn_for_weighted(&merged, &stored.parameters, &one, &planes);
 				ASSERT_EQ(planes, 1);
 				merged.plane[index] = again.data();
-				ASSERT_EQ(sb_sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one), SB_OK);
+				ASSERT_EQ(streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one), SB_OK);
 				for (size_t i = 0; i < words.size(); i++)
 					ASSERT_EQ(again[i], 3 + (counters[i] << shift));
 				EXPECT_EQ(static_cast<uint64_t>(merged.loss[index]), *std::ranges::max_element(counters) << shift);
@@ -506,7 +506,7 @@ TEST(Kernel, StoresAndMergesSums)
 				again[20] = SB_TBF_MAX_CELL - 1;
 				again[21] = SB_TBF_MAX_CELL - 1;
 				again[22] = SB_TBF_MAX_CELL - 1;
-				EXPECT_EQ(sb_sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one),
+				EXPECT_EQ(streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one),
 						  std::any_of(&counters[17], &counters[23], [](uint64_t c) { return c != 0; }) ? SB_OVERFLOW : SB_OK);
 			});
 		}

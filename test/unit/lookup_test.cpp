@@ -3,6 +3,7 @@
  * the tests work out from the cells; and whatever the bytes are, nothing is read outside of what was handed over.
  */
 #include "stable_support.h"
+#include "tbf/tbf_cells.hpp"
 
 #include <map>
 
@@ -161,7 +162,7 @@ static Bytes with_table(Tbf filter, const std::map<uint64_t, uint64_t> &table)
 	for (const auto &[hash, hits] : table)
 	{
 		sb_tbf_entry entry{hash, hits};
-		sb_tbf_write_entry(stored.data(), i++, &entry);
+		streambloom::write_entry(stored.data(), i++, &entry);
 	}
 	filter.parameters.extra = static_cast<uint32_t>(stored.size());
 	return filter.value() + stored;

@@ -190,27 +190,27 @@ TEST(Stop, TimeDecayingFilters)
 		const uint64_t cells = sb_tbf_cells(&plan);
 		ASSERT_GT(blocks, 10u);
 
-		sb_sums sums{};
+		streambloom::tbf_sums sums{};
 		std::vector<uint64_t> words(cells);
 		sb_moment moment;
 		uint64_t value;
 		sums.width = cells;
 		sb_tbf_moment(hour, hour / 4, 100 * hour, &moment);
 		ASSERT_EQ(sb_tbf_hit(&moment, 1, &value), SB_OK);
-		ASSERT_EQ(sb_sums_turn(&sums, moment.half_lives), 0);
+		ASSERT_EQ(streambloom::sums_turn(&sums, moment.half_lives), 0);
 		sums.plane[0] = words.data();
 		Random random(3);
 		const uint64_t hash = random();
 		for (uint64_t i = 0; i < 20000; i++)
-			ASSERT_EQ(sb_sums_add_item(&sums, &plan, 0, i == 0 ? hash : random(), moment.half_lives, value), SB_OK);
-		sb_sums_note_hit(&sums, 0, &moment, 20000 * value);
+			ASSERT_EQ(streambloom::sums_add_item(&sums, &plan, 0, i == 0 ? hash : random(), moment.half_lives, value), SB_OK);
+		streambloom::sums_note_hit(&sums, 0, &moment, 20000 * value);
 		plan.kind.code = SB_KIND_INTEGER;
 
 		sb_tbf stored;
 		std::vector<unsigned char> bytes(cells * 8);
-		expect_stops("plan", blocks, [&] { return sb_sums_plan(&sums, nullptr, &plan, &stored); });
-		expect_stops("write", blocks, [&] { return sb_sums_write(&sums, nullptr, &stored, bytes.data()); });
-		expect_stops("store", blocks, [&] { return sb_sums_store(&sums, nullptr, &plan, &stored, bytes.data(), bytes.size()); });
+		expect_stops("plan", blocks, [&] { return streambloom::sums_plan(&sums, nullptr, &plan, &stored); });
+		expect_stops("write", blocks, [&] { return streambloom::sums_write(&sums, nullptr, &stored, bytes.data()); });
+		expect_stops("store", blocks, [&] { return streambloom::sums_store(&sums, nullptr, &plan, &stored, bytes.data(), bytes.size()); });
 		expect_stops("check", blocks, [&] { return sb_tbf_check_cells(&stored, bytes.data()); });
 
 		sb_tbf out;
@@ -226,20 +226,20 @@ TEST(Stop, TimeDecayingFilters)
 		expect_stops("remove", blocks,
 					 [&] { return sb_tbf_remove_write(&stored, bytes.data(), hash, &moment, value, &out, to.data()); });
 		expect_stops("pack", blocks,
-					 [&] { return sb_sums_pack_plane(words.data(), &plan, &out, to.data(), to.size()); });
+					 [&] { return streambloom::sums_pack_plane(words.data(), &plan, &out, to.data(), to.size()); });
 
-		sb_weight weight;
-		ASSERT_EQ(sb_tbf_weight(1, &weight), SB_OK);
+		streambloom::filter_weight weight;
+		ASSERT_EQ(streambloom::make_filter_weight(1, &weight), SB_OK);
 		std::vector<uint64_t> sum(cells);
 		expect_stops("add", blocks, [&] {
 			int planes;
-			sb_sums added{};
+			streambloom::tbf_sums added{};
 			added.width = cells;
 			std::ranges::fill(sum, 0);
-			if (sb_sums_turn_for_weighted(&added, &stored, &weight, &planes) != 0 || planes != 1)
+			if (streambloom::sums_turn_for_weighted(&added, &stored, &weight, &planes) != 0 || planes != 1)
 				return SB_OUT_OF_RANGE;
 			added.plane[0] = sum.data();
-			return sb_sums_add_weighted(&added, &plan, 0, &stored, bytes.data(), &weight);
+			return streambloom::sums_add_weighted(&added, &plan, 0, &stored, bytes.data(), &weight);
 		});
 	}
 }
@@ -257,11 +257,11 @@ TEST(Stop, PlanesOfManyWords)
 	std::vector<uint64_t> wide(sb_tbf_cells(&large));
 	std::vector<uint64_t> sum(sb_tbf_cells(&large));
 
-	expect_stops("widen", megabytes, [&] { return sb_tbf_widen_plane(&small, words.data(), &large, wide.data()); });
-	sb_sums sums{};
+	expect_stops("widen", megabytes, [&] { return streambloom::widen_plane(&small, words.data(), &large, wide.data()); });
+	streambloom::tbf_sums sums{};
 	sums.width = sum.size();
 	sums.plane[0] = sum.data();
-	expect_stops("add plane", megabytes, [&] { return sb_sums_add_plane(&sums, 0, wide.data()); });
+	expect_stops("add plane", megabytes, [&] { return streambloom::sums_add_plane(&sums, 0, wide.data()); });
 }
 
 TEST(Stop, StableFilters)

@@ -9,54 +9,29 @@ using namespace test;
 
 namespace {
 
-/* Sums over the items of a set, as tbf_agg keeps them: with words beside the hashes for as many planes as are there. */
-class Items
+/* A builder whose sums are of items, with a set that has a secret from the beginning (0: none). */
+class Items : public Builder
 {
   public:
-	sb_tbf tbf;
-	sb_sums sums{};
-	sb_hash_set set{};
-
-	Items(const sb_tbf &like, uint64_t capacity, uint64_t secret = 0) : tbf(like)
+	explicit Items(const sb_tbf &like, uint64_t secret = 0) : Builder(like, SB_TBF_SUMS_OF_ITEMS)
 	{
-		slots_.resize(sb_hash_set_bytes(capacity, SB_TBF_PLANES) / sizeof(uint64_t));
-		set = set_over(slots_, capacity, SB_TBF_PLANES, secret);
-		sums.width = capacity + 1;
-		sums.beside = set.beside;
-	}
-	void add(const Hit &hit)
-	{
-		sb_moment moment;
-		uint64_t value;
-		sb_status status;
-		sb_tbf_moment(tbf.half_life, tbf.epoch, hit.at, &moment);
-		ASSERT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
-		int index = sb_sums_turn(&sums, moment.half_lives);
-		if (index >= 0 && sums.plane[index] == nullptr)
-			sums.plane[index] = set.slots + 4 * ++planes_;
-		ASSERT_TRUE(sb_hash_set_has_room(&set));
-		if (index >= 0)
-		{
-			ASSERT_EQ(sb_sums_add_hits(&sums, &set, index, moment.half_lives, &hit.hash, &value, 1, &status), 1u);
-			ASSERT_EQ(status, SB_OK);
-		}
-		else
-			(void) sb_hash_set_insert(&set, hit.hash);
-		sb_sums_note_hit(&sums, index, &moment, value);
+		builder->set.secret[0] = secret;
+		builder->set.secret[1] = secret * UINT64_C(0xd6e8feb86659fd93);
 	}
 
-	/* To be called when all are in. */
-	void sort()
+	/* The set as it is to be given to what stores. */
+	sb_hash_set set()
 	{
-		sorted_.resize(set.count);
-		EXPECT_EQ(sb_hash_set_sort(&set, sorted_.data()), SB_OK);
-		set.sorted = set.secret[0] != 0 ? sorted_.data() : nullptr;
+		sb_hash_set sorted = builder->set;
+		EXPECT_EQ(builder->form, streambloom::sums_form::items);
+		sorted_.resize(sorted.count);
+		EXPECT_EQ(sb_hash_set_sort(&sorted, sorted_.data()), SB_OK);
+		sorted.sorted = sorted.secret[0] != 0 ? sorted_.data() : nullptr;
+		return sorted;
 	}
 
   private:
-	std::vector<uint64_t> slots_;
 	std::vector<uint64_t> sorted_;
-	size_t planes_ = 0;
 };
 
 constexpr int64_t hour = INT64_C(3600) * 1000000;
@@ -120,18 +95,20 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 					{
 						sb_tbf tbf = shape_of(blocks, block_cells, k, half_life);
 						tbf.layout = layout;
-						Sums cells(tbf);
-						Items items(tbf, sb_hash_set_capacity_for(hashes.size() + 1), secret);
+						Builder cells(tbf);
+						Items items(tbf, secret);
 						cells.add(hits);
-						for (const Hit &hit : hits)
-							items.add(hit);
-						items.sort();
+						items.add(hits);
 						Tbf expected = cells.stored();
+						ASSERT_TRUE(same_bytes(items.stored().value(), expected.value())) << blocks << " blocks, " << int{k} << ", " << hours;
+						if (items.builder->form == streambloom::sums_form::cells)
+							continue;
 
 						Tbf twice;
-						ASSERT_EQ(sb_sums_plan(&items.sums, &items.set, &tbf, &twice.parameters), SB_OK);
+						const sb_hash_set set = items.set();
+						ASSERT_EQ(streambloom::sums_plan(&items.sums(), &set, &tbf, &twice.parameters), SB_OK);
 						twice.cells = Bytes(twice.cell_bytes());
-						EXPECT_EQ(sb_sums_write(&items.sums, &items.set, &twice.parameters, twice.cells.data()), SB_OK);
+						EXPECT_EQ(streambloom::sums_write(&items.sums(), &set, &twice.parameters, twice.cells.data()), SB_OK);
 						ASSERT_TRUE(same_bytes(twice.value(), expected.value())) << blocks << " blocks, " << int{k} << ", " << hours;
 
 						for (size_t room : {expected.cell_bytes() + 100, expected.cell_bytes(), expected.cell_bytes() - 1})
@@ -139,7 +116,7 @@ TEST(SumsOfItems, AreStoredAsSumsOfCellsAre)
 							Tbf once;
 							once.cells = Bytes(room);
 							sb_status status =
-								sb_sums_store(&items.sums, &items.set, &tbf, &once.parameters, once.cells.data(), room);
+								streambloom::sums_store(&items.sums(), &set, &tbf, &once.parameters, once.cells.data(), room);
 							ASSERT_EQ(status, room < expected.cell_bytes() ? SB_TOO_LARGE : SB_OK);
 							if (status != SB_OK)
 								continue;
@@ -160,39 +137,14 @@ TEST(SumsOfItems, RaiseCellsToTheLargest)
 			sb_tbf tbf = shape_of(blocks, 4096, 5, hour);
 			tbf.flags |= SB_TBF_MINIMUM_INCREASE;
 			std::vector<uint64_t> hashes = hashes_of_all_sorts(random, 2000);
-			Items items(tbf, 4096, secret);
-			for (const Hit &hit : hits_on(random, hashes, hours))
-				items.add(hit);
-			items.sort();
-			Sums cells(tbf);
-			std::vector<std::unique_ptr<uint64_t[]>> planes;
-			sb_sums sums = items.sums;
-			sums.width = sb_tbf_cells(&tbf);
-			sums.beside = 0;
-			for (uint64_t *&plane : sums.plane)
-				if (plane != nullptr)
-				{
-					planes.push_back(std::make_unique<uint64_t[]>(sums.width));
-					plane = planes.back().get();
-				}
-			uint64_t hash;
-			for (uint64_t slot = 0; (slot = sb_hash_set_next(&items.set, slot, &hash)) != UINT64_MAX; slot++)
+			Items items(tbf, secret);
+			items.add(hits_on(random, hashes, hours));
+			Tbf expected = items.stored();
+			if (items.builder->form == streambloom::sums_form::items)
 			{
-				uint64_t words[SB_TBF_PLANES] = {};
-				for (int i = 0; i < SB_TBF_PLANES; i++)
-					if (items.sums.plane[i] != nullptr)
-						words[i] = items.sums.plane[i][sb_hash_set_place(slot, items.set.beside)];
-				sb_sums_raise_item_to(&sums, &tbf, hash, words);
+				ASSERT_EQ(streambloom::items_to_cells(items.builder), SB_OK);
 			}
-			Tbf expected;
-			Tbf stored;
-			ASSERT_EQ(sb_sums_plan(&sums, nullptr, &tbf, &expected.parameters), SB_OK);
-			expected.cells = Bytes(expected.cell_bytes());
-			EXPECT_EQ(sb_sums_write(&sums, nullptr, &expected.parameters, expected.cells.data()), SB_OK);
-			ASSERT_EQ(sb_sums_plan(&items.sums, &items.set, &tbf, &stored.parameters), SB_OK);
-			stored.cells = Bytes(stored.cell_bytes());
-			EXPECT_EQ(sb_sums_write(&items.sums, &items.set, &stored.parameters, stored.cells.data()), SB_OK);
-			EXPECT_TRUE(same_bytes(stored.value(), expected.value()));
+			EXPECT_TRUE(same_bytes(items.stored().value(), expected.value()));
 		}
 }
 
@@ -202,16 +154,20 @@ TEST(SumsOfItems, ThatDoNotFitACellAreAnOverflow)
 	{
 		sb_tbf tbf = shape_of(1, 64, 3, 0);
 		tbf.layout = layout;
-		Items items(tbf, 64);
-		for (uint64_t i = 1; i < 30; i++)
-			items.add({i * (UINT64_MAX / 30), 0});
+		Items items(tbf);
+		for (uint64_t i = 1; i < 15; i++)
+		{
+			ASSERT_EQ(items.add(Hit{i * (UINT64_MAX / 15), 0}), SB_OK);
+		}
+		const sb_hash_set set = items.set();
 		uint64_t hash;
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&items.set, slot, &hash)) != UINT64_MAX; slot++)
-			items.sums.plane[0][sb_hash_set_place(slot, items.set.beside)] = SB_TBF_MAX_CELL - 1;
+		for (uint64_t slot = 0; (slot = sb_hash_set_next(&set, slot, &hash)) != UINT64_MAX; slot++)
+			items.sums().plane[0][sb_hash_set_place(slot, set.beside)] = SB_TBF_MAX_CELL - 1;
 		Tbf stored;
-		EXPECT_EQ(sb_sums_plan(&items.sums, &items.set, &tbf, &stored.parameters), SB_OVERFLOW);
+		EXPECT_EQ(streambloom::sums_plan(&items.sums(), &set, &tbf, &stored.parameters), SB_OVERFLOW);
 		stored.cells = Bytes(10000);
-		EXPECT_EQ(sb_sums_store(&items.sums, &items.set, &tbf, &stored.parameters, stored.cells.data(), 10000), SB_OVERFLOW);
+		EXPECT_EQ(streambloom::sums_store(&items.sums(), &set, &tbf, &stored.parameters, stored.cells.data(), 10000), SB_OVERFLOW);
+		EXPECT_EQ(items.store(&stored), SB_OVERFLOW);
 	}
 }
 
@@ -230,15 +186,15 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 				words.back() = bits == 61 ? SB_TBF_MAX_CELL - 1 : words.back();
 				sb_tbf packed;
 				std::vector<uint8_t> bytes(words.size() * 10 + 1000);
-				ASSERT_EQ(sb_sums_pack_plane(words.data(), &tbf, &packed, bytes.data(), bytes.size()), SB_OK);
+				ASSERT_EQ(streambloom::sums_pack_plane(words.data(), &tbf, &packed, bytes.data(), bytes.size()), SB_OK);
 				ASSERT_LE(packed.payload, bytes.size());
 				if (packed.payload != 0)
 				{
 					sb_tbf cut;
-					EXPECT_EQ(sb_sums_pack_plane(words.data(), &tbf, &cut, bytes.data(), packed.payload - 1), SB_TOO_LARGE);
+					EXPECT_EQ(streambloom::sums_pack_plane(words.data(), &tbf, &cut, bytes.data(), packed.payload - 1), SB_TOO_LARGE);
 					EXPECT_EQ(cut.payload, packed.payload);
 					std::vector<uint8_t> exact(packed.payload);
-					ASSERT_EQ(sb_sums_pack_plane(words.data(), &tbf, &cut, exact.data(), exact.size()), SB_OK);
+					ASSERT_EQ(streambloom::sums_pack_plane(words.data(), &tbf, &cut, exact.data(), exact.size()), SB_OK);
 					bytes = exact;
 				}
 				std::vector<uint64_t> again(4096);
@@ -253,15 +209,12 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 /* A state may come from anywhere: planes that are far away, on either side, match none. */
 TEST(SumsSent, PlanesThatAreFarAwayMatchNone)
 {
-	std::vector<uint64_t> words(64);
-	sb_sums sums{};
-	sb_sums other{};
+	streambloom::tbf_sums sums{};
+	streambloom::tbf_sums other{};
 	sums.newest_plane = 29000;
-	other.plane[0] = words.data();
 	for (int64_t distance : {INT64_C(0), INT64_C(3), INT64_C(4), INT64_C(-1), INT64_C(-1000), (INT64_C(1) << 32) - 1, -(INT64_C(1) << 32) + 2, -(INT64_C(1) << 57)})
 	{
 		other.newest_plane = sums.newest_plane - distance;
-		EXPECT_EQ(sb_sums_matching_plane(&sums, &other, 0), distance >= 0 && distance < SB_TBF_PLANES ? distance : -1);
+		EXPECT_EQ(streambloom::sums_matching_plane(&sums, &other, 0), distance >= 0 && distance < SB_TBF_PLANES ? distance : -1);
 	}
-	EXPECT_EQ(sb_sums_matching_plane(&sums, &other, 1), -1);
 }

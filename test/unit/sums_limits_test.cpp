@@ -16,7 +16,7 @@ TEST(SumsOverflow, OfACounterIsSaidAndNeverWraps)
 		for (int64_t at : {INT64_C(0), 7 * hour, 15 * hour})
 		{
 			sb_tbf like = shape(64, 1, half_life, half_life);
-			Sums sums(like);
+			Builder sums(like);
 			std::vector<Hit> hits;
 			sb_status status = SB_OK;
 			for (int i = 0; i < 2000000; i++)
@@ -57,7 +57,7 @@ static Tbf full_of(sb_tbf like, uint64_t units, uint64_t total, uint64_t slack)
 /* Adds a filter again and again: sooner or later it is an overflow, and until then nothing has wrapped. */
 static void expect_an_end(const Tbf &filter, uint64_t at_most)
 {
-	Sums sums(filter.parameters);
+	Builder sums(filter.parameters);
 	sb_status status = SB_OK;
 	long double added = 0;
 	for (uint64_t i = 0; i < at_most && status == SB_OK; i++)
@@ -106,12 +106,12 @@ TEST(SumsOverflow, OfTheSlackIsSaid)
 TEST(SumsOverflow, OfAddedPlanesIsSaid)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
-	Sums sums(like);
+	Builder sums(like);
 	int index = sums.turned(0);
 	std::vector<uint64_t> words(64, SB_TBF_MAX_CELL / 2);
 	words[0] = SB_TBF_MAX_CELL / 2 - 1;
-	EXPECT_EQ(sb_sums_add_plane(&sums.sums, index, words.data()), SB_OK);
-	EXPECT_EQ(sb_sums_add_plane(&sums.sums, index, words.data()), SB_OVERFLOW);
+	EXPECT_EQ(streambloom::sums_add_plane(&sums.sums(), index, words.data()), SB_OK);
+	EXPECT_EQ(streambloom::sums_add_plane(&sums.sums(), index, words.data()), SB_OVERFLOW);
 }
 
 TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
@@ -119,16 +119,16 @@ TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
 	sb_tbf like = shape(64, 2, hour, hour);
 	for (int64_t half_lives = 0; half_lives < 16; half_lives++)
 	{
-		Sums sums(like);
+		Builder sums(like);
 		int index = sums.turned(half_lives);
 		uint64_t most = (SB_TBF_MAX_CELL >> half_lives) - 1;
-		EXPECT_EQ(sb_sums_add_word(&sums.sums, index, 3, half_lives, UINT64_MAX), SB_OVERFLOW);
-		EXPECT_EQ(sb_sums_add_word(&sums.sums, index, 3, half_lives, most + 1), SB_OVERFLOW);
-		EXPECT_EQ(sums.sums.plane[index][3], 0u);
-		EXPECT_EQ(sb_sums_add_word(&sums.sums, index, 3, half_lives, most), SB_OK);
-		EXPECT_EQ(sums.sums.plane[index][3], most << half_lives);
-		EXPECT_EQ(sb_sums_add_word(&sums.sums, index, 3, half_lives, 1), SB_OVERFLOW);
-		EXPECT_EQ(sums.sums.plane[index][3], most << half_lives);
+		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, UINT64_MAX), SB_OVERFLOW);
+		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, most + 1), SB_OVERFLOW);
+		EXPECT_EQ(sums.sums().plane[index][3], 0u);
+		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, most), SB_OK);
+		EXPECT_EQ(sums.sums().plane[index][3], most << half_lives);
+		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, 1), SB_OVERFLOW);
+		EXPECT_EQ(sums.sums().plane[index][3], most << half_lives);
 	}
 }
 
@@ -140,19 +140,19 @@ TEST(SumsOverflow, OfTheLargestValueIsSaid)
 	std::unique_ptr<uint64_t[], decltype(&std::free)> plane(
 		static_cast<uint64_t *>(std::calloc(sb_tbf_cells(&like), sizeof(uint64_t))), std::free);
 	ASSERT_NE(plane, nullptr);
-	sb_sums sums{};
+	streambloom::tbf_sums sums{};
 	sums.width = sb_tbf_cells(&like);
-	int index = sb_sums_turn(&sums, 0);
+	int index = streambloom::sums_turn(&sums, 0);
 	sums.plane[index] = plane.get();
 	sums.newest = 0;
 
 	sb_tbf planned;
-	ASSERT_EQ(sb_sums_add_word(&sums, index, 12345, 0, UINT64_C(4096) * UINT32_MAX), SB_OK);
-	ASSERT_EQ(sb_sums_plan(&sums, nullptr, &like, &planned), SB_OK);
+	ASSERT_EQ(streambloom::sums_add_word(&sums, index, 12345, 0, UINT64_C(4096) * UINT32_MAX), SB_OK);
+	ASSERT_EQ(streambloom::sums_plan(&sums, nullptr, &like, &planned), SB_OK);
 	EXPECT_EQ(planned.cell_bits, 32);
 	EXPECT_LE(sb_tbf_size(&planned), size_t{SB_MAX_BYTES});
-	ASSERT_EQ(sb_sums_add_word(&sums, index, 12345, 0, 1), SB_OK);
-	EXPECT_EQ(sb_sums_plan(&sums, nullptr, &like, &planned), SB_TOO_LARGE);
+	ASSERT_EQ(streambloom::sums_add_word(&sums, index, 12345, 0, 1), SB_OK);
+	EXPECT_EQ(streambloom::sums_plan(&sums, nullptr, &like, &planned), SB_TOO_LARGE);
 }
 
 /* A merge that does not fit at the oldest base stands at the lowest one that holds it. */
@@ -172,7 +172,7 @@ TEST(SumsOverflow, OfAMergeRaisesTheBaseFirst)
 
 TEST(SumsTurn, KeepsTheNewestFourPlanes)
 {
-	Sums sums(shape(64, 2, hour, hour));
+	Builder sums(shape(64, 2, hour, hour));
 	EXPECT_EQ(sums.turned(0), 0);
 	EXPECT_EQ(sums.turned(15), 0);
 	EXPECT_EQ(sums.turned(16), 0);
@@ -180,7 +180,7 @@ TEST(SumsTurn, KeepsTheNewestFourPlanes)
 	EXPECT_EQ(sums.turned(-1), 2);
 	EXPECT_EQ(sums.turned(-17), 3);
 	EXPECT_EQ(sums.turned(-32), 3);
-	EXPECT_FALSE(sums.sums.dropped_loss);
+	EXPECT_FALSE(sums.sums().dropped_loss);
 	EXPECT_EQ(sums.turned(-33), -1);
 	EXPECT_EQ(sums.turned(63), 0);
 	EXPECT_EQ(sums.turned(16), 2);
@@ -190,22 +190,22 @@ TEST(SumsTurn, KeepsTheNewestFourPlanes)
 
 TEST(SumsTurn, MovesWordsWithTheirPlane)
 {
-	Sums sums(shape(64, 2, hour, hour));
+	Builder sums(shape(64, 2, hour, hour));
 	for (int64_t plane = 0; plane < 4; plane++)
 	{
 		int index = sums.turned(plane * 16);
 		ASSERT_EQ(index, 0);
-		ASSERT_EQ(sb_sums_add_word(&sums.sums, index, 5, plane * 16, static_cast<uint64_t>(100 + plane)), SB_OK);
+		ASSERT_EQ(streambloom::sums_add_word(&sums.sums(), index, 5, plane * 16, static_cast<uint64_t>(100 + plane)), SB_OK);
 	}
 	for (int i = 0; i < 4; i++)
-		EXPECT_EQ(sums.sums.plane[i][5], 103u - static_cast<uint64_t>(i));
+		EXPECT_EQ(sums.sums().plane[i][5], 103u - static_cast<uint64_t>(i));
 	ASSERT_EQ(sums.turned(5 * 16), 0);
-	EXPECT_EQ(sums.sums.plane[0][5], 0u);
-	EXPECT_TRUE(sums.sums.plane[1] == nullptr || sums.sums.plane[1][5] == 0);
-	EXPECT_EQ(sums.sums.plane[2][5], 103u);
-	EXPECT_EQ(sums.sums.plane[3][5], 102u);
+	EXPECT_EQ(sums.sums().plane[0][5], 0u);
+	EXPECT_TRUE(sums.sums().plane[1] == nullptr || sums.sums().plane[1][5] == 0);
+	EXPECT_EQ(sums.sums().plane[2][5], 103u);
+	EXPECT_EQ(sums.sums().plane[3][5], 102u);
 	ASSERT_EQ(sums.turned(1000000), 0);
-	for (const uint64_t *plane : sums.sums.plane)
+	for (const uint64_t *plane : sums.sums().plane)
 		EXPECT_TRUE(plane == nullptr || plane[5] == 0);
 }
 

@@ -157,7 +157,7 @@ TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 			Tbf old_filter = stored(like, {{1, first * hour, 1}});
 			Tbf new_filter = stored(like, {{2, (first + SB_TBF_MAX_SPREAD) * hour, hits}});
 			Tbf both = joined(old_filter, new_filter);
-			Sums again(like);
+			Builder again(like);
 			EXPECT_EQ(again.add(both), SB_OK) << "base " << first << ", " << hits << " hits";
 			EXPECT_EQ(again.add(both), SB_OK) << "base " << first << ", " << hits << " hits";
 		}
@@ -173,7 +173,7 @@ TEST(SumsMerge, TakesAHundredMergedFiltersWithAMillionHits)
 			Tbf old_filter = stored(like, {{1, first * hour, 1}});
 			Tbf new_filter = stored(like, {{2, (first + spread) * hour, 1e6}});
 			Tbf shard = joined(old_filter, new_filter);
-			Sums all(like);
+			Builder all(like);
 			int added = 0;
 			while (added < 100 && all.add(shard) == SB_OK)
 				added++;
@@ -193,7 +193,7 @@ std::vector<Tbf> motley_filters(Random &random, std::vector<Hit> *all)
 	std::vector<Tbf> filters;
 	for (int i = 0; i < 6; i++)
 	{
-		Sums sums(shape(64u << (random() % 2), 3, hour, hour));
+		Builder sums(shape(64u << (random() % 2), 3, hour, hour));
 		int64_t from = between(random, -80, 80);
 		for (int64_t parts = between(random, 1, 3); parts > 0; parts--)
 		{
@@ -203,7 +203,7 @@ std::vector<Tbf> motley_filters(Random &random, std::vector<Hit> *all)
 				hits.push_back({random() % 20 * UINT64_C(0x9e3779b97f4a7c15), (from - between(random, 0, 5)) * hour,
 								std::ldexp(1, static_cast<int>(between(random, 0, 14)))});
 			all->insert(all->end(), hits.begin(), hits.end());
-			EXPECT_EQ(sums.add(stored(sums.tbf, hits)), SB_OK);
+			EXPECT_EQ(sums.add(stored(sums.plan(), hits)), SB_OK);
 		}
 		filters.push_back(sums.stored());
 	}
@@ -233,11 +233,11 @@ TEST(SumsMerge, OfWideCountersLeavesNoTraceOfOrderOrWorkers)
 			std::shuffle(order.begin(), order.end(), random);
 			EXPECT_TRUE(same_bytes(merged(like, order).value(), expected));
 
-			Sums left(like);
-			Sums right(like);
+			Builder left(like);
+			Builder right(like);
 			for (size_t f = 0; f < order.size(); f++)
 				ASSERT_EQ((f % 2 == 0 ? left : right).add(*order[f]), SB_OK);
-			ASSERT_EQ(left.combine(right), SB_OK);
+			ASSERT_EQ(left.unite(right), SB_OK);
 			EXPECT_TRUE(same_bytes(left.stored().value(), expected));
 		}
 	}
@@ -251,7 +251,7 @@ TEST(SumsMerge, OfWideCountersNeverUndercounts)
 	{
 		std::vector<Hit> all;
 		std::vector<Tbf> filters = motley_filters(random, &all);
-		Sums sums(shape(128, 3, hour, hour));
+		Builder sums(shape(128, 3, hour, hour));
 		for (const Tbf &filter : filters)
 			ASSERT_EQ(sums.add(filter), SB_OK);
 		Hit hit{77, between(random, -200, 200) * hour, 3};
@@ -334,7 +334,7 @@ TEST(SumsMerge, TakesAHotItemHourByHour)
 	std::vector<Hit> all = {{1, 0, 1000}};
 	for (int64_t now = 1; now < 200; now++)
 	{
-		Sums step(like);
+		Builder step(like);
 		all.push_back({1, now * hour, 1000});
 		ASSERT_EQ(step.add(running), SB_OK) << "after " << now << " half-lives";
 		ASSERT_EQ(step.add(all.back()), SB_OK) << "after " << now << " half-lives";
@@ -364,7 +364,7 @@ TEST(SumsMerge, OfEmptyFiltersIsEmpty)
 	sb_tbf like = shape(128, 3, hour, hour);
 	Tbf empty{like, Bytes(128)};
 	EXPECT_TRUE(same_bytes(merged(like, {&empty, &empty}).value(), empty.value()));
-	EXPECT_TRUE(same_bytes(Sums(like).stored().value(), empty.value()));
+	EXPECT_TRUE(same_bytes(Builder(like).stored().value(), empty.value()));
 }
 
 TEST(SumsMerge, OfOneFilterAsksTheSame)
@@ -397,7 +397,7 @@ TEST(SumsWiden, EveryItemKeepsItsCounters)
 			for (uint64_t &word : from)
 				word = random();
 			std::vector<uint64_t> to(large_cells);
-			EXPECT_EQ(sb_tbf_widen_plane(&small, from.data(), &large, to.data()), SB_OK);
+			EXPECT_EQ(streambloom::widen_plane(&small, from.data(), &large, to.data()), SB_OK);
 			for (int i = 0; i < 300; i++)
 			{
 				uint64_t hash = random();

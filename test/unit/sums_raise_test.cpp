@@ -75,15 +75,15 @@ TEST(Raise, NeverUndercounts)
 TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 {
 	Random random(2);
-	Sums sums(raising(64, 3, hour));
+	Builder sums(raising(64, 3, hour));
 	for (const Hit &hit : some_hits(random, 3000, 200, 300, true))
 	{
 		ASSERT_EQ(sums.add(hit), SB_OK);
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 		{
-			sb_u128 loss = sums.sums.loss[i];
-			for (uint64_t cell = 0; sums.sums.plane[i] != nullptr && cell < sums.sums.width; cell++)
-				ASSERT_TRUE(sums.sums.plane[i][cell] <= loss);
+			sb_u128 loss = sums.sums().loss[i];
+			for (uint64_t cell = 0; sums.sums().plane[i] != nullptr && cell < sums.sums().width; cell++)
+				ASSERT_TRUE(sums.sums().plane[i][cell] <= loss);
 		}
 	}
 }
@@ -109,10 +109,10 @@ TEST(Raise, NeverUndercountsWhenStoredAfterEachHit)
 	{
 		std::vector<Hit> hits = some_hits(random, 150, 40, 60, true);
 		sb_tbf like = raising(64, 3, half_life);
-		Tbf running = Sums(like).stored();
+		Tbf running = Builder(like).stored();
 		for (const Hit &hit : hits)
 		{
-			Sums sums(like);
+			Builder sums(like);
 			ASSERT_EQ(sums.add(running), SB_OK);
 			ASSERT_EQ(sums.add(hit), SB_OK);
 			running = sums.stored();
@@ -130,7 +130,7 @@ TEST(Raise, TheSmallestCellGrowsByTheHit)
 	Random random(5);
 	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 2, 4, 16})
 	{
-		Sums sums(raising(64, hashes, 0));
+		Builder sums(raising(64, hashes, 0));
 		uint64_t coincided = 0;
 		for (int i = 0; i < 400; i++)
 		{
@@ -139,7 +139,7 @@ TEST(Raise, TheSmallestCellGrowsByTheHit)
 			ASSERT_EQ(sums.add(hit), SB_OK);
 			ASSERT_EQ(sums.stored().least(hit.hash), before + static_cast<uint64_t>(hit.weight));
 			uint16_t positions[SB_TBF_MAX_HASHES];
-			tbf_positions(&sums.tbf, hit.hash, positions);
+			tbf_positions(&sums.plan(), hit.hash, positions);
 			std::sort(positions, positions + hashes);
 			coincided += std::adjacent_find(positions, positions + hashes) != positions + hashes;
 		}
@@ -214,17 +214,17 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 				/* ties in value too: 2^16 of one plane are 1 of the next */
 				word = random() % 3 == 0 ? 0 : random() % 3 << (random() % 2 * 16);
 		}
-		auto build = [&](Sums &sums) {
+		auto build = [&](Builder &sums) {
 			sums.turned(200);
 			for (int i = 0; i < SB_TBF_PLANES; i++)
-				sums.allocate(i);
+				EXPECT_EQ(streambloom::make_plane(sums.builder, i), SB_OK);
 			for (const Item &item : items)
-				sb_sums_raise_item_to(&sums.sums, &like, item.hash, item.words);
+				streambloom::sums_raise_item_to(&sums.sums(), &like, item.hash, item.words);
 		};
-		Sums first(like);
+		Builder first(like);
 		build(first);
 		std::shuffle(items.begin(), items.end(), random);
-		Sums second(like);
+		Builder second(like);
 		build(second);
 		auto value = [](const uint64_t *const *planes, uint64_t cell) {
 			long double sum = 0;
@@ -233,9 +233,9 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 			return sum;
 		};
 		for (int i = 0; i < SB_TBF_PLANES; i++)
-			for (uint64_t cell = 0; cell < first.sums.width; cell++)
-				ASSERT_EQ(first.sums.plane[i][cell], second.sums.plane[i][cell]);
-		std::vector<long double> largest(first.sums.width);
+			for (uint64_t cell = 0; cell < first.sums().width; cell++)
+				ASSERT_EQ(first.sums().plane[i][cell], second.sums().plane[i][cell]);
+		std::vector<long double> largest(first.sums().width);
 		for (const Item &item : items)
 		{
 			uint16_t positions[SB_TBF_MAX_HASHES];
@@ -244,8 +244,8 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 			for (int i = 0; i < like.hashes; i++)
 				largest[positions[i]] = std::max(largest[positions[i]], value(words, 0));
 		}
-		for (uint64_t cell = 0; cell < first.sums.width; cell++)
-			ASSERT_EQ(value(first.sums.plane, cell), largest[cell]);
+		for (uint64_t cell = 0; cell < first.sums().width; cell++)
+			ASSERT_EQ(value(first.sums().plane, cell), largest[cell]);
 	}
 }
 
@@ -277,7 +277,7 @@ TEST(Raise, MergedFiltersKeepBothBounds)
 				ASSERT_LE(left[i], right[i]);
 
 			/* and further hits raise what was merged */
-			Sums sums(like);
+			Builder sums(like);
 			ASSERT_EQ(sums.add(raised), SB_OK);
 			for (const Hit &hit : some_hits(random, 100, 100, 20, true))
 			{
@@ -305,7 +305,7 @@ TEST(Raise, TheFlagStaysIfOneOfTwoHasIt)
 
 TEST(Raise, RefusesToOverflow)
 {
-	Sums sums(raising(64, 3, 0));
+	Builder sums(raising(64, 3, 0));
 	double most = 0x1p33;
 	sb_status status = SB_OK;
 	for (int i = 0; i < (1 << 17) && status == SB_OK; i++)

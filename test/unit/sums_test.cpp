@@ -134,14 +134,14 @@ TEST_P(SumsIn, PartsCombinedEqualTheWhole)
 	{
 		std::vector<Hit> all = hits(seed);
 		std::erase_if(all, [](const Hit &hit) { return hit.weight == 0; });
-		Sums whole(like());
+		Builder whole(like());
 		whole.add(all);
 		Bytes expected = whole.stored().value();
 		for (size_t parts = 1; parts <= 5; parts++)
 		{
-			std::vector<std::unique_ptr<Sums>> workers;
+			std::vector<std::unique_ptr<Builder>> workers;
 			for (size_t i = 0; i < parts; i++)
-				workers.push_back(std::make_unique<Sums>(like()));
+				workers.push_back(std::make_unique<Builder>(like()));
 			/* by time as often as at random: a worker that saw only old hits is the hard case */
 			if (seed % 2 == 0)
 				std::sort(all.begin(), all.end(), [](const Hit &a, const Hit &b) { return a.at < b.at; });
@@ -149,16 +149,16 @@ TEST_P(SumsIn, PartsCombinedEqualTheWhole)
 				ASSERT_EQ(workers[seed % 2 == 0 ? i * parts / all.size() : random() % parts]->add(all[i]), SB_OK);
 			std::shuffle(workers.begin(), workers.end(), random);
 
-			Sums leader(like()); /* begins as one that saw no row */
+			Builder leader(like()); /* begins as one that saw no row */
 			for (const auto &worker : workers)
-				ASSERT_EQ(leader.combine(*worker), SB_OK);
+				ASSERT_EQ(leader.unite(*worker), SB_OK);
 			EXPECT_TRUE(same_bytes(leader.stored().value(), expected)) << parts << " parts";
 
-			Sums first(like());
-			ASSERT_EQ(first.combine(*workers.back()), SB_OK);
+			Builder first(like());
+			ASSERT_EQ(first.unite(*workers.back()), SB_OK);
 			for (size_t i = 0; i + 1 < workers.size(); i++)
-				ASSERT_EQ(workers[0]->combine(i == 0 ? first : *workers[i]), SB_OK);
-			const Sums &last = parts == 1 ? first : *workers[0];
+				ASSERT_EQ(workers[0]->unite(i == 0 ? first : *workers[i]), SB_OK);
+			Builder &last = parts == 1 ? first : *workers[0];
 			EXPECT_TRUE(same_bytes(last.stored().value(), expected));
 		}
 	}
@@ -166,11 +166,11 @@ TEST_P(SumsIn, PartsCombinedEqualTheWhole)
 
 TEST_P(SumsIn, CombiningAnEmptyStateChangesNothing)
 {
-	Sums sums(like());
+	Builder sums(like());
 	sums.add(hits(1));
 	Bytes expected = sums.stored().value();
-	Sums nothing(like());
-	ASSERT_EQ(sums.combine(nothing), SB_OK);
+	Builder nothing(like());
+	ASSERT_EQ(sums.unite(nothing), SB_OK);
 	EXPECT_TRUE(same_bytes(sums.stored().value(), expected));
 }
 
@@ -200,7 +200,7 @@ TEST(Sums, AnOldHitWithoutWeightIsTheSameEarlyOrLate)
 TEST_P(SumsIn, StoringLeavesTheStateUsable)
 {
 	std::vector<Hit> all = hits(3);
-	Sums sums(like());
+	Builder sums(like());
 	for (size_t i = 0; i < all.size(); i++)
 	{
 		ASSERT_EQ(sums.add(all[i]), SB_OK);
@@ -265,7 +265,7 @@ TEST_P(SumsIn, NeverUndercountAfterMerging)
 			if (GetParam().half_life != 0 && random() % 2 == 0)
 				filters.back() = filters.back().decayed(from + between(random, 0, 20) * GetParam().half_life);
 		}
-		Sums sums(like(512));
+		Builder sums(like(512));
 		for (const Tbf &filter : filters)
 			ASSERT_EQ(sums.add(filter), SB_OK);
 		expect_no_undercount(sums.stored(), all, seed);
@@ -274,7 +274,7 @@ TEST_P(SumsIn, NeverUndercountAfterMerging)
 		Tbf running = filters[0];
 		for (size_t i = 1; i < filters.size(); i++)
 		{
-			Sums step(like(512));
+			Builder step(like(512));
 			Hit hit{filters.size() + i, between(random, GetParam().from, GetParam().to), 1.5};
 			all.push_back(hit);
 			ASSERT_EQ(step.add(running), SB_OK);
@@ -295,7 +295,7 @@ TEST_P(SumsIn, NeverUndercountWhenAddedHitByHit)
 	std::vector<Hit> so_far;
 	for (const Hit &hit : all)
 	{
-		Sums step(like());
+		Builder step(like());
 		if (!so_far.empty())
 		{
 			ASSERT_EQ(step.add(running), SB_OK);
@@ -331,7 +331,7 @@ TEST(Sums, NeverUndercountManyLateHitsThatFellOut)
 {
 	sb_tbf like = shape(64, 2, hour, hour);
 	std::vector<Hit> hits = {{2, 64 * hour, 1}};
-	Sums sums(like);
+	Builder sums(like);
 	sums.add(hits);
 	for (int i = 0; i < 1000; i++)
 	{

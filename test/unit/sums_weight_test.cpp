@@ -91,7 +91,7 @@ sb_tbf shape_of(bool decays)
 
 Tbf merged(const sb_tbf &like, const std::vector<Weighted> &merge)
 {
-	Sums sums(like);
+	Builder sums(like);
 	for (const Weighted &part : merge)
 		EXPECT_EQ(sums.add(part.filter, part.weight), SB_OK) << part.weight;
 	return sums.stored();
@@ -132,7 +132,7 @@ long double unit_of(const Tbf &filter)
 constexpr long double thousandth = 1.001L;
 
 /* The value that a weight is counted by. */
-long double value_of(const sb_weight &weight)
+long double value_of(const streambloom::filter_weight &weight)
 {
 	return std::ldexp(static_cast<long double>(weight.factor), weight.exponent);
 }
@@ -147,8 +147,8 @@ TEST(Weight, IsNeverSmallerAndHardlyLarger)
 	for (int i = 0; i < 100000; i++)
 	{
 		double by = any_weight(random);
-		sb_weight weight;
-		ASSERT_EQ(sb_tbf_weight(by, &weight), SB_OK) << by;
+		streambloom::filter_weight weight;
+		ASSERT_EQ(streambloom::make_filter_weight(by, &weight), SB_OK) << by;
 		EXPECT_GE(value_of(weight), by);
 		EXPECT_LE(value_of(weight), static_cast<long double>(by) * (1 + 0x1p-13L));
 		EXPECT_TRUE(by == 0 ? weight.factor == 0 : weight.factor % 2 == 1) << by;
@@ -165,8 +165,8 @@ TEST(Weight, IsExactIfWholeOrShort)
 		double shorter = std::ldexp(static_cast<double>(random() >> 50), static_cast<int>(between(random, -1060, 18)));
 		for (double by : {whole, shorter})
 		{
-			sb_weight weight;
-			ASSERT_EQ(sb_tbf_weight(by, &weight), SB_OK) << by;
+			streambloom::filter_weight weight;
+			ASSERT_EQ(streambloom::make_filter_weight(by, &weight), SB_OK) << by;
 			EXPECT_EQ(value_of(weight), by);
 		}
 	}
@@ -174,11 +174,11 @@ TEST(Weight, IsExactIfWholeOrShort)
 
 TEST(Weight, HasLimits)
 {
-	sb_weight weight;
+	streambloom::filter_weight weight;
 	for (double by : {-1.0, -std::numeric_limits<double>::denorm_min(), 0x1p33, 1e300, HUGE_VAL, -HUGE_VAL, std::nan("")})
-		EXPECT_EQ(sb_tbf_weight(by, &weight), SB_OUT_OF_RANGE) << by;
+		EXPECT_EQ(streambloom::make_filter_weight(by, &weight), SB_OUT_OF_RANGE) << by;
 	for (double by : {0.0, -0.0, std::numeric_limits<double>::denorm_min(), std::nextafter(0x1p33, 0)})
-		EXPECT_EQ(sb_tbf_weight(by, &weight), SB_OK) << by;
+		EXPECT_EQ(streambloom::make_filter_weight(by, &weight), SB_OK) << by;
 }
 
 /* ------------------------------------------------------------------- the sums */
@@ -216,7 +216,7 @@ TEST(SumsWeight, CountsAreNotBelowTheWeightedHits)
 	for (int round = 0; round < 300; round++)
 	{
 		sb_tbf like = shape_of(round % 2);
-		Sums sums(like);
+		Builder sums(like);
 		std::vector<std::pair<std::vector<Hit>, double>> rows;
 		for (int64_t row = between(random, 1, 30); row > 0; row--)
 		{
@@ -248,7 +248,7 @@ TEST(SumsWeight, SmallAmountsKeepTheirProportions)
 		{
 			sb_tbf like = shape_of(decays);
 			Tbf row = stored(like, {{1, 5 * hour, 1}});
-			Sums sums(like);
+			Builder sums(like);
 			for (int i = 0; i < 10000; i++)
 				ASSERT_EQ(sums.add(row, weight), SB_OK);
 			double exact = 10000 * weight;
@@ -270,14 +270,14 @@ TEST(SumsWeight, OrderAndWorkersLeaveNoTrace)
 			std::shuffle(merge.begin(), merge.end(), random);
 			EXPECT_TRUE(same_bytes(merged(like, merge).value(), expected));
 
-			Sums first(like);
-			Sums second(like);
-			Sums third(like);
-			Sums *workers[] = {&first, &second, &third};
+			Builder first(like);
+			Builder second(like);
+			Builder third(like);
+			Builder *workers[] = {&first, &second, &third};
 			for (const Weighted &part : merge)
 				ASSERT_EQ(workers[random() % 3]->add(part.filter, part.weight), SB_OK);
-			ASSERT_EQ(second.combine(third), SB_OK);
-			ASSERT_EQ(first.combine(second), SB_OK);
+			ASSERT_EQ(second.unite(third), SB_OK);
+			ASSERT_EQ(first.unite(second), SB_OK);
 			EXPECT_TRUE(same_bytes(first.stored().value(), expected));
 		}
 	}
@@ -290,7 +290,7 @@ TEST(SumsWeight, OneIsAsWithoutWeight)
 	{
 		sb_tbf like = shape_of(round % 2);
 		std::vector<Weighted> merge = any_merge(random, like, round % 3 == 0 ? 150 : 20, [](Random &) { return 1.0; });
-		Sums sums(like);
+		Builder sums(like);
 		for (const Weighted &part : merge)
 			ASSERT_EQ(sums.add(part.filter), SB_OK);
 		EXPECT_TRUE(same_bytes(merged(like, merge).value(), sums.stored().value()));
@@ -305,7 +305,7 @@ TEST(SumsWeight, AWholeWeightIsThatManyFilters)
 		sb_tbf like = shape_of(round % 2);
 		int times = static_cast<int>(between(random, 2, 9));
 		Tbf filter = any_filter(random, like, 3, 2, round % 4 < 2);
-		Sums sums(like);
+		Builder sums(like);
 		for (int i = 0; i < times; i++)
 			ASSERT_EQ(sums.add(filter), SB_OK);
 		EXPECT_TRUE(same_bytes(merged(like, {{filter, static_cast<double>(times)}}).value(), sums.stored().value()));
@@ -323,7 +323,7 @@ TEST(SumsWeight, ZeroLeavesNoTrace)
 		Weighted nothing{any_filter(random, like, 10000, 2, false), random() % 2 ? 0.0 : -0.0};
 		merge.insert(merge.begin() + static_cast<ptrdiff_t>(random() % (merge.size() + 1)), nothing);
 		EXPECT_TRUE(same_bytes(merged(like, merge).value(), expected));
-		EXPECT_TRUE(same_bytes(merged(like, {nothing}).value(), Sums(like).stored().value()));
+		EXPECT_TRUE(same_bytes(merged(like, {nothing}).value(), Builder(like).stored().value()));
 	}
 }
 
@@ -354,12 +354,12 @@ TEST(SumsWeight, WithoutDecayNothingIsForgotten)
 	{
 		sb_tbf like = shape_of(false);
 		std::vector<Weighted> merge = any_merge(random, like, 0, [](Random &any) { return std::fmod(any_weight(any), 0x1p20); });
-		Sums rows(like);
+		Builder rows(like);
 		for (int i = 0; i < 3; i++)
 			for (const Weighted &part : merge)
 				ASSERT_EQ(rows.add(part.filter, part.weight), SB_OK);
-		EXPECT_TRUE(rows.sums.dropped_loss == 0);
-		EXPECT_TRUE(rows.sums.dropped_total == 0);
+		EXPECT_TRUE(rows.sums().dropped_loss == 0);
+		EXPECT_TRUE(rows.sums().dropped_total == 0);
 		EXPECT_EQ(rows.stored().parameters.slack, 0u);
 		EXPECT_EQ(rows.stored().parameters.base, 0);
 	}
@@ -438,10 +438,10 @@ TEST(SumsWeight, HaveRoomForMillionsOfHotRows)
 	for (double weight : {0.7, 0x1p-20, 1.0, 7.0})
 	{
 		sb_tbf like = shape_of(false);
-		Sums sums(like);
+		Builder sums(like);
 		ASSERT_EQ(sums.add(stored(like, {{1, 0, 4294967295.0}}), weight), SB_OK);
 		for (int doubling = 0; doubling < 16; doubling++)
-			ASSERT_EQ(sums.combine(sums), SB_OK) << doubling;
+			ASSERT_EQ(sums.unite(sums), SB_OK) << doubling;
 		double exact = 65536 * 4294967295.0 * weight;
 		EXPECT_GE(sums.stored().count(1, 0), exact);
 		EXPECT_LE(sums.stored().count(1, 0), exact * 1.001 + 1.0 / 16);
@@ -457,7 +457,7 @@ TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 			{
 				sb_tbf like = shape_of(decays);
 				Tbf filter = stored(like, {{1, at * hour, 8000000000.0}});
-				Sums sums(like);
+				Builder sums(like);
 				double exact = 8000000000.0 * weight;
 				sb_status status = sums.add(filter, weight);
 				int doublings = 0;
@@ -469,7 +469,7 @@ TEST(SumsWeight, OverflowIsSaidAndNeverWraps)
 					{
 						EXPECT_GE(sum.count(1, at * hour), exact);
 						EXPECT_LE(sum.count(1, at * hour), exact * 1.001 + 1);
-						status = sums.combine(sums);
+						status = sums.unite(sums);
 					}
 				}
 				EXPECT_EQ(status, SB_OVERFLOW);
@@ -490,7 +490,7 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 			filter.parameters.total = UINT64_C(1) << 62;
 			filter.parameters.slack = SB_TBF_MAX_CELL / 2;
 			Tbf newest = stored(like, {{2, (falls_out ? 100 : 20) * hour, 1}});
-			Sums sums(like);
+			Builder sums(like);
 			ASSERT_EQ(sums.add(filter, std::nextafter(0x1p33, 0)), SB_OK);
 			if (falls_out)
 			{
@@ -498,7 +498,7 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 			}
 			for (int doubling = 1; doubling < 40; doubling++)
 			{
-				ASSERT_EQ(sums.combine(sums), SB_OK);
+				ASSERT_EQ(sums.unite(sums), SB_OK);
 				Tbf sum;
 				/* what has fallen out is far smaller than that beside the newest hit, but it must not come round */
 				if (!falls_out || base + 62 + 33 + doubling >= 126)

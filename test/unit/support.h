@@ -8,6 +8,7 @@
 #define STREAMBLOOM_TEST_SUPPORT_H
 
 #include "streambloom.h"
+#include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <gtest/gtest.h>
@@ -148,6 +149,54 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 		return offset == 0 ? header : Bytes(cells.data() + (offset - header.size()), size);
 	});
 }
+
+/*
+ * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of the exact
+ * size, so ASan sees any byte beyond. The destructor expects that all of it was released.
+ */
+class Memory
+{
+  public:
+	sb_memory memory{allocate, release, this};
+	uint64_t blocks = 0;				   /* that are there */
+	uint64_t bytes = 0;					   /* of those */
+	uint64_t most_bytes = 0;			   /* that there were at once */
+	uint64_t allocations = 0;			   /* since the beginning, with those that failed */
+	uint64_t fails_at = UINT64_MAX; /* this allocation fails, the first being 0, and all after it */
+
+	Memory() = default;
+	Memory(const Memory &) = delete;
+	Memory &operator=(const Memory &) = delete;
+	~Memory() { EXPECT_EQ(blocks, 0u) << "not released"; }
+
+	operator const sb_memory *() const { return &memory; }
+
+  private:
+	static constexpr size_t in_front = 16; /* where the size stands */
+
+	static void *allocate(void *context, size_t size)
+	{
+		auto *self = static_cast<Memory *>(context);
+		if (self->allocations++ >= self->fails_at)
+			return nullptr;
+		auto *block = static_cast<unsigned char *>(::operator new(in_front + size));
+		std::memcpy(block, &size, sizeof size);
+		std::memset(block + in_front, 0xa7, size);
+		self->blocks++;
+		self->bytes += size;
+		self->most_bytes = std::max(self->most_bytes, self->bytes);
+		return block + in_front;
+	}
+	static void release(void *context, void *block)
+	{
+		auto *self = static_cast<Memory *>(context);
+		size_t size;
+		std::memcpy(&size, static_cast<unsigned char *>(block) - in_front, sizeof size);
+		self->blocks--;
+		self->bytes -= size;
+		::operator delete(static_cast<unsigned char *>(block) - in_front);
+	}
+};
 
 /* ------------------------------------------------------------------------ bf */
 
@@ -302,8 +351,15 @@ struct Tbf
 		Tbf result;
 		Bytes room(sb_tbf_decay_room(&parameters));
 		EXPECT_EQ(sb_tbf_decay(&parameters, cells.data(), at, &result.parameters, room.data()), SB_OK);
-		EXPECT_LE(result.cell_bytes(), room.size());
-		result.cells = Bytes(room.data(), result.cell_bytes());
+		EXPECT_LE(sb_tbf_counters_size(&result.parameters), room.size());
+		const size_t counters = sb_tbf_counters_size(&result.parameters);
+		Bytes list(parameters.extra);
+		Memory memory;
+		if (parameters.top != 0 && sb_tbf_decays(&parameters, at))
+			EXPECT_EQ(sb_tbf_decay_list(&parameters, cells.data(), memory, &result.parameters, list.data()), SB_OK);
+		else if (list.size() != 0)
+			std::memcpy(list.data(), cells.data() + sb_tbf_counters_size(&parameters), list.size());
+		result.cells = Bytes(room.data(), counters) + Bytes(list.data(), result.parameters.extra);
 		return result;
 	}
 
@@ -315,6 +371,8 @@ struct Tbf
 		EXPECT_EQ(sb_tbf_layout_plan(&parameters, cells.data(), other, &result.parameters), SB_OK);
 		result.cells = Bytes(result.cell_bytes());
 		EXPECT_EQ(sb_tbf_layout_write(&parameters, cells.data(), &result.parameters, result.cells.data()), SB_OK);
+		std::copy_n(cells.data() + sb_tbf_counters_size(&parameters), parameters.extra,
+					result.cells.data() + sb_tbf_counters_size(&result.parameters));
 		return result;
 	}
 };
@@ -390,139 +448,139 @@ struct Hit
 	double weight = 1;
 };
 
-/* An aggregate's state that owns its planes: used as the PostgreSQL side uses sb_sums. */
-class Sums
+/* A builder in memory that is counted. What it stores must be readable. */
+class Builder
 {
   public:
-	sb_tbf tbf;
-	sb_sums sums{};
+	Memory memory;
+	sb_tbf_builder *builder = nullptr;
 
-	explicit Sums(const sb_tbf &like) : tbf(like)
+	explicit Builder(const sb_tbf &plan, sb_tbf_sums_of sums_of = SB_TBF_SUMS_OF_CELLS, double load = 0)
 	{
-		sums.width = sb_tbf_cells(&like);
+		EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, load, &builder), SB_OK);
 	}
-	Sums(const Sums &) = delete;
-	Sums &operator=(const Sums &) = delete;
+	/* One that begins with what a filter holds. */
+	explicit Builder(const Tbf &filter)
+	{
+		EXPECT_EQ(sb_tbf_builder_of(memory, &filter.parameters, filter.cells.data(), &builder), SB_OK);
+	}
+	Builder(const Builder &) = delete;
+	Builder &operator=(const Builder &) = delete;
+	~Builder()
+	{
+		if (builder != nullptr)
+			sb_tbf_builder_end(builder);
+	}
+
+	const sb_tbf &plan() const { return *sb_tbf_builder_plan(builder); }
+	streambloom::tbf_sums &sums() { return builder->sums; }
 
 	[[nodiscard]] sb_status add(const Hit &hit)
 	{
-		sb_moment moment;
-		uint64_t value;
-		sb_tbf_moment(tbf.half_life, tbf.epoch, hit.at, &moment);
-		if (sb_status status = sb_tbf_hit(&moment, hit.weight, &value); status != SB_OK)
-			return status;
-		int index = turned(moment.half_lives);
-		auto add_item = (tbf.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? sb_sums_raise_item : sb_sums_add_item;
-		if (sb_status status = add_item(&sums, &tbf, index, hit.hash, moment.half_lives, value); status != SB_OK)
-			return status;
-		sb_sums_note_hit(&sums, index, &moment, value);
-		return SB_OK;
+		sb_status status = add_waiting(hit);
+		return status == SB_OK ? sb_tbf_builder_settle(builder) : status;
 	}
 	void add(const std::vector<Hit> &hits)
 	{
 		for (const Hit &hit : hits)
-			ASSERT_EQ(add(hit), SB_OK);
+			ASSERT_EQ(add_waiting(hit), SB_OK);
+		ASSERT_EQ(sb_tbf_builder_settle(builder), SB_OK);
 	}
-	[[nodiscard]] sb_status add(const Tbf &filter) { return add(filter, 1); }
-	[[nodiscard]] sb_status add(const Tbf &filter, double by)
+	[[nodiscard]] sb_status add(const Tbf &filter, double weight = 1)
 	{
-		sb_weight weight;
-		if (sb_status status = sb_tbf_weight(by, &weight); status != SB_OK)
+		sb_difference difference;
+		return sb_tbf_builder_add_filter(builder, &filter.parameters, filter.cells.data(), weight, &difference);
+	}
+	[[nodiscard]] sb_status unite(Builder &other)
+	{
+		sb_difference difference;
+		return sb_tbf_builder_unite(builder, other.builder, &difference);
+	}
+	[[nodiscard]] sb_status store(Tbf *out)
+	{
+		constexpr size_t in_front = 5;
+		void *value;
+		const sb_status status = sb_tbf_builder_store(builder, memory, in_front, &out->parameters, &value);
+		EXPECT_EQ(value != nullptr, status == SB_OK);
+		if (status != SB_OK)
 			return status;
-		int planes;
-		int index = sb_sums_turn_for_weighted(&sums, &filter.parameters, &weight, &planes);
-		for (int i = 0; i < planes; i++)
-			if (index - i >= 0 && index - i < SB_TBF_PLANES)
-				allocate(index - i);
-		return sb_sums_add_weighted(&sums, &tbf, index, &filter.parameters, filter.cells.data(), &weight);
-	}
-	[[nodiscard]] sb_status combine(const Sums &other)
-	{
-		sb_sums_combine_notes(&sums, &other.sums);
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-		{
-			int index = sb_sums_matching_plane(&sums, &other.sums, i);
-			if (index < 0)
-				continue;
-			allocate(index);
-			if (sb_status status = sb_sums_add_plane(&sums, index, other.sums.plane[i]); status != SB_OK)
-				return status;
-		}
-		return SB_OK;
-	}
-	[[nodiscard]] sb_status store(Tbf *out) const
-	{
-		if (sb_status status = sb_sums_plan(&sums, nullptr, &tbf, &out->parameters); status != SB_OK)
-			return status;
-		out->cells = Bytes(out->cell_bytes());
-		EXPECT_EQ(sb_sums_write(&sums, nullptr, &out->parameters, out->cells.data()), SB_OK);
+		const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
+		memory.memory.release(memory.memory.context, value);
+		out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
+		EXPECT_TRUE(same_bytes(whole, out->value()));
 		EXPECT_TRUE(readable(*out));
 		return SB_OK;
 	}
-	/* sb_sums_store() is sb_sums_plan() and sb_sums_write(), and knows when it has not room enough. */
-	void stores_the_same_at_once(const Tbf &twice) const
-	{
-		for (size_t room : {twice.cell_bytes() + 1000, twice.cell_bytes(), twice.cell_bytes() - 1})
-		{
-			if (room > twice.cell_bytes() + 1000)
-				continue;
-			Tbf once;
-			once.cells = Bytes(room);
-			sb_status status = sb_sums_store(&sums, nullptr, &tbf, &once.parameters, once.cells.data(), room);
-			ASSERT_EQ(status, room < twice.cell_bytes() ? SB_TOO_LARGE : SB_OK);
-			if (status == SB_OK)
-			{
-				once.cells = Bytes(once.cells.data(), once.cell_bytes());
-				ASSERT_TRUE(same_bytes(once.value(), twice.value()));
-			}
-		}
-	}
-	Tbf stored() const
+	Tbf stored()
 	{
 		Tbf filter;
 		sb_status status = store(&filter);
 		EXPECT_EQ(status, SB_OK);
 		if (status != SB_OK) /* the test has failed; what it still reads must be there */
-			filter = {tbf, Bytes(sb_tbf_size(&tbf) - SB_TBF_HEADER)};
-		if (status == SB_OK)
-			stores_the_same_at_once(filter);
+			filter = {plan(), Bytes(sb_tbf_size(&plan()) - SB_TBF_HEADER)};
+		if (status == SB_OK && builder->form == streambloom::sums_form::cells)
+			stores_the_same_in_two_passes(filter);
 		return filter;
 	}
 
-	/* sb_sums_turn(), and the plane it names is there. */
+	/* sums_turn(), and the plane it names is there. */
 	int turned(int64_t half_lives)
 	{
-		int index = sb_sums_turn(&sums, half_lives);
-		if (index >= 0)
-			allocate(index);
+		int index = streambloom::sums_turn(&builder->sums, half_lives);
+		EXPECT_EQ(streambloom::make_plane(builder, index), SB_OK);
 		return index;
-	}
-	void allocate(int index)
-	{
-		if (sums.plane[index] == nullptr)
-		{
-			owned_.push_back(std::make_unique<uint64_t[]>(sums.width));
-			sums.plane[index] = owned_.back().get();
-		}
 	}
 
   private:
-	std::vector<std::unique_ptr<uint64_t[]>> owned_;
+	/* It may wait to be let in. */
+	[[nodiscard]] sb_status add_waiting(const Hit &hit)
+	{
+		sb_moment moment;
+		uint64_t value;
+		sb_tbf_moment(plan().half_life, plan().epoch, hit.at, &moment);
+		sb_status status = sb_tbf_hit(&moment, hit.weight, &value);
+		return status == SB_OK ? sb_tbf_builder_add_hit(builder, hit.hash, &moment, value) : status;
+	}
+
+	/* sums_store() is sums_plan() and sums_write(), and knows when it has not room enough. */
+	void stores_the_same_in_two_passes(const Tbf &filter) const
+	{
+		const size_t counters = sb_tbf_counters_size(&filter.parameters);
+		Tbf twice;
+		ASSERT_EQ(streambloom::sums_plan(&builder->sums, nullptr, &plan(), &twice.parameters), SB_OK);
+		ASSERT_EQ(sb_tbf_counters_size(&twice.parameters), counters);
+		twice.cells = Bytes(counters);
+		EXPECT_EQ(streambloom::sums_write(&builder->sums, nullptr, &twice.parameters, twice.cells.data()), SB_OK);
+		ASSERT_TRUE(same_bytes(twice.cells, Bytes(filter.cells.data(), counters)));
+		for (size_t room : {counters + 1000, counters, counters - 1})
+		{
+			if (room > counters + 1000)
+				continue;
+			Tbf once;
+			once.cells = Bytes(room);
+			sb_status status = streambloom::sums_store(&builder->sums, nullptr, &plan(), &once.parameters, once.cells.data(), room);
+			ASSERT_EQ(status, room < counters ? SB_TOO_LARGE : SB_OK);
+			if (status == SB_OK)
+			{
+				ASSERT_TRUE(same_bytes(Bytes(once.cells.data(), counters), twice.cells));
+			}
+		}
+	}
 };
 
 inline Tbf stored(const sb_tbf &like, const std::vector<Hit> &hits)
 {
-	Sums sums(like);
-	sums.add(hits);
-	return sums.stored();
+	Builder builder(like);
+	builder.add(hits);
+	return builder.stored();
 }
 
 inline Tbf merged(const sb_tbf &like, const std::vector<const Tbf *> &filters)
 {
-	Sums sums(like);
+	Builder builder(like);
 	for (const Tbf *filter : filters)
-		EXPECT_EQ(sums.add(*filter), SB_OK);
-	return sums.stored();
+		EXPECT_EQ(builder.add(*filter), SB_OK);
+	return builder.stored();
 }
 
 /* Two of them with the parameters of both. */
@@ -564,54 +622,6 @@ inline long double truth(const sb_tbf &tbf, const std::vector<Hit> &hits, uint64
 
 /* long double's own rounding, far below a double's last bit: what the oracle may be wrong by. */
 inline constexpr long double oracle_error = 2e-17L;
-
-/*
- * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of the exact
- * size, so ASan sees any byte beyond. The destructor expects that all of it was released.
- */
-class Memory
-{
-  public:
-	sb_memory memory{allocate, release, this};
-	uint64_t blocks = 0;				   /* that are there */
-	uint64_t bytes = 0;					   /* of those */
-	uint64_t most_bytes = 0;			   /* that there were at once */
-	uint64_t allocations = 0;			   /* since the beginning, with those that failed */
-	uint64_t fails_at = UINT64_MAX; /* this allocation fails, the first being 0, and all after it */
-
-	Memory() = default;
-	Memory(const Memory &) = delete;
-	Memory &operator=(const Memory &) = delete;
-	~Memory() { EXPECT_EQ(blocks, 0u) << "not released"; }
-
-	operator const sb_memory *() const { return &memory; }
-
-  private:
-	static constexpr size_t in_front = 16; /* where the size stands */
-
-	static void *allocate(void *context, size_t size)
-	{
-		auto *self = static_cast<Memory *>(context);
-		if (self->allocations++ >= self->fails_at)
-			return nullptr;
-		auto *block = static_cast<unsigned char *>(::operator new(in_front + size));
-		std::memcpy(block, &size, sizeof size);
-		std::memset(block + in_front, 0xa7, size);
-		self->blocks++;
-		self->bytes += size;
-		self->most_bytes = std::max(self->most_bytes, self->bytes);
-		return block + in_front;
-	}
-	static void release(void *context, void *block)
-	{
-		auto *self = static_cast<Memory *>(context);
-		size_t size;
-		std::memcpy(&size, static_cast<unsigned char *>(block) - in_front, sizeof size);
-		self->blocks--;
-		self->bytes -= size;
-		::operator delete(static_cast<unsigned char *>(block) - in_front);
-	}
-};
 
 /* An empty set in these words, which are zeros, with the secret that follows from a number (0: none). */
 inline sb_hash_set set_over(std::vector<uint64_t> &slots, uint64_t capacity, uint32_t beside, uint64_t secret = 0)

@@ -17,7 +17,7 @@ struct Stream
 	Stream(uint64_t seed, size_t n, uint32_t cells, int64_t half_life = 0)
 	{
 		Random random(seed);
-		Sums sums(shape(cells, 4, half_life, half_life / 10));
+		Builder sums(shape(cells, 4, half_life, half_life / 10));
 		for (size_t i = 0; i < n; i++)
 		{
 			hashes.push_back(random());
@@ -88,8 +88,8 @@ TEST(TbfInnerProduct, IsThatOfTheCounts)
 	/* the same 500 items in both, and 500 of each alone */
 	sb_tbf like = shape(4096, 4, 0, 0);
 	Random random(404);
-	Sums left(like);
-	Sums right(like);
+	Builder left(like);
+	Builder right(like);
 	double truth = 0;
 	for (int i = 0; i < 1500; i++)
 	{

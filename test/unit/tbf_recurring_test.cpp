@@ -3,6 +3,8 @@
  */
 #include "support.h"
 
+#include "tbf/tbf_cells.hpp"
+
 #include <map>
 #include <unordered_map>
 
@@ -33,29 +35,28 @@ TEST(Recurring, MinimumIsHeldByTwoDifferentCells)
 	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 2, 4, 16})
 		for (int round = 0; round < 40; round++)
 		{
-			Sums sums(recurring(64, hashes));
+			Builder sums(recurring(64, hashes));
 			std::vector<Hit> hits;
 			for (int i = 0; i < 20; i++)
 				hits.push_back({random(), 0, static_cast<double>(between(random, 1, 3))});
 			if (round % 4 == 0) /* counters of 64 bits come back over two planes */
 				hits.push_back({random(), 0, 0x1p32});
 			sums.add(hits);
-			Sums again(recurring(64, hashes));
-			ASSERT_EQ(again.add(sums.stored()), SB_OK);
+			Builder again(sums.stored());
 			ASSERT_EQ(again.add(Hit{hits[0].hash, 0, 1}), SB_OK);
 			std::vector<uint64_t> counters = again.stored().counters();
 			for (const Hit &hit : hits)
 			{
 				uint64_t least = UINT64_MAX;
 				int holders = 0;
-				for (const auto &[cell, counter] : cells_of(again.tbf, hit.hash, counters))
+				for (const auto &[cell, counter] : cells_of(again.plan(), hit.hash, counters))
 				{
 					holders = counter < least ? 1 : holders + (counter == least);
 					least = std::min(least, counter);
 				}
 				bool recurs;
 				uint64_t minimum;
-				ASSERT_EQ(sb_sums_recurring_minimum(&again.sums, &again.tbf, hit.hash, &recurs, &minimum), SB_OK);
+				ASSERT_EQ(streambloom::sums_recurring_minimum(&again.sums(), &again.plan(), hit.hash, &recurs, &minimum), SB_OK);
 				ASSERT_EQ(minimum, least << SB_TBF_HIT_BITS);
 				ASSERT_EQ(recurs, holders > 1);
 				seen[recurs]++;
@@ -97,7 +98,7 @@ static sb_status checked(const Bytes &value)
 
 static Bytes with_table(uint8_t unit_bits, const std::vector<sb_tbf_entry> &entries, size_t cut = 0)
 {
-	Sums sums(recurring(64, 3));
+	Builder sums(recurring(64, 3));
 	EXPECT_EQ(sums.add(Hit{1, 0, 3}), SB_OK);
 	if (unit_bits != 0)
 	{
@@ -107,7 +108,7 @@ static Bytes with_table(uint8_t unit_bits, const std::vector<sb_tbf_entry> &entr
 	EXPECT_EQ(filter.parameters.unit_bits, unit_bits);
 	Bytes table(entries.size() * SB_TBF_ENTRY);
 	for (size_t i = 0; i < entries.size(); i++)
-		sb_tbf_write_entry(table.data(), i, &entries[i]);
+		streambloom::write_entry(table.data(), i, &entries[i]);
 	filter.parameters.extra = static_cast<uint32_t>(table.size() - cut);
 	EXPECT_EQ(sb_tbf_entries(&filter.parameters), (table.size() - cut) / SB_TBF_ENTRY);
 	return filter.value() + Bytes(table.data(), table.size() - cut);

@@ -39,8 +39,7 @@ static Removed removed(const Tbf &from, const Hit &hit)
 
 static Tbf added(const Tbf &to, const Hit &hit)
 {
-	Sums sums(to.parameters);
-	sb_tbf_clear(&sums.tbf);
+	Builder sums(to.parameters);
 	EXPECT_EQ(sums.add(to), SB_OK);
 	EXPECT_EQ(sums.add(hit), SB_OK);
 	return sums.stored();
@@ -63,7 +62,7 @@ TEST(Remove, NeverUndercountsWhatIsLeft)
 			{
 				sb_tbf like = shape(64, hashes, half_life, hour);
 				like.layout = layout;
-				Tbf filter = Sums(like).stored();
+				Tbf filter = Builder(like).stored();
 				std::vector<Hit> left;
 				int64_t now = 0;
 				int removals = 0;
@@ -182,7 +181,7 @@ TEST(Remove, RefusesMoreThanTheItemHas)
 	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
 	EXPECT_EQ(result.most, 0);
 	EXPECT_EQ(removed(filter, {7, 0, 5}).status, SB_OK);
-	result = removed(Sums(like).stored(), {7, 0, 1});
+	result = removed(Builder(like).stored(), {7, 0, 1});
 	EXPECT_EQ(result.status, SB_OUT_OF_RANGE);
 
 	/* and hits of a time that has not come yet */

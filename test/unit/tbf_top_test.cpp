@@ -5,6 +5,8 @@
 #include "support.h"
 #include "tbf/tbf_top.hpp"
 
+#include "tbf/tbf_top.hpp"
+
 #include <map>
 
 using namespace test;
@@ -16,52 +18,32 @@ __extension__ using u128 = unsigned __int128;
 
 std::string name_of(uint64_t hash) { return std::string(hash % 11, 'x') + std::to_string(hash); }
 
-/* A list that owns its arrays, and is used as the PostgreSQL side uses it. */
+/* A list in memory of its own. */
 class List
 {
   public:
-	sb_top_list list{};
+	streambloom::top_list list{};
 
 	explicit List(uint32_t limit) { list.limit = limit; }
-	List(const List &other) : list(other.list), entries_(other.entries_), scratch_(other.scratch_), slots_(other.slots_), bytes_(other.bytes_)
+	List(const List &other) : List(other.list.limit)
 	{
-		point();
+		EXPECT_EQ(streambloom::unite_lists(&list, *memory_, &other.list), SB_OK);
 	}
 	List &operator=(const List &) = delete;
+	~List() { streambloom::release_list(&list, *memory_); }
 	void swap(List &other)
 	{
 		std::swap(list, other.list);
-		entries_.swap(other.entries_);
-		scratch_.swap(other.scratch_);
-		slots_.swap(other.slots_);
-		bytes_.swap(other.bytes_);
+		memory_.swap(other.memory_);
 	}
 
 	void insert(uint64_t hash, u128 least, const std::string &item)
 	{
-		auto length = static_cast<uint32_t>(item.size());
-		if (list.count >= 2 * list.limit)
-			sb_top_purge(&list);
-		if (list.count == list.room)
-		{
-			list.room = std::min(std::max(2 * list.room, 4u), 2 * list.limit);
-			entries_.resize(list.room);
-			scratch_.resize(list.room);
-			slots_.assign(sb_top_slots(list.room), 77);
-			point();
-			sb_top_index(&list);
-		}
-		if (list.bytes_room - list.bytes_used < length)
-		{
-			list.bytes_room = list.bytes_used + length;
-			bytes_.resize(list.bytes_room);
-			point();
-		}
-		sb_top_insert(&list, hash, least, item.data(), length);
+		EXPECT_EQ(streambloom::insert_item(&list, *memory_, {hash, least}, item.data(), item.size()), SB_OK);
 	}
 	void add(uint64_t hash, int64_t half_lives, sb_u128 least, sb_u128 lost, const std::string &item)
 	{
-		if (!sb_top_add(&list, hash, half_lives, &least, lost))
+		if (!streambloom::top_add(&list, hash, half_lives, &least, lost))
 			insert(hash, least, item);
 	}
 	void add(const sb_tbf &tbf, const Hit &hit)
@@ -70,26 +52,22 @@ class List
 		sb_u128 least;
 		sb_u128 lost;
 		sb_tbf_moment(tbf.half_life, tbf.epoch, hit.at, &moment);
-		sb_top_hit(&moment, hit.weight, &least, &lost);
+		streambloom::top_hit(&moment, hit.weight, &least, &lost);
 		if (hit.weight != 0)
 			add(hit.hash, moment.half_lives, least, lost, name_of(hit.hash));
 	}
 	void add(const List &other)
 	{
-		if (!other.list.any)
-			return;
-		sb_top_add_error(&list, other.list.base, other.list.error);
-		for (const auto &[hash, least] : other.all())
-			add(hash, other.list.base, least, 0, other.item(hash));
+		EXPECT_EQ(streambloom::unite_lists(&list, *memory_, &other.list), SB_OK);
 	}
 
 	/* Stored for a filter of this base, checked, and read again. */
 	List reread(int64_t base, uint64_t total = UINT64_MAX)
 	{
-		sb_top_purge(&list);
+		streambloom::top_purge(&list);
 		EXPECT_LE(list.count, list.limit);
-		Bytes section(sb_top_size(&list, base));
-		sb_top_write(&list, base, section.data());
+		Bytes section(streambloom::top_size(&list, base));
+		streambloom::top_write(&list, base, section.data());
 		List again(list.limit);
 		again.add(section, base, total);
 		return again;
@@ -98,11 +76,7 @@ class List
 	{
 		sb_top_section section;
 		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), list.limit, total, &section), SB_OK);
-		sb_top_item item;
-		sb_top_add_error(&list, base, sb_top_amount(&section, section.error));
-		while (sb_top_next(&section, &item))
-			add(item.hash, base, sb_top_amount(&section, item.least), 0,
-				std::string(reinterpret_cast<const char *>(item.bytes), item.length));
+		EXPECT_EQ(streambloom::add_section(&list, *memory_, section, base), SB_OK);
 	}
 
 	std::map<uint64_t, u128> all() const
@@ -121,18 +95,7 @@ class List
 	}
 
   private:
-	std::vector<sb_top_entry> entries_;
-	std::vector<sb_top_key> scratch_;
-	std::vector<uint32_t> slots_;
-	std::vector<unsigned char> bytes_;
-
-	void point()
-	{
-		list.entries = entries_.data();
-		list.scratch = scratch_.data();
-		list.slots = slots_.data();
-		list.bytes = bytes_.data();
-	}
+	std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
 };
 
 /* 2^-40 hits at the base as hits at a time. */
@@ -232,7 +195,7 @@ TEST(TbfTop, AHitIsBoundedFromBothSides)
 		int64_t at = between(random, -1000 * hour, 1000 * hour);
 		double weight = std::exp(60 * uniform(random) - 38);
 		sb_tbf_moment(tbf.half_life, tbf.epoch, at, &moment);
-		sb_top_hit(&moment, weight, &least, &lost);
+		streambloom::top_hit(&moment, weight, &least, &lost);
 		ASSERT_EQ(sb_tbf_hit(&moment, weight, &counted), SB_OK);
 		long double x = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch) / static_cast<long double>(half_life);
 		long double exact = static_cast<long double>(weight) * exp2l(x - static_cast<long double>(moment.half_lives) + SB_TOP_FRACTION_BITS);
@@ -344,7 +307,7 @@ TEST(TbfTop, HoldsHoweverItWasSplitStoredMergedAndDecayed)
 				}
 				case 1:
 					if (half_life != 0)
-						sb_top_turn(&lists[i].list, lists[i].list.base + between(random, 0, 5));
+						streambloom::top_turn(&lists[i].list, lists[i].list.base + between(random, 0, 5));
 					break;
 				default:
 					if (i != lists.size() - 1)
@@ -395,7 +358,7 @@ TEST(TbfTop, ScalesByAnyWeight)
 			list.add(tbf, hit);
 		int exponent;
 		auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 52));
-		ASSERT_EQ(sb_top_scale(&list.list, mantissa, exponent - 52), SB_OK);
+		ASSERT_EQ(streambloom::top_scale(&list.list, mantissa, exponent - 52), SB_OK);
 		std::vector<Hit> scaled = hits;
 		for (Hit &hit : scaled)
 			hit.weight *= weight;
@@ -405,20 +368,20 @@ TEST(TbfTop, ScalesByAnyWeight)
 	List list(5);
 	list.add(decaying(0), {7, 0, 1000});
 	List same(list);
-	ASSERT_EQ(sb_top_scale(&same.list, 3, 0), SB_OK);
+	ASSERT_EQ(streambloom::top_scale(&same.list, 3, 0), SB_OK);
 	EXPECT_TRUE(same.all().at(7) == u128{3000} << 40 && same.list.error == 0);
-	ASSERT_EQ(sb_top_scale(&same.list, 1, -3), SB_OK);
+	ASSERT_EQ(streambloom::top_scale(&same.list, 1, -3), SB_OK);
 	EXPECT_TRUE(same.all().at(7) == u128{375} << 40 && same.list.error == 0);
-	ASSERT_EQ(sb_top_scale(&same.list, UINT64_C(1) << 52, -52 - 46), SB_OK);
+	ASSERT_EQ(streambloom::top_scale(&same.list, UINT64_C(1) << 52, -52 - 46), SB_OK);
 	EXPECT_TRUE(same.all().at(7) == 5 && same.list.error == 1) << "375 * 2^-46 hits are 5.86 * 2^-40";
-	ASSERT_EQ(sb_top_scale(&same.list, 1, -200), SB_OK);
+	ASSERT_EQ(streambloom::top_scale(&same.list, 1, -200), SB_OK);
 	EXPECT_EQ(same.list.count, 0u);
 	EXPECT_TRUE(same.list.error == 2) << "what is gone, and the error itself";
-	EXPECT_EQ(sb_top_scale(&list.list, UINT64_C(1) << 53, 0), SB_OUT_OF_RANGE);
-	EXPECT_EQ(sb_top_scale(&list.list, 1, 119), SB_OVERFLOW);
+	EXPECT_EQ(streambloom::top_scale(&list.list, UINT64_C(1) << 53, 0), SB_OUT_OF_RANGE);
+	EXPECT_EQ(streambloom::top_scale(&list.list, 1, 119), SB_OVERFLOW);
 	List none(5);
 	none.add(decaying(0), {7, 0, 1000});
-	ASSERT_EQ(sb_top_scale(&none.list, 0, 5), SB_OK);
+	ASSERT_EQ(streambloom::top_scale(&none.list, 0, 5), SB_OK);
 	EXPECT_TRUE(none.list.count == 0 && none.list.error == 0);
 }
 
@@ -431,11 +394,11 @@ TEST(TbfTop, WhatLLosesTheErrorGains)
 	list.add(2, 10, 1000, 0, name_of(2));
 	EXPECT_TRUE(list.list.error == 0);
 	List turned(list);
-	sb_top_turn(&turned.list, 11);
+	streambloom::top_turn(&turned.list, 11);
 	EXPECT_TRUE(least_of(turned, 1) == 500 && least_of(turned, 2) == 500 && turned.list.error == 1);
-	sb_top_turn(&turned.list, 12);
+	streambloom::top_turn(&turned.list, 12);
 	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.error == 1) << "half of the old one, rounded up; nothing new is lost";
-	sb_top_turn(&turned.list, 5);
+	streambloom::top_turn(&turned.list, 5);
 	EXPECT_TRUE(least_of(turned, 1) == 250 && turned.list.base == 12) << "never back";
 
 	list.add(1, 8, 7, 0, name_of(1)); /* late: 7 / 4 */
@@ -481,11 +444,11 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 	List list(20);
 	for (const Hit &hit : hits)
 		list.add(tbf, hit);
-	sb_top_purge(&list.list);
+	streambloom::top_purge(&list.list);
 	for (int64_t base : {list.list.base, list.list.base - 9})
 	{
-		Bytes bytes(sb_top_size(&list.list, base));
-		sb_top_write(&list.list, base, bytes.data());
+		Bytes bytes(streambloom::top_size(&list.list, base));
+		streambloom::top_write(&list.list, base, bytes.data());
 		tbf.base = base;
 		for (int64_t at : {INT64_C(0), 90 * hour, 91 * hour, 95 * hour + 17, 10000 * hour, -300 * hour, 500000 * hour})
 		{
@@ -502,7 +465,7 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 				EXPECT_LE(from, exact * (1 + 1e-15L)) << at;
 				EXPECT_GE(to, exact * (1 - 1e-15L)) << at;
 				EXPECT_GE(to, from);
-				EXPECT_GE(from * (1 + 1e-8), hits_at(tbf, sb_top_amount(&section, item.least), base, at) * (1 - 1e-15L)) << "much is given away at " << at;
+				EXPECT_GE(from * (1 + 1e-8), hits_at(tbf, streambloom::top_amount(&section, item.least), base, at) * (1 - 1e-15L)) << "much is given away at " << at;
 			}
 		}
 		/* so long ago that no double holds it */
@@ -527,9 +490,9 @@ static Bytes with_list(const sb_tbf &like, const std::vector<Hit> &hits, uint32_
 	List list(limit);
 	for (const Hit &hit : hits)
 		list.add(like, hit);
-	sb_top_purge(&list.list);
-	Bytes section(sb_top_size(&list.list, filter.parameters.base));
-	sb_top_write(&list.list, filter.parameters.base, section.data());
+	streambloom::top_purge(&list.list);
+	Bytes section(streambloom::top_size(&list.list, filter.parameters.base));
+	streambloom::top_write(&list.list, filter.parameters.base, section.data());
 	filter.parameters.top = static_cast<uint16_t>(limit);
 	filter.parameters.extra = static_cast<uint32_t>(section.size());
 	return filter.value() + section;
@@ -649,8 +612,8 @@ TEST(TbfTop, StoresLargeNumbersWithFewerFractionBits)
 	list.add(tbf, {4, 0, 1});
 	for (int64_t base : {0, -1, -8})
 	{
-		Bytes bytes(sb_top_size(&list.list, base));
-		sb_top_write(&list.list, base, bytes.data());
+		Bytes bytes(streambloom::top_size(&list.list, base));
+		streambloom::top_write(&list.list, base, bytes.data());
 		sb_top_section section;
 		sb_top_item item;
 		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 3, UINT64_MAX, &section), SB_OK);
@@ -672,8 +635,8 @@ TEST(TbfTop, RefusesWhatNoListIs)
 	sb_tbf tbf = decaying(0);
 	for (uint64_t i = 1; i <= 4; i++)
 		list.add(tbf, {i * 100, 0, static_cast<double>(i)});
-	Bytes good(sb_top_size(&list.list, 0));
-	sb_top_write(&list.list, 0, good.data());
+	Bytes good(streambloom::top_size(&list.list, 0));
+	streambloom::top_write(&list.list, 0, good.data());
 	sb_top_section section;
 	auto status = [&](const Bytes &bytes, uint32_t limit = 4, uint64_t total = UINT64_MAX) {
 		return sb_top_open(bytes.data(), bytes.size(), limit, total, &section);
@@ -757,12 +720,12 @@ TEST(TbfTop, ForgedNumbersDoNotWrap)
 /* A list that nothing ever came into has no table either. */
 TEST(TbfTop, EmptyOneCanBeScaledAndTurned)
 {
-	sb_top_list list{};
+	streambloom::top_list list{};
 	list.limit = 10;
-	sb_top_add_error(&list, 0, 5);
-	EXPECT_EQ(sb_top_scale(&list, 3, -1), SB_OK);
-	sb_top_turn(&list, 3);
-	sb_top_purge(&list);
+	streambloom::top_add_error(&list, 0, 5);
+	EXPECT_EQ(streambloom::top_scale(&list, 3, -1), SB_OK);
+	streambloom::top_turn(&list, 3);
+	streambloom::top_purge(&list);
 	EXPECT_EQ(list.count, 0u);
 	EXPECT_GE(list.error, 1u);
 }
@@ -776,7 +739,7 @@ TEST(TbfTop, ChosenItemsDoNotCrowdTheTable)
 		for (uint64_t i = 1; i <= 10000; i++)
 			list.add(low_bits == 0 ? i * 3 : i << low_bits, 0, u128{1} << 40, 0, "");
 		ASSERT_EQ(list.list.count, 10000u);
-		const uint32_t slots = sb_top_slots(list.list.room);
+		const uint32_t slots = streambloom::top_slots(list.list.room);
 		uint32_t longest = 0; /* row of slots in use: what a search passes at most */
 		uint32_t row = 0;
 		for (uint32_t slot = 0; slot < 2 * slots; slot++)

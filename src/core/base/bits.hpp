@@ -113,17 +113,6 @@ constexpr int doublings(uint64_t small, uint64_t big)
 	return (big % small == 0) ? exact_log2(big / small) : -1;
 }
 
-/* What SplitMix64 adds to its state: 2^64 divided by the golden ratio, odd. */
-inline constexpr uint64_t random_step = UINT64_C(0x9e3779b97f4a7c15);
-
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of the argument reaches every bit of the result. */
-constexpr uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 } // namespace streambloom
 
 #endif

@@ -33,7 +33,7 @@ typedef struct sb_hash_set
 	uint32_t	beside;
 	bool		crowded;		/* a search went too far */
 	uint64_t	secret[2];		/* random numbers, the first of them not 0; or both 0: slots are in the order of hashes */
-	const uint64_t *sorted;		/* of a set with a secret: its hashes in their order, for sb_sums_plan() and the like; else NULL */
+	const uint64_t *sorted;		/* of a set with a secret: its hashes in their order, for who goes through them by ranges; else NULL */
 } sb_hash_set;
 
 #define SB_HASH_SET_FAR 64

@@ -95,9 +95,6 @@ SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t 
 /* The estimated number of items that `touched` non-zero cells speak of; infinity if all are. */
 double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
 
-/* Leaves the parameters and takes out what the header says of hits: the header of the empty filter. */
-void		sb_tbf_clear(sb_tbf *tbf) SB_NOEXCEPT;
-
 uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
 size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the whole value */
 size_t		sb_tbf_counters_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the counters alone, which follow the header */
@@ -128,7 +125,6 @@ typedef struct sb_tbf_entry
 } sb_tbf_entry;
 
 uint64_t	sb_tbf_entries(const sb_tbf *tbf) SB_NOEXCEPT;	/* how many; 0 without SB_TBF_RECURRING_MINIMUM */
-void		sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) SB_NOEXCEPT;
 void		sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) SB_NOEXCEPT;
 
 /*
@@ -179,7 +175,7 @@ SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out
  * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). In one pass: fills *out and
  * the cells, sb_tbf_counters_size(out) bytes in the end; on the way it may need all of the room. Where there is nothing to do
  * (sb_tbf_decays() is false) the result is the same filter. SB_BAD_CELLS if a stored block cannot be read, SB_TOO_LARGE as
- * sb_sums_plan().
+ * sb_tbf_builder_store().
  */
 bool		sb_tbf_decays(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 size_t		sb_tbf_decay_room(const sb_tbf *tbf) SB_NOEXCEPT;

@@ -25,78 +25,12 @@ extern "C" {
  * Rounding: L always down, the error always up, in 2^-40 hits at the base, so the second inequality holds up to
  * 2^-29 W + 2^-40 hits for each hit, decay and merge whose result is not exact. Whole weights without decay are exact.
  *
- * An item is its 64-bit hash, as everywhere. REQUIRES of a list: zeroed at first, but for limit and the arrays.
+ * An item is its 64-bit hash, as everywhere. The list itself is part of an sb_tbf_builder; here it is read as it is stored.
  */
 #define SB_TOP_MAX_ITEM 256		/* bytes of an item kept; of a longer one the caller gives the beginning */
 #define SB_TOP_FRACTION_BITS 40	/* in memory L and error count in 2^-40 hits */
 #define SB_TOP_SECTION 16		/* bytes of a stored list before its entries */
 #define SB_TOP_ENTRY 18			/* bytes of a stored entry */
-
-typedef struct sb_top_entry
-{
-	uint64_t	hash;
-	sb_u128		least;			/* L; 2^-40 hits at the base; never 0 */
-	uint32_t	offset;			/* of the item's bytes; in the order of the entries */
-	uint32_t	length;			/* 0 .. SB_TOP_MAX_ITEM */
-} sb_top_entry;
-
-typedef struct sb_top_key
-{
-	sb_u128		value;
-} sb_top_key;
-
-typedef struct sb_top_list
-{
-	sb_top_entry *entries;		/* `room` of them, `count` used */
-	sb_top_key *scratch;		/* `room` of them */
-	uint32_t   *slots;			/* sb_top_slots(room) of them: an entry's index + 1 by its hash and the secret (sb_set_secret()), or 0 */
-	unsigned char *bytes;		/* bytes_room, bytes_used of them used: the items */
-	uint32_t	limit;			/* c: 1 .. SB_TBF_MAX_TOP */
-	uint32_t	room;			/* up to 2c */
-	uint32_t	count;
-	uint32_t	bytes_room;
-	uint32_t	bytes_used;
-	bool		any;			/* base means something */
-	int64_t		base;			/* half-lives since 2000: the greatest that was added */
-	sb_u128		error;
-} sb_top_list;
-
-/* The length of the array `slots`. */
-uint32_t	sb_top_slots(uint32_t room) SB_NOEXCEPT;
-
-/* Fills `slots` (zeroed or not) from the entries: after the caller has moved them to a larger one. */
-void		sb_top_index(sb_top_list *list) SB_NOEXCEPT;
-
-/* A hit's lower bound, before the shift by half-lives, and what it may be more: 2^-40 hits. REQUIRES: sb_tbf_hit() takes them. */
-void		sb_top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost) SB_NOEXCEPT;
-
-/*
- * Adds *least, and `lost` to the error, both at this half-life (the list's base follows it upwards). false: the item is
- * not listed; then sb_top_insert() it with what *least is now (2^-40 hits at the list's base, not 0).
- */
-SB_NODISCARD bool sb_top_add(sb_top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost) SB_NOEXCEPT;
-
-/* REQUIRES: the item is not listed; count < room; bytes_room - bytes_used >= length, length <= SB_TOP_MAX_ITEM. */
-void		sb_top_insert(sb_top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length) SB_NOEXCEPT;
-
-/* Leaves at most `limit` entries. */
-void		sb_top_purge(sb_top_list *list) SB_NOEXCEPT;
-
-/* Brings the base to this half-life if it is newer: decay. */
-void		sb_top_turn(sb_top_list *list, int64_t half_lives) SB_NOEXCEPT;
-
-/* Adds to the error: another list's, at its base; rounded up. */
-void		sb_top_add_error(sb_top_list *list, int64_t half_lives, sb_u128 error) SB_NOEXCEPT;
-
-/*
- * All weights times mantissa * 2^exponent; L rounded down, the error up. SB_OUT_OF_RANGE for a mantissa of 2^53 or more,
- * SB_OVERFLOW if the result does not fit (the list is spoilt then).
- */
-SB_NODISCARD sb_status sb_top_scale(sb_top_list *list, uint64_t mantissa, int exponent) SB_NOEXCEPT;
-
-/* The bytes that sb_top_write() fills for a filter of this base. REQUIRES: at most `limit` entries. */
-uint32_t	sb_top_size(const sb_top_list *list, int64_t base) SB_NOEXCEPT;
-void		sb_top_write(const sb_top_list *list, int64_t base, void *out) SB_NOEXCEPT;
 
 /* A stored list, checked, and a place in it. */
 typedef struct sb_top_section
@@ -128,8 +62,6 @@ SB_NODISCARD sb_status sb_top_open(const void *bytes, size_t size, uint32_t limi
 /* The next item; false after the last. Items come by their hashes. */
 bool		sb_top_next(sb_top_section *section, sb_top_item *out) SB_NOEXCEPT;
 
-/* A number of the section (L or error) as it is in memory, in 2^-40 hits. */
-sb_u128		sb_top_amount(const sb_top_section *section, uint64_t stored) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

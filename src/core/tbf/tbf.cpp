@@ -10,6 +10,8 @@
 #include "base/bits.hpp"
 #include "base/header.hpp"
 #include "bf/bf_formula.hpp"
+#include "streambloom.h"
+#include "tbf/tbf_place.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -104,7 +106,7 @@ double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
 	return std::exp2(-static_cast<double>(tbf->epoch) / static_cast<double>(tbf->half_life));
 }
 
-void sb_tbf_clear(sb_tbf *tbf) noexcept
+void streambloom::clear_hits(sb_tbf *tbf)
 {
 	tbf->flags &= SB_TBF_OPTIONS;
 	tbf->extra = 0;
@@ -318,7 +320,7 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 		return SB_DIFFERENT;
 	}
 	*out = *large;
-	sb_tbf_clear(out);
+	clear_hits(out);
 	out->flags |= (a->flags | b->flags) & SB_TBF_MINIMUM_INCREASE;
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->unit_bits = std::max(a->unit_bits, b->unit_bits);

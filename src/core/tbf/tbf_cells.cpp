@@ -294,7 +294,7 @@ uint64_t sb_tbf_entries(const sb_tbf *tbf) noexcept
 	return (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? tbf->extra / SB_TBF_ENTRY : 0;
 }
 
-void sb_tbf_write_entry(void *table, uint64_t index, const sb_tbf_entry *entry) noexcept
+void streambloom::write_entry(void *table, uint64_t index, const sb_tbf_entry *entry)
 {
 	unsigned char *to = static_cast<unsigned char *>(table) + index * SB_TBF_ENTRY;
 	store_le(to, entry->hash);

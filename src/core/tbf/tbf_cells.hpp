@@ -145,6 +145,9 @@ SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void
 /* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
+/* An entry of the table of recurring minimum. */
+void write_entry(void *table, uint64_t index, const sb_tbf_entry *entry);
+
 /* The width of flat cells that hold counters up to this. */
 uint8_t narrowest_cell(uint64_t largest);
 

@@ -28,6 +28,9 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 	}
 }
 
+/* Leaves the parameters and takes out what the header says of hits: the header of the empty filter. */
+void clear_hits(sb_tbf *tbf);
+
 } // namespace streambloom
 
 #endif

@@ -21,6 +21,8 @@
 
 using namespace streambloom;
 
+namespace {
+
 /* The cell of `to` that stands for a cell of `from`, or the other way round: sizes differ by powers of two. */
 struct mapping
 {
@@ -40,6 +42,8 @@ struct mapping
 		return (block >> block_halvings) * small_cells + (index % large_cells >> cell_halvings);
 	}
 };
+
+} // namespace
 
 /* So many words are worked on between two questions whether to stop. */
 constexpr size_t words_at_once = bytes_at_once / sizeof(uint64_t);
@@ -61,7 +65,7 @@ static void clear(uint64_t *plane, uint64_t width, uint32_t beside)
 }
 
 /* Makes this plane the newest if it is newer: those that fall out at the far end are cleared and serve again. */
-static void make_room(sb_sums *sums, int64_t wanted)
+static void make_room(tbf_sums *sums, int64_t wanted)
 {
 	constexpr int last = SB_TBF_PLANES - 1;
 
@@ -85,7 +89,7 @@ static void make_room(sb_sums *sums, int64_t wanted)
 	sums->newest_plane = std::max(sums->newest_plane, wanted);
 }
 
-int sb_sums_turn(sb_sums *sums, int64_t half_lives) noexcept
+int streambloom::sums_turn(tbf_sums *sums, int64_t half_lives)
 {
 	int64_t wanted = plane_of(half_lives);
 	if (!sums->any)
@@ -108,6 +112,8 @@ static int64_t newest_half_life(const sb_tbf *filter)
 	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));
 }
 
+namespace {
+
 /* Where the counters of a filter go, times a weight. */
 struct placing
 {
@@ -117,13 +123,15 @@ struct placing
 	int64_t total;	  /* the same for total and slack */
 };
 
+} // namespace
+
 /*
  * A weight of f * 2^e makes of a counter c at the base B the integer c * f at the base B + e, so small weights cost no
  * digits. But there is an end to it, 44 binary digits or more below a hit: what is smaller is rounded up to that,
  * and does not fall out of the planes. Large weights go to the planes of the base and of newer ones, as large counters
- * do: so the newest plane is never more than one after that of the newest hit, which sb_sums_plan() relies on.
+ * do: so the newest plane is never more than one after that of the newest hit, which sums_plan() relies on.
  */
-static placing place_of(const sb_tbf *filter, const sb_weight *weight)
+static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 {
 	int64_t newest = plane_of(newest_half_life(filter));
 	int64_t total = filter->base + weight->exponent;
@@ -154,7 +162,7 @@ static u128 moved(u128 value, int64_t by)
 	return by >= 0 ? value << by : shift_right_up(value, static_cast<uint64_t>(-by));
 }
 
-sb_status sb_tbf_weight(double weight, sb_weight *out) noexcept
+sb_status streambloom::make_filter_weight(double weight, filter_weight *out)
 {
 	constexpr int digits = 14;
 
@@ -183,25 +191,25 @@ sb_status sb_tbf_weight(double weight, sb_weight *out) noexcept
 	return SB_OK;
 }
 
-static bool leaves_no_trace(const sb_tbf *filter, const sb_weight *weight)
+static bool leaves_no_trace(const sb_tbf *filter, const filter_weight *weight)
 {
 	return (filter->flags & SB_TBF_HAS_HITS) == 0 || weight->factor == 0;
 }
 
-int sb_sums_turn_for_weighted(sb_sums *sums, const sb_tbf *filter, const sb_weight *weight, int *planes) noexcept
+int streambloom::sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight, int *planes)
 {
 	*planes = 0;
 	if (leaves_no_trace(filter, weight))
 		return -1;
 	placing place = place_of(filter, weight);
 	*planes = place.planes;
-	sb_sums_turn(sums, newest_half_life(filter));
+	sums_turn(sums, newest_half_life(filter));
 	make_room(sums, place.plane + place.planes - 1);
 	int64_t behind = sums->newest_plane - place.plane;
 	return behind - (place.planes - 1) < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
 }
 
-sb_status sb_sums_add_word(sb_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value) noexcept
+sb_status streambloom::sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value)
 {
 	uint64_t amount;
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
@@ -268,15 +276,15 @@ static size_t add_hits(sb_hash_set *set, size_t plane, int place, const uint64_t
 SB_VARIANTS(size_t, add_hits, (sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values,
 							   size_t count, sb_status *status), (set, plane, place, hashes, values, count, status))
 
-size_t sb_sums_add_hits(sb_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
-						const uint64_t *values, size_t count, sb_status *status) noexcept
+size_t streambloom::sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
+								  const uint64_t *values, size_t count, sb_status *status)
 {
 	return add_hits(set, static_cast<size_t>(sums->plane[index] - set->slots), place_in_plane(half_lives), hashes, values, count,
 					status);
 }
 
-sb_status sb_sums_add_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
-						   uint64_t value) noexcept
+sb_status streambloom::sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+									 uint64_t value)
 {
 	if (index < 0)
 		return SB_OK;
@@ -324,13 +332,13 @@ static sb_status add_items(uint64_t *words, const sb_tbf *tbf, int place, const 
 SB_VARIANTS(sb_status, add_items, (uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
 								   size_t count), (words, tbf, place, hashes, values, count))
 
-sb_status sb_sums_add_items(sb_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
-							const uint64_t *values, size_t count) noexcept
+sb_status streambloom::sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
+									  const uint64_t *values, size_t count)
 {
 	return add_items(sums->plane[index], tbf, place_in_plane(half_lives), hashes, values, count);
 }
 
-void sb_sums_note_hit(sb_sums *sums, int index, const sb_moment *moment, uint64_t value) noexcept
+void streambloom::sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value)
 {
 	sums->newest = std::max(sums->newest, moment->epoch_start);
 	u128 amount = static_cast<u128>(value) << place_in_plane(moment->half_lives);
@@ -370,13 +378,92 @@ static bool add_shifted(uint64_t *words, const uint64_t *counters, uint32_t coun
 SB_VARIANTS(bool, add_shifted, (uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest),
 			(words, counters, count, shift, largest))
 
-sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const void *cells,
-							   const sb_weight *weight) noexcept
-{
-	if (leaves_no_trace(filter, weight))
-		return SB_OK;
+namespace {
 
-	placing place = place_of(filter, weight);
+/* Adds the counters of a filter times a weight, block by block. */
+class weighted_counters
+{
+  public:
+	weighted_counters(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const filter_weight *weight,
+					  const placing &place)
+		: sums_(sums), small_(tbf, filter), place_(place), factor_(weight->factor), cells_(tbf->block_cells), index_(index),
+		  last_(place.planes - 1)
+	{
+		/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
+		plain_ = last_ == 0 && is_kept(0) && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
+	}
+
+	/* counters: those of the filter's block that stands for this one */
+	sb_status add(uint32_t block, const uint64_t *counters)
+	{
+		const uint64_t first = static_cast<uint64_t>(block) * cells_;
+		return plain_ ? add_shifted_block(first, counters) : add_block(first, counters);
+	}
+
+	/* An item loses no more than the largest counter does, however much the filter holds. */
+	void note_losses() const
+	{
+		for (int j = 0; j <= last_; j++)
+			accumulate(is_kept(j) ? &sums_->loss[index_ - j] : &sums_->dropped_loss, largest_[j]);
+	}
+
+  private:
+	tbf_sums *sums_;
+	mapping small_;
+	placing place_;
+	uint64_t factor_;
+	uint32_t cells_;
+	int index_;
+	int last_; /* of the parts into which a counter is split: part j goes to plane index_ - j */
+	bool plain_;
+	uint64_t largest_[SB_TBF_PLANES] = {};
+	block_counters widened_;
+
+	bool is_kept(int part) const { return index_ >= 0 && index_ - part < SB_TBF_PLANES; }
+
+	sb_status add_shifted_block(uint64_t first, const uint64_t *counters)
+	{
+		if (small_.cell_halvings != 0)
+		{
+			for (uint32_t i = 0; i < cells_; i++)
+				widened_[i] = counters[i >> small_.cell_halvings];
+			counters = widened_;
+		}
+		const auto shift = static_cast<int>(place_.counters);
+		return add_shifted(sums_->plane[index_] + first, counters, cells_, shift, &largest_[0]) ? SB_OK : SB_OVERFLOW;
+	}
+
+	sb_status add_block(uint64_t first, const uint64_t *counters)
+	{
+		for (uint32_t i = 0; i < cells_; i++)
+			if (const uint64_t counter = counters[i >> small_.cell_halvings]; counter != 0)
+				if (sb_status status = add_parts(first + i, moved(u128{counter} * factor_, place_.counters)); status != SB_OK)
+					return status;
+		return SB_OK;
+	}
+
+	sb_status add_parts(uint64_t cell, u128 amount)
+	{
+		constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
+		sb_status status = SB_OK;
+		for (int j = 0; amount != 0 && status == SB_OK; j++)
+		{
+			const u128 part = j < last_ ? amount & digits : amount;
+			if (part >= SB_TBF_MAX_CELL)
+				return SB_OVERFLOW;
+			largest_[j] = std::max(largest_[j], static_cast<uint64_t>(part));
+			if (is_kept(j))
+				status = add_to_word(&sums_->plane[index_ - j][cell], static_cast<uint64_t>(part));
+			amount = j < last_ ? amount >> SB_TBF_PLANE : 0;
+		}
+		return status;
+	}
+};
+
+} // namespace
+
+static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const filter_weight *weight, const placing &place)
+{
 	sums->newest = std::max(sums->newest, filter->newest);
 	sums->oldest_base = sums->merged ? std::min(sums->oldest_base, filter->base) : filter->base;
 	sums->merged = true;
@@ -385,73 +472,47 @@ sb_status sb_sums_add_weighted(sb_sums *sums, const sb_tbf *tbf, int index, cons
 	/* less than 2^33 as a factor, and 2^15 for the place: nothing leaves 128 bits, nor do the counters */
 	u128 total = moved(u128{filter->total} * weight->factor, place.total);
 	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
-	bool low_is_kept = index >= 0 && index < SB_TBF_PLANES;
-	accumulate(low_is_kept ? &sums->total[index] : &sums->dropped_total, total);
-	accumulate(low_is_kept ? &sums->slack[index] : &sums->dropped_loss, slack);
+	bool is_kept = index >= 0 && index < SB_TBF_PLANES;
+	accumulate(is_kept ? &sums->total[index] : &sums->dropped_total, total);
+	accumulate(is_kept ? &sums->slack[index] : &sums->dropped_loss, slack);
+}
 
-	mapping small(tbf, filter);
-	int last = place.planes - 1;
-	uint64_t largest[SB_TBF_PLANES] = {};
+sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const void *cells,
+										 const filter_weight *weight)
+{
+	if (leaves_no_trace(filter, weight))
+		return SB_OK;
 
-	/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
-	bool plain = last == 0 && low_is_kept && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
+	const placing place = place_of(filter, weight);
+	note_weighted(sums, index, filter, weight, place);
+	const int halvings = doublings(filter->blocks, tbf->blocks);
+	weighted_counters to(sums, tbf, index, filter, weight, place);
 	block_counters counters;
-	block_counters widened;
 	uint32_t unpacked = UINT32_MAX;
 	for (uint32_t block = 0; block < tbf->blocks; block++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		if (uint32_t from = block >> small.block_halvings; from != unpacked)
+		if (const uint32_t from = block >> halvings; from != unpacked)
 		{
 			if (sb_status status = sb_tbf_unpack_block(filter, cells, from, counters); status != SB_OK)
 				return status;
 			unpacked = from;
 		}
-		uint64_t first = static_cast<uint64_t>(block) * tbf->block_cells;
-		if (plain)
-		{
-			for (uint32_t i = 0; small.cell_halvings != 0 && i < tbf->block_cells; i++)
-				widened[i] = counters[i >> small.cell_halvings];
-			if (!add_shifted(sums->plane[index] + first, small.cell_halvings != 0 ? widened : counters, tbf->block_cells,
-							 static_cast<int>(place.counters), &largest[0]))
-				return SB_OVERFLOW;
-			continue;
-		}
-		for (uint32_t i = 0; i < tbf->block_cells; i++)
-		{
-			uint64_t counter = counters[i >> small.cell_halvings];
-			if (counter == 0)
-				continue;
-			u128 amount = moved(u128{counter} * weight->factor, place.counters);
-			for (int j = 0; amount != 0; j++)
-			{
-				constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
-				u128 part = j < last ? amount & digits : amount;
-				if (part >= SB_TBF_MAX_CELL)
-					return SB_OVERFLOW;
-				largest[j] = std::max(largest[j], static_cast<uint64_t>(part));
-				if (index >= 0 && index - j < SB_TBF_PLANES)
-					if (sb_status status = add_to_word(&sums->plane[index - j][first + i], static_cast<uint64_t>(part)); status != SB_OK)
-						return status;
-				amount = j < last ? amount >> SB_TBF_PLANE : 0;
-			}
-		}
+		if (sb_status status = to.add(block, counters); status != SB_OK)
+			return status;
 	}
-
-	/* an item loses no more than the largest counter does, however much the filter holds */
-	for (int j = 0; j <= last; j++)
-		accumulate(index >= 0 && index - j < SB_TBF_PLANES ? &sums->loss[index - j] : &sums->dropped_loss, largest[j]);
+	to.note_losses();
 	return SB_OK;
 }
 
 /* ----------------------------------------------------------------- combining */
 
-void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
+void streambloom::sums_combine_notes(tbf_sums *sums, const tbf_sums *other)
 {
 	if (!other->any)
 		return;
-	sb_sums_turn(sums, other->newest_half_life);
+	sums_turn(sums, other->newest_half_life);
 	make_room(sums, other->newest_plane);
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
@@ -478,13 +539,13 @@ void sb_sums_combine_notes(sb_sums *sums, const sb_sums *other) noexcept
 	sums->fractions |= other->fractions;
 }
 
-int sb_sums_matching_plane(const sb_sums *sums, const sb_sums *other, int i) noexcept
+int streambloom::sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i)
 {
 	int64_t index = sums->newest_plane - (other->newest_plane - i);
-	return index >= 0 && index < SB_TBF_PLANES && other->plane[i] != nullptr ? static_cast<int>(index) : -1;
+	return index >= 0 && index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
-sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) noexcept
+sb_status streambloom::sums_add_plane(tbf_sums *sums, int index, const uint64_t *words)
 {
 	sb_status result = SB_OK;
 	sb_status status = in_pieces(sums->width, words_at_once, [&](size_t first, size_t count) {
@@ -496,7 +557,7 @@ sb_status sb_sums_add_plane(sb_sums *sums, int index, const uint64_t *words) noe
 
 /* ------------------------------------------------------------- other sizes */
 
-sb_status sb_tbf_widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out) noexcept
+sb_status streambloom::widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out)
 {
 	mapping small(to, from);
 	return in_pieces(sb_tbf_cells(to), words_at_once, [&](size_t first, size_t count) {

@@ -12,6 +12,158 @@
 
 namespace streambloom {
 
+/*
+ * The in-memory state of tbf_agg and tbf_merge_agg: per cell (or per item, while few are known) exact integer sums in
+ * 2^-12 hits, in planes of 16 half-lives, of which the newest four are kept. The caller owns the plane arrays: an
+ * absent one is NULL and means zeros. Everything in here is a sum or a maximum of integers, so the order of rows
+ * and the number of workers leave no trace. REQUIRES: zeroed at first.
+ */
+struct tbf_sums
+{
+	uint64_t   *plane[SB_TBF_PLANES];	/* [i] is plane number newest_plane - i */
+	uint64_t	width;			/* words in each plane */
+	uint32_t	beside;			/* word i lies at sb_hash_set_place(i, beside): that of the set; 0 for cells */
+	sb_u128		total[SB_TBF_PLANES];
+	sb_u128		slack[SB_TBF_PLANES];
+	sb_u128		loss[SB_TBF_PLANES];	/* what one item loses at most if the plane falls out */
+	sb_u128		dropped_total;	/* total and loss of what fell out, as if it were in the newest plane not kept */
+	sb_u128		dropped_loss;
+	int64_t		newest_plane;
+	int64_t		newest_half_life;	/* the greatest floor(x) of anything added */
+	int64_t		oldest_base;	/* of filters merged */
+	int64_t		newest;			/* start of the epoch of the newest hit */
+	bool		any;			/* something was added */
+	bool		merged;			/* oldest_base counts */
+	bool		fractions;		/* some sum is no whole number of hits */
+};
+
+/*
+ * Makes plane floor(half_lives / 16) the newest if it is newer, dropping and clearing what falls out; returns its
+ * index 0 .. 3, or -1 if it is older than all that are kept. The caller allocates
+ * plane[index], zeroed, where it is NULL.
+ */
+int sums_turn(tbf_sums *sums, int64_t half_lives);
+
+/* Adds a value (2^-12 hits, before the shift) to one word of a plane that sums_turn() gave. */
+[[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives,
+									  uint64_t value);
+
+/*
+ * Hits of one half-life on items of a set, of whose slots the words are the sums: adds the items to the set and the values to
+ * their words, in order, until there is no room in the set; returns how many. REQUIRES: sb_hash_set_has_room(); index >= 0; the
+ * plane is one of those beside the hashes.
+ */
+size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
+					 const uint64_t *values, size_t count, sb_status *status);
+
+/*
+ * The same for all cells of an item; index -1: of no cell.
+ * REQUIRES: sums->width = sb_tbf_cells(tbf).
+ */
+[[nodiscard]] sb_status sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
+									  int64_t half_lives, uint64_t value);
+
+/*
+ * Many items, in any order, whose hits are all of one half-life. The cells of those to come are asked for while others
+ * are added to. SB_OVERFLOW: then some of them are in, and the sums are of no use. REQUIRES: index >= 0.
+ */
+[[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
+									   const uint64_t *values, size_t count);
+
+/*
+ * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others are
+ * only raised to that where they are below it. The result depends on the order of hits. For filters with
+ * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
+ */
+[[nodiscard]] sb_status sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
+										int64_t half_lives, uint64_t value);
+
+/*
+ * Raises the item's cells to these words (SB_TBF_PLANES of them, one of each plane) where they are below: each cell becomes
+ * the largest of what it is raised to, in whatever order. For going over from sums of items to sums of cells.
+ * REQUIRES: a plane where a word is not zero, and no word larger than sums->loss of its plane.
+ */
+void sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
+
+/*
+ * Recurring minimum (Cohen, Matias 2003): do at least two different cells of the item hold its smallest value, which
+ * goes to *minimum (2^-12 hits)? SB_OVERFLOW if they do not and the value is SB_TBF_MAX_CELL or more.
+ * REQUIRES: no decay; something was added to the item's cells.
+ */
+[[nodiscard]] sb_status sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
+											   uint64_t *minimum);
+
+/* Notes a hit in the totals (once a hit, beside the cells). */
+void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
+
+/* A weight by which filters are merged: factor * 2^exponent. */
+struct filter_weight
+{
+	uint64_t	factor;			/* odd and below 2^33, or 0 */
+	int			exponent;
+};
+
+/*
+ * Whole weights, and others of at most 14 binary digits, are kept as they are; others are rounded up to 14 digits (by less
+ * than 2^-13 of themselves). SB_OUT_OF_RANGE: NaN, below 0, or SB_TBF_MAX_WEIGHT and more.
+ */
+[[nodiscard]] sb_status make_filter_weight(double weight, filter_weight *out);
+
+/*
+ * Two steps to add a stored filter with each counter, the slack and the total times a weight. The first is sums_turn()
+ * for it; it leaves sums alone and returns -1 for a filter without hits or of weight 0, which leaves no trace. Large counters
+ * (cells of 64 bits, as a rule) are split into 16 binary digits for the plane of the base and each newer one up to that after
+ * the newest hit: `planes` of them, 1 to 4, with the indices index, index - 1, ...; those that are not 0 .. 3 have fallen
+ * out. The caller then allocates the others where they are NULL. The second adds cells and totals; it notes the totals even if
+ * index is -1. The filter may be smaller by a power of two than `tbf`, whose cells the planes have.
+ * Rounded up to 2^-44 hits at the base at the coarsest, so amounts that are far below a hit keep their proportions.
+ */
+int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight,
+						   int *planes);
+[[nodiscard]] sb_status sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
+										  const void *cells, const filter_weight *weight);
+
+/*
+ * Adds what is not in the planes' words (totals, slack, times) and makes other's newest plane known to sums.
+ * For combining two states: call it first, then add other's words plane by plane.
+ */
+void sums_combine_notes(tbf_sums *sums, const tbf_sums *other);
+
+/* The index in sums of other's plane i, or -1 if it has fallen out. After sums_combine_notes(). */
+int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
+
+/* plane[index] += words, all `width` of them. */
+[[nodiscard]] sb_status sums_add_plane(tbf_sums *sums, int index, const uint64_t *words);
+
+/* Copies a plane of `from` cells into one of `to` cells, each old cell standing for 2^j new ones. */
+[[nodiscard]] sb_status widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out);
+
+/*
+ * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
+ * copy of tbf); write fills the cells. SB_OVERFLOW if a counter or the total does not fit, SB_TOO_LARGE if the value would
+ * have more than SB_MAX_BYTES (out is filled then too).
+ *
+ * The words are those of the cells of tbf (set is NULL), or of the slots of a set of items: those become cells here, to the
+ * same bytes as if they had been added to cells. REQUIRES of a set: the planes are beside its hashes, no filter was merged, and if it
+ * has a secret, `sorted` is what sb_hash_set_sort() gave.
+ */
+[[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
+[[nodiscard]] sb_status sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells);
+
+/*
+ * Both in one, with one pass less over the sums, for who has room to spare: fills *out and the cells, to the same bytes.
+ * SB_TOO_LARGE if they need more than `room` bytes, which sums_plan() would tell: then what was written is of no use.
+ */
+[[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
+								   size_t room);
+
+/*
+ * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: sb_tbf_unpack_block() with
+ * *out gives them back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
+ */
+[[nodiscard]] sb_status sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells,
+										size_t room);
+
 inline int64_t plane_of(int64_t half_lives)
 {
 	return floor_divide(half_lives, SB_TBF_PLANE);
@@ -71,9 +223,18 @@ inline u128 aligned(const uint64_t *const *plane, uint64_t word)
 	return aligned([=](int i) { return plane[i] != nullptr ? plane[i][word] : 0; });
 }
 
-inline uint64_t half_lives_above_oldest(const sb_sums *sums, int64_t base)
+inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 {
 	return static_cast<uint64_t>(base - (sums->newest_plane - (SB_TBF_PLANES - 1)) * SB_TBF_PLANE);
+}
+
+/*
+ * Room to pack so many extensible counters into at once: they hardly ever need a byte a cell, even where far more items came than
+ * were expected.
+ */
+inline size_t usual_room(const sb_tbf *plan)
+{
+	return size_t{4} * plan->blocks + static_cast<size_t>(sb_tbf_cells(plan)) + 256;
 }
 
 using four_words = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63 unless it is an overflow */

@@ -21,7 +21,7 @@ using namespace streambloom;
  * keeps that for its own item, whose cells all end at the smallest + the hit or above, and for the others, as no cell
  * ever becomes smaller. When a plane falls out each cell loses its word of it, and dropped_loss grows by the plane's `loss`;
  * no word of a plane is ever larger than that: a cell that is raised gets a copy of another cell's words, none of which is,
- * and the hit, which sb_sums_note_hit() adds to the loss as well. (To add the difference in the hit's plane would do too,
+ * and the hit, which sums_note_hit() adds to the loss as well. (To add the difference in the hit's plane would do too,
  * but it may have digits that only older planes have.) Storing, decay, merging and widening are monotone in each counter, or
  * add up counters, and so keep for each item what they keep of sums.
  */
@@ -30,7 +30,7 @@ struct cell_words
 	uint64_t plane[SB_TBF_PLANES];
 };
 
-static cell_words words_of(const sb_sums *sums, uint64_t cell)
+static cell_words words_of(const tbf_sums *sums, uint64_t cell)
 {
 	cell_words words;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
@@ -53,11 +53,11 @@ static bool is_below(const cell_words &a, const cell_words &b)
 	return std::lexicographical_compare(a.plane, a.plane + SB_TBF_PLANES, b.plane, b.plane + SB_TBF_PLANES);
 }
 
-sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
-							 uint64_t value) noexcept
+sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+									   uint64_t value)
 {
 	if (index < 0)
-		return sb_sums_add_item(sums, tbf, index, hash, half_lives, value);
+		return sums_add_item(sums, tbf, index, hash, half_lives, value);
 
 	uint64_t amount;
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
@@ -71,11 +71,11 @@ sb_status sb_sums_raise_item(sb_sums *sums, const sb_tbf *tbf, int index, uint64
 			least = words;
 	if (sb_status status = add_to_word(&least.plane[index], amount); status != SB_OK)
 		return status;
-	sb_sums_raise_item_to(sums, tbf, hash, least.plane);
+	sums_raise_item_to(sums, tbf, hash, least.plane);
 	return SB_OK;
 }
 
-void sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words) noexcept
+void streambloom::sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
@@ -92,8 +92,8 @@ void sb_sums_raise_item_to(sb_sums *sums, const sb_tbf *tbf, uint64_t hash, cons
 
 /* --------------------------------------------------------- recurring minimum */
 
-sb_status sb_sums_recurring_minimum(const sb_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
-									uint64_t *minimum) noexcept
+sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
+											  uint64_t *minimum)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;

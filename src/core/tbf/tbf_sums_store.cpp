@@ -40,7 +40,7 @@ namespace {
 class block_words
 {
   public:
-	block_words(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
+	block_words(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
 
 	/* Makes plane() the words of this block, or SB_OVERFLOW. */
 	sb_status open(uint32_t block);
@@ -52,7 +52,7 @@ class block_words
 	sb_status add_up(uint32_t block);
 	void raise(uint32_t block);
 
-	const sb_sums *sums_;
+	const tbf_sums *sums_;
 	const sb_hash_set *set_;
 	const sb_tbf *tbf_;
 	const uint64_t *plane_[SB_TBF_PLANES] = {};
@@ -100,7 +100,7 @@ sb_status block_words::add_up(uint32_t block)
 /* Each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever the order of slots. */
 void block_words::raise(uint32_t block)
 {
-	sb_sums sums{};
+	tbf_sums sums{};
 	sb_tbf one = *tbf_;
 	one.blocks = 1;
 	sums.width = one.block_cells;
@@ -112,7 +112,7 @@ void block_words::raise(uint32_t block)
 			uint64_t words[SB_TBF_PLANES];
 			for (int i = 0; i < SB_TBF_PLANES; i++)
 				words[i] = sums_->plane[i] != nullptr ? sums_->plane[i][place_of_slot(slots[j], set_->beside)] : 0;
-			sb_sums_raise_item_to(&sums, &one, hashes[j], words);
+			sums_raise_item_to(&sums, &one, hashes[j], words);
 		}
 	});
 }
@@ -120,7 +120,7 @@ void block_words::raise(uint32_t block)
 } // namespace
 
 /* The only plane that holds anything, or -1 if there are several: most often hits lie within 16 half-lives. */
-static int only_plane(const sb_sums *sums)
+static int only_plane(const tbf_sums *sums)
 {
 	int found = -1;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
@@ -149,7 +149,7 @@ SB_KERNEL uint64_t largest_of_kernel(const uint64_t *words, uint32_t count)
 static uint64_t largest_of(const uint64_t *words, uint32_t count);
 SB_VARIANTS(uint64_t, largest_of, (const uint64_t *words, uint32_t count), (words, count))
 
-static sb_status largest_word(const sb_sums *sums, block_words *source, const sb_tbf *tbf, u128 *largest)
+static sb_status largest_word(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, u128 *largest)
 {
 	const int only = only_plane(sums);
 	*largest = 0;
@@ -188,7 +188,7 @@ static void shift_words_up(const uint64_t *words, uint32_t count, int shift, uin
 SB_VARIANTS(void, shift_words_up, (const uint64_t *words, uint32_t count, int shift, uint64_t *out), (words, count, shift, out))
 
 /* Fills a block with the sums, rounded up to units at the base. */
-static auto stored_counters(const sb_sums *sums, block_words *source, const sb_tbf *planned)
+static auto stored_counters(const tbf_sums *sums, block_words *source, const sb_tbf *planned)
 {
 	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
 									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits)
@@ -234,10 +234,10 @@ static bool aligned(const sb_u128 *totals, u128 *out)
  * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible ones it need
  * not know the largest beforehand, where the base follows from the hits alone: packing them tells.
  */
-static sb_status choose_scale(const sb_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
+static sb_status choose_scale(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
 {
 	*out = *tbf;
-	sb_tbf_clear(out);
+	clear_hits(out);
 	out->unit_bits = (tbf->half_life != 0 || sums->fractions) ? SB_TBF_UNIT_BITS : 0;
 	if (!sums->any)
 		return SB_OK;
@@ -297,7 +297,7 @@ static sb_status overflow_if_bad(sb_status status)
 	return status == SB_BAD_CELLS ? SB_OVERFLOW : status;
 }
 
-sb_status sb_sums_plan(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out) noexcept
+sb_status streambloom::sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out)
 {
 	block_words source(sums, set, tbf);
 	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
@@ -307,8 +307,8 @@ sb_status sb_sums_plan(const sb_sums *sums, const sb_hash_set *set, const sb_tbf
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
-sb_status sb_sums_store(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
-						size_t room) noexcept
+sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
+								  size_t room)
 {
 	block_words source(sums, set, tbf);
 	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
@@ -320,16 +320,16 @@ sb_status sb_sums_store(const sb_sums *sums, const sb_hash_set *set, const sb_tb
 	return write_cells(*out, cells, stored_counters(sums, &source, out));
 }
 
-sb_status sb_sums_write(const sb_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells) noexcept
+sb_status streambloom::sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells)
 {
 	block_words source(sums, set, planned);
 	return write_cells(*planned, cells, stored_counters(sums, &source, planned));
 }
 
-sb_status sb_sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room) noexcept
+sb_status streambloom::sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room)
 {
 	*out = *tbf;
-	sb_tbf_clear(out);
+	clear_hits(out);
 	out->layout = SB_TBF_EXTENSIBLE;
 	return pack_cells(out, cells, room, [=](uint32_t block, uint64_t *counters) {
 		std::memcpy(counters, words + static_cast<uint64_t>(block) * tbf->block_cells, tbf->block_cells * sizeof *counters);

@@ -1,6 +1,6 @@
 /*
  * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What it
- * guarantees, and why, stands in streambloom.h: L <= f <= L + error for every item, error <= W / (c + 1).
+ * guarantees, and why, stands in sb_top.h: L <= f <= L + error for every item, error <= W / (c + 1).
  *
  * Everything is an integer at the scale of a base of whole half-lives, as the filter's counters are, but rounded the
  * other way: L is a lower bound. It counts in 2^-40 hits, because a hit that is rounded down has to be made good by
@@ -8,7 +8,6 @@
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
-#include "streambloom.h"
 #include "tbf/tbf_top.hpp"
 
 #include <algorithm>
@@ -55,38 +54,38 @@ static int64_t distance(int64_t from, int64_t to)
 
 /* ---------------------------------------------------------------- the table */
 
-uint32_t sb_top_slots(uint32_t room) noexcept
+uint32_t streambloom::top_slots(uint32_t room)
 {
 	return std::bit_ceil(std::max<uint32_t>(2 * room, 8));
 }
 
 /* The slot where this hash is, or would be. Always by the secret: the list is short, and its items are chosen by whoever writes the log. */
-static uint32_t slot_of(const sb_top_list *list, uint64_t hash)
+static uint32_t slot_of(const top_list *list, uint64_t hash)
 {
-	uint32_t mask = sb_top_slots(list->room) - 1;
+	uint32_t mask = top_slots(list->room) - 1;
 	auto slot = static_cast<uint32_t>(secret_key(hash, process_secret)) & mask;
 	while (list->slots[slot] != 0 && list->entries[list->slots[slot] - 1].hash != hash)
 		slot = (slot + 1) & mask;
 	return slot;
 }
 
-void sb_top_index(sb_top_list *list) noexcept
+void streambloom::top_index(top_list *list)
 {
 	if (list->room == 0)
 		return; /* nothing was ever listed */
-	std::memset(list->slots, 0, sb_top_slots(list->room) * sizeof *list->slots);
+	std::memset(list->slots, 0, top_slots(list->room) * sizeof *list->slots);
 	for (uint32_t i = 0; i < list->count; i++)
 		list->slots[slot_of(list, list->entries[i].hash)] = i + 1;
 }
 
 /* Drops the entries whose L is 0, and their bytes. Offsets keep the order of the entries. */
-static void drop_nothings(sb_top_list *list)
+static void drop_nothings(top_list *list)
 {
 	uint32_t kept = 0;
 	uint32_t used = 0;
 	for (uint32_t i = 0; i < list->count; i++)
 	{
-		sb_top_entry entry = list->entries[i];
+		top_entry entry = list->entries[i];
 		if (entry.least == 0)
 			continue;
 		std::memmove(list->bytes + used, list->bytes + entry.offset, entry.length);
@@ -96,10 +95,10 @@ static void drop_nothings(sb_top_list *list)
 	}
 	list->count = kept;
 	list->bytes_used = used;
-	sb_top_index(list);
+	top_index(list);
 }
 
-void sb_top_purge(sb_top_list *list) noexcept
+void streambloom::top_purge(top_list *list)
 {
 	if (list->count <= list->limit)
 		return;
@@ -108,7 +107,7 @@ void sb_top_purge(sb_top_list *list) noexcept
 	for (uint32_t i = 0; i < list->count; i++)
 		list->scratch[i].value = list->entries[i].least;
 	std::nth_element(list->scratch, list->scratch + list->limit, list->scratch + list->count,
-					 [](const sb_top_key &a, const sb_top_key &b) { return a.value > b.value; });
+					 [](const top_key &a, const top_key &b) { return a.value > b.value; });
 	u128 cut = list->scratch[list->limit].value;
 	for (uint32_t i = 0; i < list->count; i++)
 		list->entries[i].least -= lesser(list->entries[i].least, cut);
@@ -116,7 +115,7 @@ void sb_top_purge(sb_top_list *list) noexcept
 	drop_nothings(list);
 }
 
-void sb_top_turn(sb_top_list *list, int64_t half_lives) noexcept
+void streambloom::top_turn(top_list *list, int64_t half_lives)
 {
 	if (!list->any)
 	{
@@ -146,7 +145,7 @@ void sb_top_turn(sb_top_list *list, int64_t half_lives) noexcept
 
 /* --------------------------------------------------------------------- hits */
 
-void sb_top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost) noexcept
+void streambloom::top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost)
 {
 	*least = 0;
 	*lost = 0;
@@ -163,9 +162,9 @@ void sb_top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 
 	*lost = shift_right_up(static_cast<u128>(mantissa) * moment->scale, shift) - *least;
 }
 
-bool sb_top_add(sb_top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost) noexcept
+bool streambloom::top_add(top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost)
 {
-	sb_top_turn(list, half_lives);
+	top_turn(list, half_lives);
 	auto shift = static_cast<uint64_t>(distance(half_lives, list->base));
 	u128 most = shift_right_up(sum_up_to_largest(*least, lost), shift);
 	*least = shift_right_down(lesser(*least, largest_amount), shift);
@@ -175,12 +174,12 @@ bool sb_top_add(sb_top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *l
 	uint32_t place = list->count == 0 ? 0 : list->slots[slot_of(list, hash)];
 	if (place == 0)
 		return false;
-	sb_top_entry *entry = &list->entries[place - 1];
+	top_entry *entry = &list->entries[place - 1];
 	entry->least = sum_up_to_largest(entry->least, *least);
 	return true;
 }
 
-void sb_top_insert(sb_top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length) noexcept
+void streambloom::top_insert(top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length)
 {
 	list->entries[list->count] = {hash, least, list->bytes_used, length};
 	if (length != 0)
@@ -189,9 +188,9 @@ void sb_top_insert(sb_top_list *list, uint64_t hash, sb_u128 least, const void *
 	list->slots[slot_of(list, hash)] = ++list->count;
 }
 
-void sb_top_add_error(sb_top_list *list, int64_t half_lives, sb_u128 error) noexcept
+void streambloom::top_add_error(top_list *list, int64_t half_lives, sb_u128 error)
 {
-	sb_top_turn(list, half_lives);
+	top_turn(list, half_lives);
 	auto shift = static_cast<uint64_t>(distance(half_lives, list->base));
 	list->error = sum_up_to_largest(list->error, shift_right_up(lesser(error, largest_amount), shift));
 }
@@ -229,7 +228,7 @@ static bool scaled(u128 value, uint64_t mantissa, int exponent, u128 *out, bool 
 	return true;
 }
 
-sb_status sb_top_scale(sb_top_list *list, uint64_t mantissa, int exponent) noexcept
+sb_status streambloom::top_scale(top_list *list, uint64_t mantissa, int exponent)
 {
 	if (mantissa >> 53 != 0)
 		return SB_OUT_OF_RANGE;
@@ -293,7 +292,7 @@ struct conversion
 } // namespace
 
 /* As many fraction bits as the largest number leaves room for. */
-static conversion conversion_to(const sb_top_list *list, int64_t base)
+static conversion conversion_to(const top_list *list, int64_t base)
 {
 	u128 most = list->error;
 	for (uint32_t i = 0; i < list->count; i++)
@@ -305,7 +304,7 @@ static conversion conversion_to(const sb_top_list *list, int64_t base)
 	return {static_cast<int>(SB_TOP_FRACTION_BITS + spare), up + spare};
 }
 
-uint32_t sb_top_size(const sb_top_list *list, int64_t base) noexcept
+uint32_t streambloom::top_size(const top_list *list, int64_t base)
 {
 	conversion to = conversion_to(list, base);
 	uint32_t size = SB_TOP_SECTION;
@@ -315,7 +314,7 @@ uint32_t sb_top_size(const sb_top_list *list, int64_t base) noexcept
 	return size;
 }
 
-void sb_top_write(const sb_top_list *list, int64_t base, void *out) noexcept
+void streambloom::top_write(const top_list *list, int64_t base, void *out)
 {
 	conversion to = conversion_to(list, base);
 	auto *bytes = static_cast<unsigned char *>(out);
@@ -331,7 +330,7 @@ void sb_top_write(const sb_top_list *list, int64_t base, void *out) noexcept
 			list->scratch[count++].value = static_cast<u128>(list->entries[i].hash) << 64 | i;
 	}
 	std::sort(list->scratch, list->scratch + count,
-			  [](const sb_top_key &a, const sb_top_key &b) { return a.value < b.value; });
+			  [](const top_key &a, const top_key &b) { return a.value < b.value; });
 
 	std::memset(bytes, 0, SB_TOP_SECTION);
 	store_le(bytes, static_cast<uint16_t>(count));
@@ -341,7 +340,7 @@ void sb_top_write(const sb_top_list *list, int64_t base, void *out) noexcept
 	bytes += SB_TOP_SECTION;
 	for (uint32_t i = 0; i < count; i++, bytes += SB_TOP_ENTRY)
 	{
-		const sb_top_entry *entry = &list->entries[static_cast<uint32_t>(list->scratch[i].value)];
+		const top_entry *entry = &list->entries[static_cast<uint32_t>(list->scratch[i].value)];
 		store_le(bytes, entry->hash);
 		store_le(bytes + 8, static_cast<uint64_t>(to.down(entry->least)));
 		store_le(bytes + 16, static_cast<uint16_t>(entry->length));
@@ -406,7 +405,7 @@ bool sb_top_next(sb_top_section *section, sb_top_item *out) noexcept
 	return true;
 }
 
-sb_u128 sb_top_amount(const sb_top_section *section, uint64_t stored) noexcept
+sb_u128 streambloom::top_amount(const sb_top_section *section, uint64_t stored)
 {
 	return static_cast<u128>(stored) << (SB_TOP_FRACTION_BITS - section->fraction_bits);
 }

@@ -7,7 +7,6 @@
 #include "base/compat.h"
 
 #include "datatype/timestamp.h"
-#include "lib/stringinfo.h"
 
 #include "base/item.h"
 
@@ -60,8 +59,8 @@ extern void tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *coun
 /* Parameters, as bf_plan(). half_life and epoch come from tbf_half_life() and tbf_epoch(). */
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out);
 
-/* The same of parameters that were checked; false if there is no filter for so many items. */
-extern bool tbf_try_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out);
+/* sb_tbf_best_load() of a rate that was checked, which takes some time: the last one is remembered. */
+extern double tbf_best_load(double fpr, uint8_t *hashes);
 
 /* An interval as microseconds, checked. NULL: no half-life, the default epoch. */
 extern int64 tbf_half_life(const Interval *interval);
@@ -86,113 +85,44 @@ extern SB_NORETURN void tbf_refuse_overflow(void);
 /* The parameters of a and b added, or an error that says what differs, or that they cannot be merged at all. */
 extern void tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
 
-/* -------------------------------------------------------- a list of hot items (tbf_top.c) */
-
-typedef struct TbfTop TbfTop;
-
-extern TbfTop *tbf_top_make(MemoryContext context, int limit);
-extern void tbf_top_free(TbfTop *top);
-
-/* Lets the list have at most this many entries from now on. */
-extern void tbf_top_limit(TbfTop *top, int limit);
-
-/* The core's list inside, for example for sb_top_scale(). */
-extern sb_top_list *tbf_top_list(TbfTop *top);
-
-/* A hit that tbf_hit() takes. */
-extern void tbf_top_add_hit(TbfTop *top, ItemHasher *hasher, Datum item, uint64_t hash, const sb_moment *moment, double weight);
-
-/* All of a stored filter's list, or an error for one that cannot be read. REQUIRES: the filter has one (header.top). */
-extern void tbf_top_add_filter(TbfTop *top, const TbfValue *filter);
-
-/* The same with all that it holds times a weight that sb_tbf_weight() takes. */
-extern void tbf_top_add_weighted(TbfTop *top, const TbfValue *filter, double weight);
-extern void tbf_top_unite(TbfTop *top, const TbfTop *other);
-
-/* The list of a stored filter at a later base. */
-extern TbfTop *tbf_top_decayed(const TbfValue *filter, int64_t base);
-
-/* Before tbf_make(): sets header->extra to the list's bytes. After it: writes them. */
-extern void tbf_top_plan(TbfTop *top, sb_tbf *header);
-extern void tbf_top_store(const TbfTop *top, const sb_tbf *header, unsigned char *cells);
+/* ------------------------------------------------------ a list of hot items (tbf_top.c) */
 
 /* Checks the list of a stored filter; without one (or without hits) the section is empty. */
 extern sb_status tbf_top_open(const sb_tbf *header, const unsigned char *cells, sb_top_section *section);
 
-/* any: whether there were hits. */
-extern void tbf_top_serialize(TbfTop *top, StringInfo out);
-extern TbfTop *tbf_top_deserialize(MemoryContext context, int limit, bool any, StringInfo in);
+/* ---------------------------------- the core's builder in PostgreSQL's memory (tbf_builder.c) */
 
-/* ------------------------------------------- exact sums in PostgreSQL's memory (tbf_sums.c) */
+/* Raises the error of a status that the core's builder gave for anything but a difference or a size. */
+extern void tbf_builder_must(sb_status status);
 
-/* Hits that came one after the other at one moment, whose totals are not noted yet. */
-typedef struct TbfRun
+/* As sb_tbf_builder_begin(), _like(), _of(), _unite() and so on, with errors instead of statuses. */
+extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load);
+extern sb_tbf_builder *tbf_builder_like(MemoryContext context, const sb_tbf_builder *other);
+extern sb_tbf_builder *tbf_builder_of(MemoryContext context, const TbfValue *filter);
+extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double weight);
+extern void tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other);
+extern Datum tbf_builder_store(sb_tbf_builder *builder);
+extern bytea *tbf_builder_serialize(sb_tbf_builder *builder);
+extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *bytes);
+
+/* The hash of an item that is to be added; a builder of no kind becomes one of the item's. plan: that of the builder. */
+extern uint64_t tbf_builder_hash(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item);
+
+/* A hit that tbf_hit() made of a weight, to the list of hot items alone. */
+extern void tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item, uint64_t hash,
+									const sb_moment *moment, double weight);
+
+/* The hit of an item, to the counters and to the list. */
+static inline void
+tbf_builder_add_hit(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item, uint64_t hash,
+					const sb_moment *moment, uint64_t hit, double weight)
 {
-	sb_moment	moment;
-	int64_t		plane;
-	uint64_t	total;			/* 0: there are none */
-	uint64_t	digits;			/* all their binary digits */
-} TbfRun;
+	sb_status	status = sb_tbf_builder_add_hit(builder, hash, moment, hit);
 
-/* Sums over the items of a set of hashes; or over the cells of a filter, where those take less. */
-typedef struct TbfSums
-{
-	sb_tbf		plan;			/* the filter that is built */
-	bool		self_sized;
-	bool		over_items;
-	sb_hash_set set;			/* over items: the words of sums are beside the hashes */
-	sb_sums		sums;
-
-	/*
-	 * A state over items that has just come from a worker and is only read, once: set.count hashes, then as many words for
-	 * each plane that is there, lie where they came, not aligned. plane[i] is then such words; set.slots is NULL.
-	 */
-	const unsigned char *travelled;
-	struct TbfMoved *moved;		/* of recurring minimum: the items counted apart; else NULL */
-	TbfRun		run;
-	struct TbfPendingHits *pending;	/* hits on their way into a state that is not small, see tbf_sums.c */
-	TbfTop	   *top;			/* NULL, or the list of hot items: if plan.top is not 0 */
-	MemoryContext context;
-} TbfSums;
-
-/* Sums over the cells of `plan`. */
-extern TbfSums *tbf_sums_over_cells(MemoryContext context, const sb_tbf *plan);
-
-/* Sums over items at first; self_sized: plan's size does not matter. */
-extern TbfSums *tbf_sums_over_items(MemoryContext context, const sb_tbf *plan, bool self_sized);
-
-/* Empty ones of the same parameters and form. */
-extern TbfSums *tbf_sums_like(MemoryContext context, const TbfSums *other);
-
-/* Sums over cells that begin with what a stored filter holds. */
-extern TbfSums *tbf_sums_of(MemoryContext context, const TbfValue *filter);
-
-/* To the counters alone: the caller adds the hit to `top` too, which wants to know the item. */
-extern void tbf_sums_add_hit(TbfSums *state, uint64_t hash, const sb_moment *moment, uint64_t value);
-
-/* Lets in what tbf_sums_add_hit() keeps waiting, with the errors that this may raise. */
-extern void tbf_sums_settle(TbfSums *state);
-extern void tbf_sums_add_filter(TbfSums *state, const TbfValue *filter);
-
-/* The same with all that the filter counts times a weight, or an error for a weight that is out of range. */
-extern void tbf_sums_add_weighted(TbfSums *state, const TbfValue *filter, double weight);
-extern void tbf_sums_unite(TbfSums *state, TbfSums *other);
-
-/* Rounds and stores; the state can go on. */
-extern Datum tbf_sums_store(TbfSums *state);
-
-extern bytea *tbf_sums_serialize(TbfSums *state);
-extern TbfSums *tbf_sums_deserialize(MemoryContext context, bytea *bytes);
-
-/* --------------------------------------------------- recurring minimum (tbf_recurring.c) */
-
-typedef struct TbfMoved TbfMoved;
-
-extern TbfMoved *tbf_moved_make(MemoryContext context);
-extern bool tbf_moved_add(TbfMoved *moved, uint64_t hash, uint64_t value);	/* false: the item is not there */
-extern void tbf_moved_insert(TbfMoved *moved, uint64_t hash, uint64_t hits);
-extern void tbf_moved_read(TbfMoved *moved, const TbfValue *tbf);
-extern uint32_t tbf_moved_size(const TbfMoved *moved);	/* bytes, stored */
-extern void tbf_moved_write(const TbfMoved *moved, void *table);
+	if (unlikely(status != SB_OK))
+		tbf_builder_must(status);
+	if (unlikely(plan->top != 0))
+		tbf_builder_add_hot_hit(builder, hasher, item, hash, moment, weight);
+}
 
 #endif

@@ -130,13 +130,13 @@ any_argument_is_null(FunctionCallInfo fcinfo, int count)
 
 #if FILTERS_EXPAND
 static struct varlena *
-flatten_sums(void *sums)
+flatten_builder(void *builder)
 {
-	return (struct varlena *) DatumGetPointer(tbf_sums_store(sums));
+	return (struct varlena *) DatumGetPointer(tbf_builder_store(builder));
 }
 #endif
 
-/* The filter that is going to be changed; of a variable's expanded object the parameters alone, for its sums are at hand. */
+/* The filter that is going to be changed; of a variable's expanded object the parameters alone, for its builder is at hand. */
 static void
 open_to_change(Datum value, TbfValue *tbf)
 {
@@ -145,7 +145,7 @@ open_to_change(Datum value, TbfValue *tbf)
 
 	if (target != NULL)
 	{
-		tbf->header = ((TbfSums *) target->state)->plan;
+		tbf->header = *sb_tbf_builder_plan(target->state);
 		tbf->cells = NULL;
 		return;
 	}
@@ -154,42 +154,42 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * Sums that begin with what the filter of argument 0 holds: those of a variable's expanded object itself, or new ones. *target
+ * A builder that begins with what the filter of argument 0 holds: that of a variable's expanded object itself, or a new one. *target
  * (which is NULL if there is no such object) is to be given to changed_filter() after adding.
  */
-static TbfSums *
-sums_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
+static sb_tbf_builder *
+builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
 {
 	*target = NULL;
 #if FILTERS_EXPAND
 	*target = expanded_filter_to_change(PG_GETARG_DATUM(0));
 	if (*target == NULL && adds_to_variable(fcinfo))
 	{
-		*target = make_expanded_filter(flatten_sums);
+		*target = make_expanded_filter(flatten_builder);
 		MemoryContext caller = MemoryContextSwitchTo((*target)->hdr.eoh_context);
 
-		(*target)->state = tbf_sums_of(CurrentMemoryContext, tbf);
+		(*target)->state = tbf_builder_of(CurrentMemoryContext, tbf);
 		MemoryContextSwitchTo(caller);
 	}
 	if (*target != NULL)
 		return (*target)->state;
 #endif
-	return tbf_sums_of(CurrentMemoryContext, tbf);
+	return tbf_builder_of(CurrentMemoryContext, tbf);
 }
 
 static Datum
-changed_filter(TbfSums *sums, ExpandedFilter *target)
+changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 {
 #if FILTERS_EXPAND
 	if (target != NULL)
 	{
 		/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
-		tbf_sums_settle(sums);
+		tbf_builder_must(sb_tbf_builder_settle(builder));
 		expanded_filter_changed(target);
 		return EOHPGetRWDatum(&target->hdr);
 	}
 #endif
-	return tbf_sums_store(sums);
+	return tbf_builder_store(builder);
 }
 
 /* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
@@ -197,7 +197,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 {
 	ItemHasher *hasher;
 	TbfValue	tbf;
-	TbfSums    *sums;
+	sb_tbf_builder *builder;
+	const sb_tbf *plan;
 	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hash;
@@ -210,12 +211,12 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 	hash = item_hash_to_add(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
-	sums = sums_to_change(fcinfo, &tbf, &target);
-	sums->plan.kind = tbf.header.kind;
-	tbf_sums_add_hit(sums, hash, &moment, hit);
-	if (sums->top != NULL)
-		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &moment, PG_GETARG_FLOAT8(3));
-	return changed_filter(sums, target);
+	builder = builder_to_change(fcinfo, &tbf, &target);
+	plan = sb_tbf_builder_plan(builder);
+	if (plan->kind.code == SB_KIND_NONE)
+		sb_tbf_builder_set_kind(builder, &tbf.header.kind);
+	tbf_builder_add_hit(builder, plan, hasher, PG_GETARG_DATUM(1), hash, &moment, hit, PG_GETARG_FLOAT8(3));
+	return changed_filter(builder, target);
 }
 
 /* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
@@ -223,7 +224,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 {
 	ItemHasher *hasher;
 	TbfValue	tbf;
-	TbfSums    *sums;
+	sb_tbf_builder *builder;
+	const sb_tbf *plan;
 	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hit;
@@ -239,16 +241,14 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* one sum and one rounding for them all, even where items are repeated */
-	sums = sums_to_change(fcinfo, &tbf, &target);
+	builder = builder_to_change(fcinfo, &tbf, &target);
+	plan = sb_tbf_builder_plan(builder);
 	while (next_item(&elements, &item))
 	{
-		uint64_t	hash = item_hash_to_add(hasher, item, &sums->plan.kind);
-
-		tbf_sums_add_hit(sums, hash, &moment, hit);
-		if (sums->top != NULL)
-			tbf_top_add_hit(sums->top, hasher, item, hash, &moment, PG_GETARG_FLOAT8(3));
+		tbf_builder_add_hit(builder, plan, hasher, item, tbf_builder_hash(builder, plan, hasher, item), &moment, hit,
+							PG_GETARG_FLOAT8(3));
 	}
-	return changed_filter(sums, target);
+	return changed_filter(builder, target);
 }
 
 /* tbf || anything: without this operator PostgreSQL would append a string to the text of the filter. */

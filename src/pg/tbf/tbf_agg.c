@@ -1,5 +1,5 @@
 /*
- * tbf_agg.c: the aggregates tbf_agg and tbf_merge_agg. Their state is in tbf_sums.c.
+ * tbf_agg.c: the aggregates tbf_agg and tbf_merge_agg. What they collect is in an sb_tbf_builder of the core.
  */
 #include "tbf/tbf.h"
 
@@ -10,7 +10,8 @@
 
 typedef struct TbfAggState
 {
-	TbfSums    *sums;
+	sb_tbf_builder *builder;
+	const sb_tbf *plan;			/* of the builder */
 	TimestampTz not_after;
 	const ItemHasher *hasher;	/* whose items have the kind of the filter: found out once and not for each row */
 
@@ -21,11 +22,12 @@ typedef struct TbfAggState
 } TbfAggState;
 
 static TbfAggState *
-make_state(MemoryContext context, TbfSums *sums)
+make_state(MemoryContext context, sb_tbf_builder *builder)
 {
 	TbfAggState *state = MemoryContextAllocZero(context, sizeof(TbfAggState));
 
-	state->sums = sums;
+	state->builder = builder;
+	state->plan = sb_tbf_builder_plan(builder);
 	state->epoch_end = PG_INT64_MIN;
 	return state;
 }
@@ -84,7 +86,7 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
 				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
 				 errhint("Use tbf_agg_in_order(item, at, filter, weight ORDER BY at).")));
-	state = make_state(context, tbf_sums_over_items(context, &like.header, false));
+	state = make_state(context, tbf_builder_begin(context, &like.header, SB_TBF_SUMS_OF_ITEMS, 0));
 	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
@@ -97,6 +99,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	double		fpr = given(fcinfo, arguments->fpr) ? PG_GETARG_FLOAT8(arguments->fpr) : TBF_DEFAULT_FPR;
 	int64		half_life = TBF_DEFAULT_HALF_LIFE;
 	TbfAggState *state;
+	uint8_t		hashes;
 	sb_tbf		plan;
 
 	if (arguments->like != 0)
@@ -109,7 +112,8 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	tbf_plan(self_sized ? 1 : PG_GETARG_INT64(arguments->expected_items), fpr, half_life,
 			 tbf_epoch(given(fcinfo, arguments->epoch) ? PG_GETARG_INTERVAL_P(arguments->epoch) : NULL, half_life),
 			 self_sized, &plan);
-	state = make_state(context, tbf_sums_over_items(context, &plan, self_sized));
+	state = make_state(context, tbf_builder_begin(context, &plan, SB_TBF_SUMS_OF_ITEMS,
+												  self_sized ? tbf_best_load(fpr, &hashes) : 0));
 	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
@@ -117,7 +121,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 static void
 set_moment(TbfAggState *state, TimestampTz at)
 {
-	const sb_tbf *plan = &state->sums->plan;
+	const sb_tbf *plan = state->plan;
 
 	tbf_check_time(at);
 	sb_tbf_moment(plan->half_life, plan->epoch, at, &state->moment);
@@ -141,7 +145,6 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	MemoryContext context = aggregate_context(fcinfo);
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
-	TbfSums    *sums;
 	uint64_t	hash;
 	double		weight = 1;
 
@@ -156,9 +159,8 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	}
 	if (state == NULL)
 		state = begin(fcinfo, context, arguments);
-	sums = state->sums;
 
-	if (sums->plan.half_life != 0)
+	if (state->plan->half_life != 0)
 	{
 		TimestampTz at;
 
@@ -179,10 +181,8 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 		hash = item_hash(hasher, PG_GETARG_DATUM(1));
 	else
 	{
-		hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &sums->plan.kind);
-		if (sums->plan.kind.code == SB_KIND_NONE)
-			sums->plan.kind = *item_kind(hasher);
-		if (sums->plan.kind.code != SB_KIND_NAMED)	/* records may be of another kind in each row */
+		hash = tbf_builder_hash(state->builder, state->plan, hasher, PG_GETARG_DATUM(1));
+		if (item_kind_is_settled(hasher, &state->plan->kind))
 			state->hasher = hasher;
 	}
 	if (arguments->weight != 0 && arguments->weight < PG_NARGS())
@@ -191,9 +191,8 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 			refuse_null("the weight of a hit", "weight");
 		weight = PG_GETARG_FLOAT8(arguments->weight);
 	}
-	tbf_sums_add_hit(sums, hash, &state->moment, weight == 1 ? state->hit_of_one : tbf_hit(&state->moment, weight));
-	if (sums->top != NULL)
-		tbf_top_add_hit(sums->top, hasher, PG_GETARG_DATUM(1), hash, &state->moment, weight);
+	tbf_builder_add_hit(state->builder, state->plan, hasher, PG_GETARG_DATUM(1), hash, &state->moment,
+						weight == 1 ? state->hit_of_one : tbf_hit(&state->moment, weight), weight);
 	PG_RETURN_POINTER(state);
 }
 
@@ -251,8 +250,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 	}
 	tbf_open(PG_GETARG_DATUM(1), &tbf);
 	if (state == NULL)
-		state = make_state(context, tbf_sums_over_cells(context, &tbf.header));
-	tbf_sums_add_weighted(state->sums, &tbf, weight);
+		state = make_state(context, tbf_builder_begin(context, &tbf.header, SB_TBF_SUMS_OF_CELLS, 0));
+	tbf_builder_add_filter(state->builder, &tbf, weight);
 	PG_RETURN_POINTER(state);
 }
 
@@ -266,7 +265,7 @@ tbf_agg_final(PG_FUNCTION_ARGS)
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	return tbf_sums_store(((TbfAggState *) PG_GETARG_POINTER(0))->sums);
+	return tbf_builder_store(((TbfAggState *) PG_GETARG_POINTER(0))->builder);
 }
 
 SB_FUNCTION(tbf_agg_combine);
@@ -275,7 +274,7 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
-	TbfSums    *other;
+	sb_tbf_builder *other;
 
 	if (PG_ARGISNULL(1))
 	{
@@ -283,20 +282,10 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(state);
 	}
-	other = ((TbfAggState *) PG_GETARG_POINTER(1))->sums;
+	other = ((TbfAggState *) PG_GETARG_POINTER(1))->builder;
 	if (state == NULL)
-		state = make_state(context, tbf_sums_like(context, other));
-
-	/* stored filters of other sizes and kinds are tbf_sums_unite()'s business; hits are collected for one filter */
-	if (state->sums->self_sized != other->self_sized ||
-		((other->over_items || state->sums->over_items || other->self_sized) &&
-		 (state->sums->plan.hashes != other->plan.hashes || state->sums->plan.half_life != other->plan.half_life ||
-		  state->sums->plan.epoch != other->plan.epoch ||
-		  sb_tbf_cells(&state->sums->plan) != sb_tbf_cells(&other->plan))))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));
-	tbf_sums_unite(state->sums, other);
+		state = make_state(context, tbf_builder_like(context, other));
+	tbf_builder_unite(state->builder, other);
 	PG_RETURN_POINTER(state);
 }
 
@@ -305,7 +294,7 @@ Datum
 tbf_agg_serialize(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
-	PG_RETURN_BYTEA_P(tbf_sums_serialize(((TbfAggState *) PG_GETARG_POINTER(0))->sums));
+	PG_RETURN_BYTEA_P(tbf_builder_serialize(((TbfAggState *) PG_GETARG_POINTER(0))->builder));
 }
 
 SB_FUNCTION(tbf_agg_deserialize);
@@ -314,5 +303,5 @@ tbf_agg_deserialize(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
 	/* read once, to be combined, and gone with the row */
-	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_sums_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0))));
+	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0))));
 }

@@ -6,6 +6,7 @@
 #include "utils/timestamp.h"
 
 #include "base/call.h"
+#include "base/memory.h"
 #include "base/value.h"
 
 /* tbf_decay(tbf [, at]) */
@@ -17,7 +18,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_decay)
 	char	   *value;
 	unsigned char *cells;
 	sb_status	status;
-	TbfTop	   *top = NULL;
+	void	   *list = NULL;
 	Datum		result;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
@@ -36,14 +37,13 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_decay)
 		value_refuse("tbf", status);
 	if (tbf.header.top != 0)
 	{
-		top = tbf_top_decayed(&tbf, decayed.base);
-		tbf_top_plan(top, &decayed);
+		sb_memory	memory = memory_in(CurrentMemoryContext);
+
+		list = palloc(tbf.header.extra);
+		tbf_builder_must(sb_tbf_decay_list(&tbf.header, tbf.cells, &memory, &decayed, list));
 	}
 	result = tbf_fit(value, &decayed, &cells);
-	if (top != NULL)
-	{
-		memset(cells + sb_tbf_counters_size(&decayed), 0, decayed.extra);
-		tbf_top_store(top, &decayed, cells);
-	}
+	if (list != NULL)
+		memcpy(cells + sb_tbf_counters_size(&decayed), list, decayed.extra);
 	return result;
 }

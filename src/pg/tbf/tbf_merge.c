@@ -8,6 +8,7 @@
 
 #include "base/call.h"
 #include "base/item.h"
+#include "base/memory.h"
 #include "base/value.h"
 
 /* As refuse_difference(), for times as people read them. 0: no decay. */
@@ -52,29 +53,29 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge)
 {
 	TbfValue	left;
 	TbfValue	right;
-	TbfSums    *sums;
+	sb_tbf_builder *builder;
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	sums = tbf_sums_of(CurrentMemoryContext, &left);
-	tbf_sums_add_filter(sums, &right);
-	return tbf_sums_store(sums);
+	builder = tbf_builder_of(CurrentMemoryContext, &left);
+	tbf_builder_add_filter(builder, &right, 1);
+	return tbf_builder_store(builder);
 }
 
 static Datum
 scaled(Datum filter, double weight)
 {
 	TbfValue	tbf;
-	TbfSums    *sums;
+	sb_tbf_builder *builder;
 	sb_tbf		joined;
 
 	tbf_open(filter, &tbf);
 	tbf_join(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
 	if (weight == 1)
 		return filter;
-	sums = tbf_sums_over_cells(CurrentMemoryContext, &tbf.header);
-	tbf_sums_add_weighted(sums, &tbf, weight);
-	return tbf_sums_store(sums);
+	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, 0);
+	tbf_builder_add_filter(builder, &tbf, weight);
+	return tbf_builder_store(builder);
 }
 
 /* tbf_scale(tbf, weight) */

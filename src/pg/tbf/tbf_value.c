@@ -89,15 +89,19 @@ tbf_fit(char *value, const sb_tbf *header, unsigned char **cells)
 void
 tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
 {
+	double		load;
+	uint8_t		hashes;
+
 	if (items < 1)
 		refuse_expected_items(items);
 	check_fpr(fpr);
-	if (!tbf_try_plan(items, fpr, half_life, epoch, power, out))
+	load = tbf_best_load(fpr, &hashes);
+	if (sb_tbf_plan_for_load(items, fpr, hashes, load, half_life, epoch, power, out) != SB_OK)
 		refuse_size("tbf", items, fpr);
 }
 
-bool
-tbf_try_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
+double
+tbf_best_load(double fpr, uint8_t *hashes)
 {
 	static double known_fpr = 0;	/* the rate that was asked last in this session */
 	static double known_load;
@@ -108,7 +112,8 @@ tbf_try_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, 
 		known_load = sb_tbf_best_load(fpr, &known_hashes);
 		known_fpr = fpr;
 	}
-	return sb_tbf_plan_for_load(items, fpr, known_hashes, known_load, half_life, epoch, power, out) == SB_OK;
+	*hashes = known_hashes;
+	return known_load;
 }
 
 static int64

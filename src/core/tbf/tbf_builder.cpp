@@ -1,0 +1,345 @@
+/*
+ * tbf_builder.cpp: see sb_tbf_builder.h: builders begun and ended, hits on their way into the sums.
+ *
+ * A builder that is not small keeps the newest hits waiting, as long as they are of one half-life, and adds them by the batch:
+ * sums do not depend on when a hit arrives, and the hits arrive in the order in which they came. While some of a batch are added
+ * the memory that the next need is on its way.
+ */
+#include "tbf/tbf_builder.hpp"
+
+#include "base/memory.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+constexpr uint64_t pending_from_words = 2000;
+
+/* ------------------------------------------------------------------- memory */
+
+sb_status streambloom::allocate_words(const sb_tbf_builder *builder, uint64_t count, uint64_t **out)
+{
+	void *words;
+	const sb_status status = allocate_zeroed(&builder->memory, count * sizeof(uint64_t), &words);
+	*out = static_cast<uint64_t *>(words);
+	return status;
+}
+
+void streambloom::release_words(const sb_tbf_builder *builder, uint64_t *words)
+{
+	if (words != nullptr)
+		builder->memory.release(builder->memory.context, words);
+}
+
+sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
+{
+	tbf_sums *sums = &builder->sums;
+	if (index < 0 || index >= SB_TBF_PLANES || sums->plane[index] != nullptr)
+		return SB_OK;
+	if (builder->form == sums_form::cells)
+		return allocate_words(builder, sums->width, &sums->plane[index]);
+	uint32_t planes = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		planes += has_plane(builder, i);
+	if (planes == builder->set.beside)
+		if (sb_status status = remake_items(builder, builder->set.capacity, planes + 1); status != SB_OK)
+			return status;
+	sums->plane[index] = builder->set.slots + 4 * (size_t{1} + planes);
+	return SB_OK;
+}
+
+/* ------------------------------------------------------------ beginning, ending */
+
+static sb_status begin_items(sb_tbf_builder *builder)
+{
+	builder->form = sums_form::items;
+	const sb_status status = sb_hash_set_make(&builder->set, &builder->memory, sb_hash_set_capacity_for(1), 1);
+	builder->sums.width = builder->set.capacity + 1;
+	builder->sums.beside = 1;
+	return status;
+}
+
+static sb_status begin_cells(sb_tbf_builder *builder)
+{
+	builder->form = sums_form::cells;
+	builder->sums.width = sb_tbf_cells(&builder->plan);
+	return (builder->plan.flags & SB_TBF_RECURRING_MINIMUM) != 0 ? make_moved(builder) : SB_OK;
+}
+
+sb_status streambloom::make_builder(const sb_memory *memory, const sb_tbf *plan, double load, sb_tbf_builder **out)
+{
+	void *zeroed;
+	const sb_status status = allocate_zeroed(memory, sizeof(sb_tbf_builder), &zeroed);
+	auto *builder = static_cast<sb_tbf_builder *>(zeroed);
+	*out = builder;
+	if (status != SB_OK)
+		return status;
+	builder->memory = *memory;
+	builder->plan = *plan;
+	builder->load = load;
+	builder->top.limit = plan->top;
+	clear_hits(&builder->plan);
+	return SB_OK;
+}
+
+sb_status streambloom::ended_if_failed(sb_status status, sb_tbf_builder **builder)
+{
+	if (status != SB_OK)
+	{
+		sb_tbf_builder_end(*builder);
+		*builder = nullptr;
+	}
+	return status;
+}
+
+sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load,
+							   sb_tbf_builder **out) noexcept
+{
+	sb_status status = make_builder(memory, plan, load, out);
+	if (status != SB_OK)
+		return status;
+	sb_tbf_builder *builder = *out;
+	if (sizes_itself(builder))
+	{
+		builder->plan.blocks = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
+		builder->plan.block_cells = SB_TBF_BLOCK;
+	}
+
+	/* which items move by recurring minimum is seen by the cells, hit by hit */
+	const bool items = sums_of == SB_TBF_SUMS_OF_ITEMS && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
+	return ended_if_failed(items ? begin_items(builder) : begin_cells(builder), out);
+}
+
+sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other, sb_tbf_builder **out) noexcept
+{
+	const sb_tbf_sums_of sums_of = other->form == sums_form::cells ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS;
+	return sb_tbf_builder_begin(memory, &other->plan, sums_of, other->load, out);
+}
+
+void sb_tbf_builder_end(sb_tbf_builder *builder) noexcept
+{
+	const sb_memory memory = builder->memory;
+	if (builder->form == sums_form::cells)
+		for (uint64_t *plane : builder->sums.plane)
+			release_words(builder, plane);
+	for (sb_hash_set *set : {&builder->set, &builder->moved})
+		if (set->slots != nullptr)
+			sb_hash_set_release(set, &memory);
+	release_list(&builder->top, &memory);
+	if (builder->pending != nullptr)
+		memory.release(memory.context, builder->pending);
+	memory.release(memory.context, builder);
+}
+
+const sb_tbf *sb_tbf_builder_plan(const sb_tbf_builder *builder) noexcept
+{
+	return &builder->plan;
+}
+
+void sb_tbf_builder_set_kind(sb_tbf_builder *builder, const sb_kind *kind) noexcept
+{
+	builder->plan.kind = *kind;
+}
+
+/* ------------------------------------------------------------------- adding */
+
+/* To the sums alone, not to the totals. REQUIRES: grow_if_needed() was called since the last one. */
+static sb_status add_item(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
+{
+	tbf_sums *sums = &builder->sums;
+	if (builder->form == sums_form::items)
+	{
+		const uint64_t slot = sb_hash_set_insert(&builder->set, hash);
+		return index >= 0 ? sums_add_word(sums, index, slot, half_lives, value) : SB_OK;
+	}
+	if (counts_apart(builder))
+		return add_recurring(builder, index, hash, half_lives, value);
+	if (raises(builder))
+		return sums_raise_item(sums, &builder->plan, index, hash, half_lives, value);
+	return sums_add_item(sums, &builder->plan, index, hash, half_lives, value);
+}
+
+/* The same, of a hit that may be the first after a failure. */
+static sb_status add_one(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
+{
+	const sb_status status = grow_if_needed(builder);
+	return status == SB_OK ? add_item(builder, index, hash, half_lives, value) : status;
+}
+
+/* The index of a plane that was turned to once, or -1 if it has fallen out since. */
+static int index_of_plane(const sb_tbf_builder *builder, int64_t plane)
+{
+	const int64_t index = builder->sums.newest_plane - plane;
+	return index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
+}
+
+/* Adds hits from `*done` on as long as the sums are of items. */
+static sb_status add_pending_to_items(sb_tbf_builder *builder, int index, uint32_t *done)
+{
+	const pending_hits *pending = builder->pending;
+	sb_status status = grow_if_needed(builder);
+	while (status == SB_OK && *done < pending->count && builder->form == sums_form::items)
+	{
+		const size_t added = sums_add_hits(&builder->sums, &builder->set, index, pending->half_lives, pending->hashes + *done,
+										   pending->values + *done, pending->count - *done, &status);
+		*done += static_cast<uint32_t>(added);
+		if (status == SB_OK)
+			status = grow_if_needed(builder);
+	}
+	return status;
+}
+
+static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
+{
+	const pending_hits *pending = builder->pending;
+	sb_status status = SB_OK;
+
+	/* the plane may have fallen out since, and its share of the totals with it */
+	const int index = index_of_plane(builder, pending->plane);
+	if (index >= 0)
+		status = add_pending_to_items(builder, index, done);
+	if (status != SB_OK)
+		return status;
+	if (index >= 0 && builder->form == sums_form::cells && !raises(builder) && !counts_apart(builder))
+		return sums_add_items(&builder->sums, &builder->plan, index, pending->half_lives, pending->hashes + *done,
+								 pending->values + *done, pending->count - *done);
+	for (; *done < pending->count; ++*done)
+	{
+		status = add_one(builder, index, pending->hashes[*done], pending->half_lives, pending->values[*done]);
+		if (status != SB_OK)
+			return status;
+	}
+	return grow_if_needed(builder);
+}
+
+/*
+ * What could not be added for lack of memory or time goes on waiting. Hits that overflow are dropped with their batch.
+ *
+ * This and the two others that are not inlined keep sb_tbf_builder_add_hit() short: it is called for each row.
+ */
+[[gnu::noinline]] static sb_status let_in(sb_tbf_builder *builder)
+{
+	pending_hits *pending = builder->pending;
+	uint32_t done = 0;
+	const sb_status status = add_pending(builder, &done);
+	if (status == SB_OK || status == SB_OVERFLOW)
+		done = pending->count;
+	pending->count -= done;
+	std::copy_n(pending->hashes + done, pending->count, pending->hashes);
+	std::copy_n(pending->values + done, pending->count, pending->values);
+	return status;
+}
+
+/*
+ * Notes the totals of the hits that came in a row at one moment: it does not matter when, a sum that falls out with its
+ * plane counts as much as one that is noted after that.
+ */
+static void end_run(sb_tbf_builder *builder)
+{
+	run_of_hits *run = &builder->run;
+	if (run->total == 0)
+		return;
+	sums_note_hit(&builder->sums, index_of_plane(builder, run->plane), &run->moment, run->total);
+	if ((run->digits & ((UINT64_C(1) << SB_TBF_HIT_BITS) - 1)) != 0)
+		builder->sums.fractions = true;
+	run->total = 0;
+}
+
+static void forget_unnamed(sb_tbf_builder *builder)
+{
+	if (builder->unnamed.least != 0)
+		top_add_error(&builder->top, builder->top.base, builder->unnamed.least);
+	builder->unnamed = {};
+}
+
+sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
+{
+	forget_unnamed(builder);
+	end_run(builder);
+	return builder->pending != nullptr && builder->pending->count != 0 ? let_in(builder) : SB_OK;
+}
+
+[[gnu::noinline]] static sb_status begin_run(sb_tbf_builder *builder, const sb_moment *moment)
+{
+	sb_status status = own_items(builder);
+	if (status != SB_OK)
+		return status;
+	end_run(builder);
+
+	/* a sum does not mind what falls out before or after a hit arrives, a minimum does */
+	if (raises(builder) && moment->half_lives >= start_of_plane(&builder->sums, -1))
+		status = sb_tbf_builder_settle(builder);
+	if (status != SB_OK)
+		return status;
+	const int index = sums_turn(&builder->sums, moment->half_lives);
+	builder->run.moment = *moment;
+	builder->run.digits = 0;
+
+	/* of a plane that had fallen out before any plane will do that has, too */
+	builder->run.plane = builder->sums.newest_plane - (index >= 0 ? index : SB_TBF_PLANES);
+	return make_plane(builder, index);
+}
+
+/* A hit of a builder that keeps none waiting yet. */
+[[gnu::noinline]] static sb_status add_at_once(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, uint64_t value)
+{
+	sb_status status = add_one(builder, index_of_plane(builder, builder->run.plane), hash, moment->half_lives, value);
+	if (status == SB_OK)
+		status = grow_if_needed(builder);
+	if (status == SB_OK && builder->sums.width >= pending_from_words)
+	{
+		void *pending;
+		status = allocate_zeroed(&builder->memory, sizeof(pending_hits), &pending);
+		builder->pending = static_cast<pending_hits *>(pending);
+	}
+	return status;
+}
+
+sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, uint64_t value) noexcept
+{
+	run_of_hits *run = &builder->run;
+	pending_hits *pending = builder->pending;
+	sb_status status = SB_OK;
+	if (value == 0)
+		return SB_OK; /* a hit of no weight leaves no trace */
+	if (run->total == 0 || run->total >= SB_TBF_MAX_CELL || moment->half_lives != run->moment.half_lives ||
+		moment->epoch_start != run->moment.epoch_start)
+		if (status = begin_run(builder, moment); status != SB_OK)
+			return status;
+	run->total += value;
+	run->digits |= value;
+	if (pending == nullptr)
+		return add_at_once(builder, hash, moment, value);
+	if (pending->count == tbf_batch || (pending->count > 0 && pending->half_lives != moment->half_lives))
+		if (status = let_in(builder); status != SB_OK)
+			return status;
+	pending->half_lives = moment->half_lives;
+	pending->plane = run->plane;
+	pending->hashes[pending->count] = hash;
+	pending->values[pending->count++] = value;
+	return SB_OK;
+}
+
+/* ---------------------------------------------------------------- hot items */
+
+bool sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, double weight) noexcept
+{
+	sb_u128 least;
+	sb_u128 lost;
+	if (builder->plan.top == 0 || weight == 0)
+		return false;
+	forget_unnamed(builder);
+	top_hit(moment, weight, &least, &lost);
+	if (top_add(&builder->top, hash, moment->half_lives, &least, lost))
+		return false;
+	builder->unnamed = {hash, least};
+	return true;
+}
+
+sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, const void *text, size_t length) noexcept
+{
+	const waiting_item item = builder->unnamed;
+	builder->unnamed = {};
+	return item.least == 0 ? SB_OK : insert_item(&builder->top, &builder->memory, item, text, length);
+}

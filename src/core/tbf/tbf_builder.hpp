@@ -1,0 +1,191 @@
+/*
+ * tbf_builder.hpp: what the files on sb_tbf_builder share: beginning and adding hits (tbf_builder.cpp), sums of items and
+ * going over to sums of cells (tbf_builder_items.cpp), stored filters and other builders (tbf_builder_unite.cpp), storing
+ * (tbf_builder_store.cpp), travelling (tbf_builder_travel.cpp), the table of recurring minimum (tbf_recurring.cpp).
+ */
+#ifndef STREAMBLOOM_TBF_BUILDER_HPP
+#define STREAMBLOOM_TBF_BUILDER_HPP
+
+#include "base/hash_set.hpp"
+#include "tbf/tbf_sums.hpp"
+#include "tbf/tbf_top.hpp"
+
+namespace streambloom {
+
+/* So many hits or items are worked on at once. */
+constexpr size_t tbf_batch = 256;
+
+/* Where a builder keeps its sums. Every function that reads or changes them looks at this first. */
+enum class sums_form : uint8_t
+{
+	items,	 /* beside the hashes of `set` */
+	cells,	 /* sums.plane[i] has a word for each cell of `plan` */
+	arrived, /* of items, in bytes that came from another process and are not the builder's: in `arrived` */
+};
+
+/* Sums of items as they lie in bytes that came: columns of little-endian words, not aligned. */
+struct arrived_items
+{
+	uint64_t count;
+	const unsigned char *hashes;
+	const unsigned char *words[SB_TBF_PLANES]; /* NULL: there is no such plane */
+};
+
+/* Hits that came one after the other at one moment, whose totals are not noted yet. */
+struct run_of_hits
+{
+	sb_moment moment;
+	int64_t plane;
+	uint64_t total;	 /* 0: there are none */
+	uint64_t digits; /* all their binary digits */
+};
+
+/* The newest hits of a builder that is not small, all of one half-life. They are added by the batch. */
+struct pending_hits
+{
+	uint32_t count;
+	int64_t half_lives;
+	int64_t plane; /* floor(half_lives / 16) */
+	uint64_t hashes[tbf_batch];
+	uint64_t values[tbf_batch];
+};
+
+} // namespace streambloom
+
+/* Zeroed bytes are an empty one without parameters. */
+struct sb_tbf_builder
+{
+	/* what each hit touches, in 64 bytes */
+	streambloom::run_of_hits run;
+	streambloom::pending_hits *pending;
+
+	sb_memory memory;
+	sb_tbf plan; /* the filter that is built; where it sizes itself, the largest there is */
+	double load; /* not 0: it sizes itself by this load */
+	streambloom::sums_form form;
+	sb_hash_set set;			 /* items */
+	streambloom::tbf_sums sums;	 /* notes in any form; the planes of items are beside the hashes of the set */
+	streambloom::arrived_items arrived;
+	sb_hash_set moved;			 /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
+	streambloom::top_list top;	 /* the list of hot items, if plan.top is not 0 */
+	streambloom::waiting_item unnamed; /* new to the list, its text to come */
+};
+
+namespace streambloom {
+
+/* Minimum increase: hits raise cells instead of adding to them, and the order of hits matters once there are cells. */
+inline bool raises(const sb_tbf_builder *builder)
+{
+	return (builder->plan.flags & SB_TBF_MINIMUM_INCREASE) != 0;
+}
+
+inline bool sizes_itself(const sb_tbf_builder *builder)
+{
+	return builder->load != 0;
+}
+
+inline bool has_plane(const sb_tbf_builder *builder, int index)
+{
+	return builder->form == sums_form::arrived ? builder->arrived.words[index] != nullptr : builder->sums.plane[index] != nullptr;
+}
+
+/* The half-life at which a word of this plane is added without a shift. */
+inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
+{
+	return (sums->newest_plane - index) * SB_TBF_PLANE;
+}
+
+/* Zeroed words: one for each cell. */
+[[nodiscard]] sb_status allocate_words(const sb_tbf_builder *builder, uint64_t count, uint64_t **out);
+void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL */
+
+/* An empty builder without any sums yet, and what makes of a status that is not SB_OK the end of one. */
+[[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, double load, sb_tbf_builder **out);
+[[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
+
+/* Makes sure of words for plane[index]; nothing where that is no plane (below 0, or SB_TBF_PLANES and more). */
+[[nodiscard]] sb_status make_plane(sb_tbf_builder *builder, int index);
+
+/* ------------------------------------------------- items (tbf_builder_items.cpp) */
+
+/*
+ * Brings the set to a state in which an item can be added: makes it larger, or goes over to cells, or gives the set a secret.
+ * To be called before an item is added, and after it: so the form depends on the number of distinct items alone.
+ */
+[[nodiscard]] sb_status grow(sb_tbf_builder *builder);
+
+[[nodiscard]] inline sb_status grow_if_needed(sb_tbf_builder *builder)
+{
+	if (builder->form != sums_form::items || (sb_hash_set_has_room(&builder->set) && !sb_hash_set_wants_secret(&builder->set)))
+		return SB_OK;
+	return grow(builder);
+}
+
+/* The same for so many items in all. */
+[[nodiscard]] sb_status grow_to(sb_tbf_builder *builder, uint64_t items);
+
+/* The same items in a set of another size, or with room for words of more planes. */
+[[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);
+
+/* Items that arrived become the builder's own. */
+[[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
+
+/* Sums of items become sums of cells. SB_OVERFLOW and others: it is as it was. */
+[[nodiscard]] sb_status items_to_cells(sb_tbf_builder *builder);
+
+/* The number of different items. REQUIRES: the sums are of items. */
+inline uint64_t count_items(const sb_tbf_builder *builder)
+{
+	return builder->form == sums_form::arrived ? builder->arrived.count : builder->set.count;
+}
+
+/* The items of a builder, some at a time. */
+class item_reader
+{
+  public:
+	explicit item_reader(const sb_tbf_builder *of) : of_(of) {}
+
+	/* The next hashes; 0: there are no more. They and their words are there until the next call. */
+	size_t next();
+	const uint64_t *hashes() const { return hashes_; }
+
+	/* Their words of a plane that is there. */
+	const uint64_t *words(int index);
+
+  private:
+	const sb_tbf_builder *of_;
+	uint64_t next_ = 0; /* a slot, or how many of those that arrived were read */
+	size_t count_ = 0;
+	uint64_t hashes_[tbf_batch];
+	uint64_t slots_[tbf_batch];
+	uint64_t words_[tbf_batch];
+};
+
+/* All hits of some items in one plane, whose words begin at its first half-life. REQUIRES: room for them, if the form is items. */
+[[nodiscard]] sb_status add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words, size_t count);
+
+/* Adds what another builder's items have, whose notes were added before. */
+[[nodiscard]] sb_status unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
+
+/* ------------------------------------------- recurring minimum (tbf_recurring.cpp) */
+
+[[nodiscard]] sb_status make_moved(sb_tbf_builder *builder);
+
+inline bool counts_apart(const sb_tbf_builder *builder)
+{
+	return builder->moved.slots != nullptr;
+}
+
+/* A hit. REQUIRES: sums_turn() gave the index. */
+[[nodiscard]] sb_status add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value);
+
+/* The table of a stored filter. */
+[[nodiscard]] sb_status read_moved(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells);
+
+/* Its bytes, stored; and those themselves. */
+uint32_t size_of_moved(const sb_tbf_builder *builder);
+[[nodiscard]] sb_status write_moved(const sb_tbf_builder *builder, unsigned char *table);
+
+} // namespace streambloom
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * tbf_builder_items.cpp: a builder whose sums are of items: its set grows, and goes over to sums of cells; items are read some at
+ * a time, from a set or from bytes that came from another process.
+ */
+#include "base/memory.hpp"
+#include "base/stop.hpp"
+#include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/*
+ * Where a filter that sizes itself goes over from items to the cells of the largest filter there is, 1 GB for each plane:
+ * at 5/8 of so many items (512 MB), which are more than that filter holds at 1 %.
+ */
+constexpr uint64_t self_sized_set = UINT64_C(1) << 25;
+
+/* ------------------------------------------------------------------ reading */
+
+size_t item_reader::next()
+{
+	if (of_->form == sums_form::arrived)
+	{
+		count_ = static_cast<size_t>(std::min<uint64_t>(of_->arrived.count - next_, tbf_batch));
+		sb_hash_set_read_words(of_->arrived.hashes + next_ * sizeof(uint64_t), hashes_, count_);
+		next_ += count_;
+		return count_;
+	}
+	for (count_ = 0; count_ < tbf_batch && next_ <= of_->set.capacity; count_++)
+	{
+		slots_[count_] = sb_hash_set_next(&of_->set, next_, &hashes_[count_]);
+		if (slots_[count_] == UINT64_MAX)
+		{
+			next_ = of_->set.capacity + 1;
+			break;
+		}
+		next_ = slots_[count_] + 1;
+	}
+	return count_;
+}
+
+const uint64_t *item_reader::words(int index)
+{
+	if (of_->form == sums_form::arrived)
+		sb_hash_set_read_words(of_->arrived.words[index] + (next_ - count_) * sizeof(uint64_t), words_, count_);
+	else
+		for (size_t i = 0; i < count_; i++)
+			words_[i] = of_->sums.plane[index][sb_hash_set_place(slots_[i], of_->set.beside)];
+	return words_;
+}
+
+/* ----------------------------------------------------------------- growing */
+
+sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside)
+{
+	const uint64_t *slots = builder->set.slots;
+	ptrdiff_t place[SB_TBF_PLANES];
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		place[i] = builder->sums.plane[i] != nullptr ? builder->sums.plane[i] - slots : 0;
+	if (sb_status status = sb_hash_set_remake(&builder->set, &builder->memory, capacity, beside); status != SB_OK)
+		return status;
+	builder->sums.width = capacity + 1;
+	builder->sums.beside = beside;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (builder->sums.plane[i] != nullptr)
+			builder->sums.plane[i] = builder->set.slots + place[i];
+	return SB_OK;
+}
+
+/* The same items in a larger set, or over cells where those take less. */
+static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
+{
+	const bool stays = sizes_itself(builder) ? capacity <= self_sized_set : capacity * 2 <= sb_tbf_cells(&builder->plan);
+	return stays ? remake_items(builder, capacity, builder->set.beside) : items_to_cells(builder);
+}
+
+sb_status streambloom::grow(sb_tbf_builder *builder)
+{
+	const uint64_t capacity = builder->set.capacity;
+	return sb_hash_set_has_room(&builder->set) ? remake_items(builder, capacity, builder->set.beside)
+											   : grow_set(builder, sb_hash_set_next_capacity(capacity));
+}
+
+sb_status streambloom::grow_to(sb_tbf_builder *builder, uint64_t items)
+{
+	const uint64_t capacity = sb_hash_set_capacity_for(items);
+	return capacity > builder->set.capacity ? grow_set(builder, capacity) : grow_if_needed(builder);
+}
+
+/* ------------------------------------------------------------------- adding */
+
+sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words, size_t count)
+{
+	const int64_t half_lives = start_of_plane(&builder->sums, index);
+	sb_status status = SB_OK;
+	if (builder->form == sums_form::items)
+	{
+		(void)sums_add_hits(&builder->sums, &builder->set, index, half_lives, hashes, words, count, &status);
+		return status;
+	}
+	if (!raises(builder))
+		return sums_add_items(&builder->sums, &builder->plan, index, half_lives, hashes, words, count);
+	for (size_t i = 0; i < count && status == SB_OK; i++)
+		status = sums_raise_item(&builder->sums, &builder->plan, index, hashes[i], half_lives, words[i]);
+	return status;
+}
+
+/* --------------------------------------------------------- from items to cells */
+
+/*
+ * With minimum increase each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever
+ * the order of slots.
+ */
+static void raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
+{
+	uint64_t of_items[SB_TBF_PLANES][tbf_batch] = {};
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (has_plane(items, i))
+			std::copy_n(reader->words(i), count, of_items[i]);
+	for (size_t j = 0; j < count; j++)
+	{
+		uint64_t of_item[SB_TBF_PLANES];
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			of_item[i] = of_items[i][j];
+		sums_raise_item_to(&builder->sums, &builder->plan, reader->hashes()[j], of_item);
+	}
+}
+
+/* What each item has in each plane, into the planes of the same numbers, which are there. */
+static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items)
+{
+	item_reader reader(items);
+	sb_status status = SB_OK;
+	while (const size_t count = reader.next())
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (builder->form == sums_form::cells && raises(builder))
+		{
+			raise_cells(builder, items, &reader, count);
+			continue;
+		}
+		if (builder->form == sums_form::items)
+			(void) sb_hash_set_insert_many(&builder->set, reader.hashes(), count);
+		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+			if (has_plane(items, i))
+				status = add_words(builder, i, reader.hashes(), reader.words(i), count);
+		if (status == SB_OK)
+			status = grow_if_needed(builder);
+		if (status != SB_OK)
+			return status;
+	}
+	return SB_OK;
+}
+
+static void release_sums(sb_tbf_builder *builder)
+{
+	if (builder->form == sums_form::cells)
+		for (uint64_t *plane : builder->sums.plane)
+			release_words(builder, plane);
+	if (builder->set.slots != nullptr)
+		sb_hash_set_release(&builder->set, &builder->memory);
+}
+
+/* Makes the planes that `items` has, copies its items, and releases the old sums; or if something fails the new ones. */
+static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
+{
+	sb_status status = SB_OK;
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+		if (has_plane(items, i))
+			status = make_plane(builder, i);
+	if (status == SB_OK)
+		status = copy_items(builder, items);
+	release_sums(status == SB_OK ? items : builder);
+	if (status != SB_OK)
+		*builder = *items;
+	return status;
+}
+
+static void forget_sums(sb_tbf_builder *builder)
+{
+	builder->set = {};
+	builder->arrived = {};
+	std::fill_n(builder->sums.plane, SB_TBF_PLANES, nullptr);
+}
+
+sb_status streambloom::items_to_cells(sb_tbf_builder *builder)
+{
+	sb_tbf_builder items = *builder;
+	forget_sums(builder);
+	builder->form = sums_form::cells;
+	builder->sums.width = sb_tbf_cells(&builder->plan);
+	builder->sums.beside = 0;
+	return take_over(builder, &items);
+}
+
+sb_status streambloom::own_items(sb_tbf_builder *builder)
+{
+	if (builder->form != sums_form::arrived)
+		return SB_OK;
+	sb_tbf_builder items = *builder;
+	uint32_t beside = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		beside += has_plane(&items, i);
+	forget_sums(builder);
+	builder->form = sums_form::items;
+
+	/* room first: in the order of hashes items would pile up in a set that grows as it goes */
+	const uint64_t capacity = sb_hash_set_capacity_for(items.arrived.count + 1);
+	const sb_status status = sb_hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
+	if (status != SB_OK)
+	{
+		*builder = items;
+		return status;
+	}
+	builder->sums.width = capacity + 1;
+	builder->sums.beside = builder->set.beside;
+	return take_over(builder, &items);
+}
+
+/* ------------------------------------------------------------------ uniting */
+
+/*
+ * Room first: in the order of slots items would pile up in a set that grows as it goes. And only for those that are new, so
+ * that the form depends on the number of distinct items alone.
+ */
+static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *other)
+{
+	item_reader reader(other);
+	uint64_t wanted = builder->set.count + 1;
+	while (const size_t count = reader.next())
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		wanted += sb_hash_set_missing(&builder->set, reader.hashes(), count);
+	}
+	return grow_to(builder, wanted);
+}
+
+/* Some items into those planes that match. */
+static sb_status unite_some(sb_tbf_builder *builder, const sb_tbf_builder *other, item_reader *reader, size_t count)
+{
+	bool inserted = false;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		const int index = has_plane(other, i) ? sums_matching_plane(&builder->sums, &other->sums, i) : -1;
+		if (index < 0)
+			continue;
+		if (sb_status status = add_words(builder, index, reader->hashes(), reader->words(i), count); status != SB_OK)
+			return status;
+		inserted = true;
+	}
+
+	/* items count for the size, if all hits have fallen out too */
+	if (builder->form == sums_form::items && !inserted)
+		(void) sb_hash_set_insert_many(&builder->set, reader->hashes(), count);
+	return grow_if_needed(builder);
+}
+
+sb_status streambloom::unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other)
+{
+	item_reader reader(other);
+	sb_status status = builder->form == sums_form::items ? make_room_for(builder, other) : SB_OK;
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+		if (has_plane(other, i))
+			status = make_plane(builder, sums_matching_plane(&builder->sums, &other->sums, i));
+	while (status == SB_OK)
+	{
+		const size_t count = reader.next();
+		if (count == 0)
+			break;
+		status = stop_wanted() ? SB_INTERRUPTED : unite_some(builder, other, &reader, count);
+	}
+	return status;
+}

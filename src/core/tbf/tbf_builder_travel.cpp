@@ -1,0 +1,456 @@
+/*
+ * tbf_builder_travel.cpp: how a builder travels from a parallel worker, or wherever its aggregate's state is sent. All
+ * numbers are little-endian.
+ *
+ *     plan (a tbf header, 128 bytes)
+ *     load (8), over cells?, any?, merged?, fractions? (a byte each)
+ *     newest plane, newest half-life, oldest base, newest (8 each), dropped total, dropped loss (16 each)
+ *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
+ *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
+ *     over items: their number (8), the hashes, then their words of each plane that is there (8 each)
+ *     over cells: for each plane that is there its number of bytes (8), and the words packed as extensible counters are
+ *
+ * Items are copied once to go, and not at all when they arrive: whoever unites builders reads them where they lie.
+ */
+#include "base/memory.hpp"
+#include "base/stop.hpp"
+#include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/* ------------------------------------------------------------------- sending */
+
+namespace {
+
+/* Bytes on their way out: a block that grows. */
+class outgoing
+{
+  public:
+	outgoing(const sb_memory *memory, size_t in_front, size_t most) : memory_(memory), most_(most), used_(in_front) {}
+
+	/* Room for so much more. SB_TOO_LARGE: used() is how much there would be. */
+	sb_status reserve(uint64_t bytes)
+	{
+		if (bytes > most_ || used_ > most_ - bytes)
+		{
+			used_ += bytes;
+			return SB_TOO_LARGE;
+		}
+		return used_ + bytes > room_ ? enlarge(used_ + static_cast<size_t>(bytes)) : SB_OK;
+	}
+
+	/* REQUIRES: the room is reserved. */
+	template <typename T>
+	void number(T value)
+	{
+		store_le(end(), value);
+		used_ += sizeof value;
+	}
+	void number(sb_u128 value)
+	{
+		number(static_cast<uint64_t>(value));
+		number(static_cast<uint64_t>(value >> 64));
+	}
+	void flag(bool value) { number(static_cast<uint8_t>(value)); }
+
+	/* Where the next byte goes, and that so many went there. */
+	unsigned char *end() { return block_ + used_; }
+	void took(size_t bytes) { used_ += bytes; }
+
+	size_t used() const { return used_; }
+	unsigned char *block() { return block_; }
+	void release()
+	{
+		if (block_ != nullptr)
+			memory_->release(memory_->context, block_);
+		block_ = nullptr;
+	}
+
+  private:
+	const sb_memory *memory_;
+	size_t most_;
+	size_t used_;
+	size_t room_ = 0;
+	unsigned char *block_ = nullptr;
+
+	sb_status enlarge(size_t room)
+	{
+		auto *larger = static_cast<unsigned char *>(memory_->allocate(memory_->context, room));
+		if (larger == nullptr)
+			return SB_NO_MEMORY;
+		const unsigned char *from = block_;
+		const sb_status status = from == nullptr ? SB_OK : in_pieces(used_, bytes_at_once, [=](size_t first, size_t count) {
+			std::memcpy(larger + first, from + first, count);
+		});
+		release();
+		block_ = larger;
+		room_ = room;
+		return status;
+	}
+};
+
+} // namespace
+
+constexpr size_t bytes_of_notes = SB_TBF_HEADER + 8 + 4 + 4 * 8 + 2 * 16 + SB_TBF_PLANES * (3 * 16 + 1);
+
+static void send_notes(outgoing *out, const sb_tbf_builder *builder)
+{
+	const tbf_sums &sums = builder->sums;
+	sb_tbf_encode_header(&builder->plan, out->end());
+	out->took(SB_TBF_HEADER);
+	out->number(std::bit_cast<uint64_t>(builder->load));
+	for (bool flag : {builder->form == sums_form::cells, sums.any, sums.merged, sums.fractions})
+		out->flag(flag);
+	for (int64_t number : {sums.newest_plane, sums.newest_half_life, sums.oldest_base, sums.newest})
+		out->number(static_cast<uint64_t>(number));
+	out->number(sums.dropped_total);
+	out->number(sums.dropped_loss);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		out->number(sums.total[i]);
+		out->number(sums.slack[i]);
+		out->number(sums.loss[i]);
+		out->flag(has_plane(builder, i));
+	}
+}
+
+constexpr size_t bytes_before_list = 8 + 4;
+
+static sb_status send_list(outgoing *out, top_list *list)
+{
+	const int64_t base = list->any ? list->base : 0;
+	top_purge(list);
+	const uint32_t size = top_size(list, base);
+	if (sb_status status = out->reserve(bytes_before_list + size); status != SB_OK)
+		return status;
+	out->number(static_cast<uint64_t>(base));
+	out->number(size);
+	top_write(list, base, out->end());
+	out->took(size);
+	return SB_OK;
+}
+
+static int count_planes(const sb_tbf_builder *builder)
+{
+	int planes = 0;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		planes += has_plane(builder, i);
+	return planes;
+}
+
+static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
+{
+	const uint64_t items = count_items(builder);
+	const size_t column = items * sizeof(uint64_t);
+	const size_t bytes = column * (1 + static_cast<size_t>(count_planes(builder)));
+	if (sb_status status = out->reserve(sizeof(uint64_t) + bytes); status != SB_OK)
+		return status;
+	out->number(items);
+	item_reader reader(builder);
+	unsigned char *to = out->end();
+	for (size_t count = reader.next(); count > 0; count = reader.next())
+	{
+		unsigned char *part = to;
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		sb_hash_set_write_words(reader.hashes(), count, part);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			if (has_plane(builder, i))
+				sb_hash_set_write_words(reader.words(i), count, part += column);
+		to += count * sizeof(uint64_t);
+	}
+	out->took(bytes);
+	return SB_OK;
+}
+
+/* If the usual room is not enough it is known how much is. */
+static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const uint64_t *plane)
+{
+	constexpr size_t before = sizeof(uint64_t);
+	sb_tbf packed;
+	size_t room = usual_room(&builder->plan);
+	for (;;)
+	{
+		sb_status status = out->reserve(before + room);
+		if (status != SB_OK)
+			return status;
+		status = sums_pack_plane(plane, &builder->plan, &packed, out->end() + before, room);
+		if (status == SB_TOO_LARGE && packed.payload > room)
+		{
+			room = packed.payload;
+			continue;
+		}
+		if (status == SB_OK)
+			out->number(uint64_t{packed.payload});
+		if (status == SB_OK || status == SB_TOO_LARGE) /* more than any value may have: then it is only said how much */
+			out->took(packed.payload);
+		return status;
+	}
+}
+
+static sb_status send_planes(outgoing *out, const sb_tbf_builder *builder)
+{
+	/* at once: to grow plane by plane would copy megabytes again and again */
+	const uint64_t bytes_of_plane = sizeof(uint64_t) + usual_room(&builder->plan);
+	sb_status status = out->reserve(static_cast<uint64_t>(count_planes(builder)) * bytes_of_plane);
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+		if (has_plane(builder, i))
+			status = send_plane(out, builder, builder->sums.plane[i]);
+	return status;
+}
+
+sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, size_t most, void **bytes,
+								   size_t *size) noexcept
+{
+	outgoing out(to, in_front, most);
+	*bytes = nullptr;
+	*size = 0;
+	if (counts_apart(builder))
+		return SB_DIFFERENT;
+	sb_status status = sb_tbf_builder_settle(builder);
+	if (status == SB_OK)
+		status = out.reserve(bytes_of_notes);
+	if (status == SB_OK)
+		send_notes(&out, builder);
+	if (status == SB_OK && builder->plan.top != 0)
+		status = send_list(&out, &builder->top);
+	if (status == SB_OK)
+		status = builder->form == sums_form::cells ? send_planes(&out, builder) : send_items(&out, builder);
+	if (status == SB_OK || status == SB_TOO_LARGE)
+		*size = out.used() - in_front;
+	if (status == SB_OK)
+		*bytes = out.block();
+	else
+		out.release();
+	return status;
+}
+
+/* ----------------------------------------------------------------- receiving */
+
+namespace {
+
+/* Bytes that came. Of what is missing it reads zeros, and remembers that. */
+class incoming
+{
+  public:
+	incoming(const unsigned char *data, size_t size) : at_(data), left_(size) {}
+
+	const unsigned char *bytes(uint64_t count)
+	{
+		const unsigned char *found = at_;
+		if (count > left_)
+		{
+			truncated_ = true;
+			return nullptr;
+		}
+		at_ += count;
+		left_ -= static_cast<size_t>(count);
+		return found;
+	}
+	template <typename T>
+	T number()
+	{
+		const unsigned char *found = bytes(sizeof(T));
+		return found != nullptr ? load_le<T>(found) : T{0};
+	}
+	int64_t integer() { return static_cast<int64_t>(number<uint64_t>()); }
+	sb_u128 wide_number()
+	{
+		const auto low = number<uint64_t>();
+		return static_cast<sb_u128>(number<uint64_t>()) << 64 | low;
+	}
+	bool flag()
+	{
+		const auto byte = number<uint8_t>();
+		wrong_flag_ |= byte > 1;
+		return byte != 0;
+	}
+
+	size_t left() const { return left_; }
+	sb_status status() const
+	{
+		if (truncated_)
+			return SB_TRUNCATED;
+		return wrong_flag_ ? SB_BAD_HEADER : SB_OK;
+	}
+
+  private:
+	const unsigned char *at_;
+	size_t left_;
+	bool truncated_ = false;
+	bool wrong_flag_ = false;
+};
+
+} // namespace
+
+constexpr int64_t furthest = INT64_C(1) << 61;
+
+static bool is_near(int64_t half_lives)
+{
+	return half_lives > -furthest && half_lives < furthest;
+}
+
+/* The plan says how long a stored filter is; here its cells are sums. */
+static sb_status receive_plan(incoming *in, sb_tbf *plan)
+{
+	const unsigned char *header = in->bytes(SB_TBF_HEADER);
+	if (header == nullptr)
+		return SB_TRUNCATED;
+	sb_status status = sb_tbf_decode_header(header, SB_TBF_HEADER, SB_TBF_HEADER, plan);
+	if (status == SB_BAD_LENGTH)
+		status = sb_tbf_decode_header(header, SB_TBF_HEADER, sb_tbf_size(plan), plan);
+	if (status == SB_OK && (plan->flags & SB_TBF_RECURRING_MINIMUM) != 0)
+		return SB_BAD_HEADER;
+	return status;
+}
+
+/* plane: which are there */
+static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane)
+{
+	tbf_sums *sums = &builder->sums;
+	bool any_plane = false;
+	builder->load = std::bit_cast<double>(in->number<uint64_t>());
+	builder->form = in->flag() ? sums_form::cells : sums_form::arrived;
+	sums->any = in->flag();
+	sums->merged = in->flag();
+	sums->fractions = in->flag();
+	sums->newest_plane = in->integer();
+	sums->newest_half_life = in->integer();
+	sums->oldest_base = in->integer();
+	sums->newest = in->integer();
+	sums->dropped_total = in->wide_number();
+	sums->dropped_loss = in->wide_number();
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		sums->total[i] = in->wide_number();
+		sums->slack[i] = in->wide_number();
+		sums->loss[i] = in->wide_number();
+		plane[i] = in->flag();
+		any_plane |= plane[i];
+	}
+	if (sb_status status = in->status(); status != SB_OK)
+		return status;
+	if (!is_near(sums->newest_half_life) || !is_near(sums->oldest_base) || sums->newest_plane < -furthest / SB_TBF_PLANE ||
+		sums->newest_plane > furthest / SB_TBF_PLANE)
+		return SB_BAD_HEADER;
+	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
+	const bool by_load = builder->load > 0 && builder->load <= SB_TBF_BLOCK && sb_tbf_cells(&builder->plan) == SB_TBF_MAX_CELLS;
+	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && (builder->load == 0 || by_load) &&
+						  (sums->any || !any_plane) && !(sums->merged && builder->form == sums_form::arrived);
+	return could_be ? SB_OK : SB_BAD_HEADER;
+}
+
+static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
+{
+	sb_top_section section;
+	const int64_t base = in->integer();
+	const auto size = in->number<uint32_t>();
+	const unsigned char *bytes = in->bytes(size);
+	if (bytes == nullptr || in->status() != SB_OK)
+		return SB_TRUNCATED;
+	if (!is_near(base))
+		return SB_BAD_LIST;
+	const sb_status status = sb_top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
+	if (status != SB_OK || !builder->sums.any)
+		return status;
+	return add_section(&builder->top, &builder->memory, section, base);
+}
+
+static sb_status check_words(const unsigned char *column, uint64_t count)
+{
+	uint64_t words[tbf_batch];
+	for (uint64_t done = 0; done < count; done += tbf_batch)
+	{
+		const auto now = static_cast<size_t>(std::min<uint64_t>(count - done, tbf_batch));
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		sb_hash_set_read_words(column + done * sizeof(uint64_t), words, now);
+		if (std::any_of(words, words + now, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
+			return SB_BAD_CELLS;
+	}
+	return SB_OK;
+}
+
+/* The rest of the bytes. What is only read when it is united, once, is not copied. */
+static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
+{
+	arrived_items *arrived = &builder->arrived;
+	arrived->count = in->number<uint64_t>();
+	const auto columns = static_cast<uint64_t>(1 + std::count(plane, plane + SB_TBF_PLANES, true));
+	if (in->status() != SB_OK)
+		return SB_TRUNCATED;
+	if (arrived->count > in->left() / sizeof(uint64_t) / columns)
+		return SB_BAD_LENGTH;
+	const uint64_t column = arrived->count * sizeof(uint64_t);
+	sb_status status = SB_OK;
+	arrived->hashes = in->bytes(column);
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+		if (plane[i])
+		{
+			arrived->words[i] = in->bytes(column);
+			status = check_words(arrived->words[i], arrived->count);
+		}
+	return status;
+}
+
+static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)
+{
+	sb_tbf packed = builder->plan;
+	const auto payload = in->number<uint64_t>();
+	const unsigned char *cells = in->bytes(payload);
+	if (cells == nullptr || in->status() != SB_OK)
+		return SB_TRUNCATED;
+	if (payload != 0 && payload < uint64_t{4} * packed.blocks)
+		return SB_BAD_LENGTH;
+	packed.layout = SB_TBF_EXTENSIBLE;
+	packed.payload = static_cast<uint32_t>(payload);
+	if (sb_status status = make_plane(builder, index); status != SB_OK)
+		return status;
+	for (uint32_t block = 0; block < packed.blocks; block++)
+	{
+		uint64_t *words = builder->sums.plane[index] + uint64_t{block} * packed.block_cells;
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (sb_tbf_unpack_block(&packed, cells, block, words) != SB_OK ||
+			std::any_of(words, words + packed.block_cells, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
+			return SB_BAD_CELLS;
+	}
+	return SB_OK;
+}
+
+static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const bool *plane)
+{
+	sb_status status = SB_OK;
+	builder->sums.width = sb_tbf_cells(&builder->plan);
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+		if (plane[i])
+			status = receive_plane(in, builder, i);
+	return status;
+}
+
+static sb_status receive(incoming *in, sb_tbf_builder *builder)
+{
+	bool plane[SB_TBF_PLANES];
+	sb_status status = receive_notes(in, builder, plane);
+	if (status == SB_OK && builder->plan.top != 0)
+		status = receive_list(in, builder);
+	if (status == SB_OK)
+		status = builder->form == sums_form::cells ? receive_planes(in, builder, plane) : receive_items(in, builder, plane);
+	return status == SB_OK && in->left() != 0 ? SB_BAD_LENGTH : status;
+}
+
+sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size, sb_tbf_builder **out) noexcept
+{
+	incoming in(static_cast<const unsigned char *>(bytes), size);
+	sb_tbf plan;
+	*out = nullptr;
+	sb_status status = receive_plan(&in, &plan);
+	if (status == SB_OK)
+		status = make_builder(memory, &plan, 0, out);
+	if (status != SB_OK)
+		return status;
+	return ended_if_failed(receive(&in, *out), out);
+}

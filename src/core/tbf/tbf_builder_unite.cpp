@@ -1,0 +1,191 @@
+/*
+ * tbf_builder_unite.cpp: stored filters and other builders added to a builder.
+ */
+#include "base/memory.hpp"
+#include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/* --------------------------------------------------------- the parameters of both */
+
+static sb_status may_add_up(const sb_tbf *a, const sb_tbf *b, sb_tbf *joined, sb_difference *difference)
+{
+	if (a->kind.code != SB_KIND_NONE && b->kind.code != SB_KIND_NONE && !sb_kind_equal(&a->kind, &b->kind))
+	{
+		*difference = {"kind", static_cast<double>(a->kind.code), static_cast<double>(b->kind.code)};
+		return SB_DIFFERENT;
+	}
+	return sb_tbf_join(a, b, joined, difference);
+}
+
+/* The same sums over the cells of a larger filter. Unless that is SB_OK they are as they were. */
+static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
+{
+	uint64_t *wide[SB_TBF_PLANES] = {};
+	tbf_sums *sums = &builder->sums;
+	sb_status status = SB_OK;
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+		if (sums->plane[i] != nullptr)
+		{
+			status = allocate_words(builder, sb_tbf_cells(larger), &wide[i]);
+			if (status == SB_OK)
+				status = widen_plane(&builder->plan, sums->plane[i], larger, wide[i]);
+		}
+	if (status == SB_OK)
+	{
+		std::swap_ranges(wide, wide + SB_TBF_PLANES, sums->plane);
+		sums->width = sb_tbf_cells(larger);
+	}
+	for (uint64_t *plane : wide)
+		release_words(builder, plane);
+	return status;
+}
+
+/* A list of hot items goes on only if both have one, with the smaller number of items: the bound of the error is its. */
+static void join_list(sb_tbf_builder *builder, uint16_t top)
+{
+	builder->plan.top = std::min(builder->plan.top, top);
+	if (builder->plan.top == 0)
+		release_list(&builder->top, &builder->memory);
+	builder->top.limit = builder->plan.top;
+}
+
+/* Makes the parameters of a builder over cells those of both, and its cells as many. */
+static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
+{
+	if (sb_tbf_cells(joined) > builder->sums.width)
+		if (sb_status status = widen(builder, joined); status != SB_OK)
+			return status;
+	join_list(builder, joined->top);
+	builder->plan = *joined;
+	return SB_OK;
+}
+
+/* ------------------------------------------------------------- stored filters */
+
+/* Adds what a filter's header and counters say, times a weight, to a builder over cells that can hold them. */
+static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, const filter_weight *weight)
+{
+	int planes;
+	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);
+	sb_status status = SB_OK;
+	for (int i = 0; i < planes && status == SB_OK; i++)
+		status = make_plane(builder, index - i);
+	return status == SB_OK ? sums_add_weighted(&builder->sums, &builder->plan, index, filter, cells, weight) : status;
+}
+
+sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells, sb_tbf_builder **out) noexcept
+{
+	constexpr filter_weight one = {1, 0};
+	sb_status status = sb_tbf_builder_begin(memory, filter, SB_TBF_SUMS_OF_CELLS, 0, out);
+	if (status != SB_OK)
+		return status;
+	sb_tbf_builder *builder = *out;
+	status = add_counters(builder, filter, cells, &one);
+	if (status == SB_OK)
+		status = add_stored_list(&builder->top, memory, filter, cells);
+	if (status == SB_OK && counts_apart(builder))
+		status = read_moved(builder, filter, static_cast<const unsigned char *>(cells));
+	return ended_if_failed(status, out);
+}
+
+sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
+									sb_difference *difference) noexcept
+{
+	sb_tbf joined;
+	filter_weight factor;
+	*difference = {};
+	if (sizes_itself(builder))
+		return SB_DIFFERENT;
+	sb_status status = sb_tbf_builder_settle(builder);
+	if (status == SB_OK)
+		status = may_add_up(&builder->plan, filter, &joined, difference);
+	if (status == SB_OK)
+		status = make_filter_weight(weight, &factor);
+	if (status == SB_OK && builder->form != sums_form::cells)
+		status = items_to_cells(builder);
+	if (status == SB_OK)
+		status = take_plan(builder, &joined);
+	if (status == SB_OK)
+		status = add_counters(builder, filter, cells, &factor);
+	if (status == SB_OK && joined.top != 0)
+		status = add_weighted_list(&builder->top, &builder->memory, filter, cells, weight);
+	return status;
+}
+
+/* ------------------------------------------------------------- other builders */
+
+/* Stored filters may be of other sizes; hits are collected for one filter. */
+static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
+{
+	if (a->load != b->load)
+		return false;
+	if (a->form == sums_form::cells && b->form == sums_form::cells && !sizes_itself(b))
+		return true;
+	return a->plan.hashes == b->plan.hashes && a->plan.half_life == b->plan.half_life && a->plan.epoch == b->plan.epoch &&
+		   sb_tbf_cells(&a->plan) == sb_tbf_cells(&b->plan);
+}
+
+static sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other)
+{
+	uint64_t *wide = nullptr;
+	sb_status status = SB_OK;
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+	{
+		const uint64_t *words = other->sums.plane[i];
+		const int index = words != nullptr ? sums_matching_plane(&builder->sums, &other->sums, i) : -1;
+		if (index < 0)
+			continue;
+		status = make_plane(builder, index);
+		if (status == SB_OK && other->sums.width < builder->sums.width)
+		{
+			if (wide == nullptr)
+				status = allocate_words(builder, builder->sums.width, &wide);
+			if (status == SB_OK)
+				status = widen_plane(&other->plan, words, &builder->plan, wide);
+			words = wide;
+		}
+		if (status == SB_OK)
+			status = sums_add_plane(&builder->sums, index, words);
+	}
+	release_words(builder, wide);
+	return status;
+}
+
+/* Brings the builder to a form and to parameters in which it can take what the other holds. */
+static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, const sb_tbf *joined)
+{
+	sb_status status = own_items(builder);
+	if (status == SB_OK && other->form == sums_form::cells && builder->form == sums_form::items)
+		status = items_to_cells(builder);
+	if (status != SB_OK)
+		return status;
+	if (other->form == sums_form::cells && !sizes_itself(builder))
+		return take_plan(builder, joined);
+	builder->plan.kind = joined->kind;
+	join_list(builder, joined->top);
+	return SB_OK;
+}
+
+sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference) noexcept
+{
+	sb_tbf joined;
+	*difference = {};
+	if (!of_one_filter(builder, other))
+		return SB_DIFFERENT;
+	sb_status status = may_add_up(&builder->plan, &other->plan, &joined, difference);
+	if (status == SB_OK)
+		status = sb_tbf_builder_settle(builder);
+	if (status == SB_OK)
+		status = sb_tbf_builder_settle(other);
+	if (status == SB_OK)
+		status = prepare_for(builder, other, &joined);
+	if (status != SB_OK)
+		return status;
+	sums_combine_notes(&builder->sums, &other->sums);
+	status = other->form == sums_form::cells ? unite_cells(builder, other) : unite_items(builder, other);
+	return status == SB_OK && joined.top != 0 ? unite_lists(&builder->top, &builder->memory, &other->top) : status;
+}

@@ -1,0 +1,112 @@
+/*
+ * tbf_recurring.cpp: the table of a filter with recurring minimum (Cohen, Matias 2003, section 3.3), while the filter is built.
+ *
+ * If only one of an item's cells holds its smallest value, chance had to spare that one cell, and may not have spared it.
+ * In the paper such an item moves to a secondary filter, and a Bloom filter of the items moved says where to look. An
+ * item which that filter holds by mistake would be looked for where its hits are not, and undercounted. Here both are one
+ * exact table of hashes and counts.
+ *
+ * A hit is added to all the item's cells, and to its entry if it has one; if not, and its minimum does not recur then, it
+ * gets an entry with that minimum. So it never undercounts: cells count all hits, so the minimum is at least the item's
+ * hits when the entry is made, and from then on both get the same; and entries are exact, nothing else is added to them.
+ * For the same reason an entry is never above the minimum of the cells.
+ */
+#include "base/memory.hpp"
+#include "base/stop.hpp"
+#include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_sums.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/* Beside each hash are its 2^-12 hits. */
+static uint64_t *hits_of_slot(const sb_hash_set &moved, uint64_t slot)
+{
+	return &moved.slots[sb_hash_set_place(slot, 1) + 4];
+}
+
+sb_status streambloom::make_moved(sb_tbf_builder *builder)
+{
+	return sb_hash_set_make(&builder->moved, &builder->memory, sb_hash_set_capacity_for(1), 1);
+}
+
+/* To be called before an item is inserted. */
+static sb_status make_room(sb_tbf_builder *builder)
+{
+	sb_hash_set *moved = &builder->moved;
+	if (!sb_hash_set_has_room(moved))
+		return sb_hash_set_remake(moved, &builder->memory, sb_hash_set_next_capacity(moved->capacity), 1);
+	if (sb_hash_set_wants_secret(moved))
+		return sb_hash_set_remake(moved, &builder->memory, moved->capacity, 1);
+	return SB_OK;
+}
+
+sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
+{
+	sb_hash_set *moved = &builder->moved;
+	bool recurs;
+	uint64_t minimum;
+	sb_status status = make_room(builder);
+	if (status == SB_OK)
+		status = sums_add_item(&builder->sums, &builder->plan, index, hash, half_lives, value);
+	if (status != SB_OK)
+		return status;
+	if (const uint64_t slot = sb_hash_set_find(moved, hash); slot != UINT64_MAX)
+		return add_to_word(hits_of_slot(*moved, slot), value);
+	status = sums_recurring_minimum(&builder->sums, &builder->plan, hash, &recurs, &minimum);
+	if (status == SB_OK && !recurs)
+		*hits_of_slot(*moved, sb_hash_set_insert(moved, hash)) = minimum;
+	return status;
+}
+
+/* ------------------------------------------------------------------- stored */
+
+sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells)
+{
+	const unsigned char *table = cells + sb_tbf_counters_size(filter);
+	const uint64_t count = sb_tbf_entries(filter);
+
+	/* room first: hashes that ascend would pile up in a set that grows as it goes */
+	sb_status status = sb_hash_set_remake(&builder->moved, &builder->memory, sb_hash_set_capacity_for(count + 1), 1);
+	for (uint64_t i = 0; i < count && status == SB_OK; i++)
+	{
+		sb_tbf_entry entry;
+		if (i % tbf_batch == 0 && stop_wanted())
+			return SB_INTERRUPTED;
+		status = make_room(builder);
+		if (status != SB_OK)
+			return status;
+		sb_tbf_read_entry(table, i, &entry);
+		*hits_of_slot(builder->moved, sb_hash_set_insert(&builder->moved, entry.hash)) = entry.hits;
+	}
+	return status;
+}
+
+uint32_t streambloom::size_of_moved(const sb_tbf_builder *builder)
+{
+	return static_cast<uint32_t>(std::min<uint64_t>(builder->moved.count, SB_MAX_BYTES / SB_TBF_ENTRY + 1)) * SB_TBF_ENTRY;
+}
+
+sb_status streambloom::write_moved(const sb_tbf_builder *builder, unsigned char *table)
+{
+	const sb_hash_set *moved = &builder->moved;
+	uint64_t *hashes;
+	sb_status status = allocate_words(builder, std::max<uint64_t>(moved->count, 1), &hashes);
+	if (status != SB_OK)
+		return status;
+	status = sb_hash_set_sort(moved, hashes);
+	for (uint64_t i = 0; i < moved->count && status == SB_OK; i++)
+	{
+		if (i % tbf_batch == 0 && stop_wanted())
+		{
+			status = SB_INTERRUPTED;
+			break;
+		}
+		const sb_tbf_entry entry = {hashes[i], *hits_of_slot(*moved, sb_hash_set_find(moved, hashes[i]))};
+		write_entry(table, i, &entry);
+	}
+	release_words(builder, hashes);
+	return status;
+}

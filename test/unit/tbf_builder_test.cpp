@@ -1,0 +1,744 @@
+/*
+ * tbf_builder_test.cpp: sb_tbf_builder as a whole: in whatever form its sums are, however they were split, sent and united, the
+ * stored bytes are the same; what fails for lack of memory or time loses nothing and leaks nothing.
+ */
+#include "support.h"
+
+#include <functional>
+#include <map>
+
+using namespace test;
+
+namespace {
+
+constexpr int64_t hour = INT64_C(3600000000);
+
+struct Ended
+{
+	void operator()(sb_tbf_builder *builder) const { sb_tbf_builder_end(builder); }
+};
+using Owned = std::unique_ptr<sb_tbf_builder, Ended>;
+
+Owned begun(const sb_memory *memory, const sb_tbf &plan, sb_tbf_sums_of sums_of, double load = 0)
+{
+	sb_tbf_builder *builder = nullptr;
+	EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, load, &builder), SB_OK);
+	return Owned(builder);
+}
+
+sb_status add(sb_tbf_builder *builder, const Hit &hit)
+{
+	const sb_tbf *plan = sb_tbf_builder_plan(builder);
+	sb_moment moment;
+	uint64_t value;
+	sb_tbf_moment(plan->half_life, plan->epoch, hit.at, &moment);
+	EXPECT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
+	sb_status status = sb_tbf_builder_add_hit(builder, hit.hash, &moment, value);
+	if (status == SB_OK && sb_tbf_builder_add_hot_hit(builder, hit.hash, &moment, hit.weight))
+	{
+		const std::string name = "item " + std::to_string(hit.hash);
+		status = sb_tbf_builder_name_hot_item(builder, name.data(), name.size());
+	}
+	return status;
+}
+
+void add_all(sb_tbf_builder *builder, const std::vector<Hit> &hits)
+{
+	for (const Hit &hit : hits)
+		ASSERT_EQ(add(builder, hit), SB_OK);
+}
+
+sb_status unite(sb_tbf_builder *builder, sb_tbf_builder *other)
+{
+	sb_difference difference;
+	return sb_tbf_builder_unite(builder, other, &difference);
+}
+
+sb_status store(sb_tbf_builder *builder, Tbf *out)
+{
+	constexpr size_t in_front = 5;
+	Memory memory;
+	void *value;
+	const sb_status status = sb_tbf_builder_store(builder, memory, in_front, &out->parameters, &value);
+	EXPECT_EQ(value != nullptr, status == SB_OK);
+	if (status != SB_OK)
+		return status;
+	const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
+	memory.memory.release(memory.memory.context, value);
+	out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
+	EXPECT_TRUE(same_bytes(whole, out->value()));
+	EXPECT_TRUE(readable(*out));
+	return SB_OK;
+}
+
+Tbf stored_by(sb_tbf_builder *builder)
+{
+	Tbf filter;
+	EXPECT_EQ(store(builder, &filter), SB_OK);
+	return filter;
+}
+
+Bytes sent(sb_tbf_builder *builder)
+{
+	constexpr size_t in_front = 3;
+	Memory memory;
+	void *bytes;
+	size_t size;
+	EXPECT_EQ(sb_tbf_builder_serialize(builder, memory, in_front, SIZE_MAX, &bytes, &size), SB_OK);
+	Bytes result(static_cast<unsigned char *>(bytes) + in_front, size);
+	memory.memory.release(memory.memory.context, bytes);
+
+	/* the size that is allowed counts all of it */
+	void *none;
+	size_t wanted;
+	EXPECT_EQ(sb_tbf_builder_serialize(builder, memory, in_front, size / 2, &none, &wanted), SB_TOO_LARGE);
+	EXPECT_EQ(none, nullptr);
+	EXPECT_GT(in_front + wanted, size / 2);
+	return result;
+}
+
+Owned arrived(const sb_memory *memory, const Bytes &bytes)
+{
+	sb_tbf_builder *builder = nullptr;
+	EXPECT_EQ(sb_tbf_builder_deserialize(memory, bytes.data(), bytes.size(), &builder), SB_OK);
+	return Owned(builder);
+}
+
+sb_tbf planned(uint64_t items, int64_t half_life, bool power = false)
+{
+	sb_tbf plan;
+	EXPECT_EQ(sb_tbf_plan(items, 0.01, half_life, half_life / 7, power, &plan), SB_OK);
+	plan.kind = kind_of(SB_KIND_INTEGER);
+	return plan;
+}
+
+double load_of(const sb_tbf &plan)
+{
+	uint8_t hashes;
+	const double load = sb_tbf_best_load(plan.fpr, &hashes);
+	EXPECT_EQ(hashes, plan.hashes);
+	return load;
+}
+
+/* Hashes of all sorts, the hash 0 too, over so many half-lives. */
+std::vector<Hit> hits_of(Random &random, size_t count, uint64_t items, int64_t hours)
+{
+	std::vector<Hit> hits(count);
+	for (Hit &hit : hits)
+	{
+		const uint64_t rank = random() % items;
+		hit = {rank == 0 ? 0 : rank == 1 ? UINT64_MAX : rank * UINT64_C(0x9e3779b97f4a7c15), between(random, 0, hours * hour),
+			   static_cast<double>(between(random, 1, 9)) / 4};
+	}
+	return hits;
+}
+
+void expect_no_undercount(const Tbf &filter, const std::vector<Hit> &hits)
+{
+	int64_t at = 0;
+	for (const Hit &hit : hits)
+		at = std::max(at, hit.at);
+	std::map<uint64_t, long double> sums;
+	for (const Hit &hit : hits)
+		sums[hit.hash] += static_cast<long double>(hit.weight) * faded(filter.parameters.half_life, filter.parameters.epoch, hit.at, at);
+	for (const auto &[hash, sum] : sums)
+		ASSERT_GE(filter.count(hash, at), sum * (1 - oracle_error)) << hash;
+}
+
+/* What is asked whether to stop says so at one question. */
+uint64_t questions_left;
+bool asked_after_stop;
+
+bool stop_at_a_question()
+{
+	asked_after_stop |= questions_left == 0;
+	return questions_left == 0 || --questions_left == 0;
+}
+
+class StopsAt
+{
+  public:
+	explicit StopsAt(uint64_t question)
+	{
+		questions_left = question;
+		asked_after_stop = false;
+		sb_set_stop(stop_at_a_question);
+	}
+	~StopsAt() { sb_set_stop(nullptr); }
+	StopsAt(const StopsAt &) = delete;
+	StopsAt &operator=(const StopsAt &) = delete;
+};
+
+} // namespace
+
+/* ------------------------------------------------------------- the same bytes */
+
+TEST(TbfBuilder, FormOrderAndSplitsLeaveNoTrace)
+{
+	Random random(1);
+	Memory memory;
+	for (int64_t half_life : {INT64_C(0), hour})
+		for (uint64_t items : {10u, 300u, 6000u})
+			for (int64_t hours : {1, 40, 100})
+			{
+				const sb_tbf plan = planned(1000, half_life);
+				std::vector<Hit> hits = hits_of(random, 3 * items, items, hours);
+				Owned cells = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
+				add_all(cells.get(), hits);
+				const Tbf expected = stored_by(cells.get());
+				expect_no_undercount(expected, hits);
+
+				Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+				add_all(whole.get(), hits);
+				ASSERT_TRUE(same_bytes(stored_by(whole.get()).value(), expected.value()));
+
+				std::shuffle(hits.begin(), hits.end(), random);
+				for (size_t parts : {1u, 2u, 5u})
+				{
+					std::vector<Owned> workers;
+					for (size_t i = 0; i < parts; i++)
+						workers.push_back(begun(memory, plan, i == 3 ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS));
+					for (size_t i = 0; i < hits.size(); i++)
+						ASSERT_EQ(add(workers[i % parts].get(), hits[i]), SB_OK);
+					sb_tbf_builder *like;
+					ASSERT_EQ(sb_tbf_builder_like(memory, workers[0].get(), &like), SB_OK);
+					Owned leader(like);
+					for (const Owned &worker : workers)
+					{
+						const Bytes bytes = sent(worker.get());
+						Owned there = arrived(memory, bytes);
+						ASSERT_EQ(unite(leader.get(), there.get()), SB_OK);
+					}
+					ASSERT_TRUE(same_bytes(stored_by(leader.get()).value(), expected.value())) << parts << " parts that were sent";
+					for (size_t i = 1; i < parts; i++)
+						ASSERT_EQ(unite(workers[0].get(), workers[i].get()), SB_OK);
+					ASSERT_TRUE(same_bytes(stored_by(workers[0].get()).value(), expected.value())) << parts << " parts";
+				}
+			}
+}
+
+TEST(TbfBuilder, OneThatSizesItselfIsTheFilterOfThatSize)
+{
+	Random random(2);
+	Memory memory;
+	for (uint64_t items : {1u, 10u, 5000u, 40000u})
+	{
+		const std::vector<Hit> hits = hits_of(random, 4 * items, items, 20);
+		std::map<uint64_t, int> distinct;
+		for (const Hit &hit : hits)
+			distinct[hit.hash]++;
+		const sb_tbf any = planned(1, hour, true);
+		Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, load_of(any));
+		Owned other = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, load_of(any));
+		for (size_t i = 0; i < hits.size(); i++)
+			ASSERT_EQ(add(i % 3 == 0 ? other.get() : builder.get(), hits[i]), SB_OK);
+		const Bytes bytes = sent(other.get());
+		Owned there = arrived(memory, bytes);
+		ASSERT_EQ(unite(builder.get(), there.get()), SB_OK);
+		Owned told = begun(memory, planned(distinct.size(), hour, true), SB_TBF_SUMS_OF_CELLS);
+		add_all(told.get(), hits);
+		EXPECT_TRUE(same_bytes(stored_by(builder.get()).value(), stored_by(told.get()).value())) << items;
+	}
+}
+
+/* Sums of items raise cells to the largest, so for them neither the order of hits matters nor how they were split. */
+TEST(TbfBuilder, MinimumIncreaseOfItemsHasNoOrder)
+{
+	Random random(3);
+	Memory memory;
+	sb_tbf plan = planned(3000, hour);
+	plan.flags |= SB_TBF_MINIMUM_INCREASE;
+	std::vector<Hit> hits = hits_of(random, 2000, 500, 60);
+	Owned first = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	Owned second = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	Owned third = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	add_all(first.get(), hits);
+	std::shuffle(hits.begin(), hits.end(), random);
+	for (size_t i = 0; i < hits.size(); i++)
+		ASSERT_EQ(add(i % 2 == 0 ? second.get() : third.get(), hits[i]), SB_OK);
+	ASSERT_EQ(unite(second.get(), third.get()), SB_OK);
+	const Tbf filter = stored_by(first.get());
+	expect_no_undercount(filter, hits);
+	EXPECT_TRUE(same_bytes(stored_by(second.get()).value(), filter.value()));
+
+	/* and the same once there are so many that they go over to cells: still no undercount */
+	std::vector<Hit> more = hits_of(random, 60000, 20000, 60);
+	add_all(second.get(), more);
+	hits.insert(hits.end(), more.begin(), more.end());
+	expect_no_undercount(stored_by(second.get()), hits);
+}
+
+TEST(TbfBuilder, AddsStoredFiltersAsTheirHits)
+{
+	Random random(4);
+	Memory memory;
+	const sb_tbf plan = planned(1000, 0);
+	const std::vector<Hit> hits = hits_of(random, 2000, 700, 0);
+	Owned half = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	Owned rest = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	for (size_t i = 0; i < hits.size(); i++)
+	{
+		ASSERT_EQ(add(i % 2 == 0 ? half.get() : rest.get(), {hits[i].hash, 0, 1}), SB_OK);
+		ASSERT_EQ(add(whole.get(), {hits[i].hash, 0, i % 2 == 0 ? 3.0 : 1.0}), SB_OK);
+	}
+	const Tbf filter = stored_by(half.get());
+	sb_difference difference;
+	ASSERT_EQ(sb_tbf_builder_add_filter(rest.get(), &filter.parameters, filter.cells.data(), 3, &difference), SB_OK);
+	EXPECT_TRUE(same_bytes(stored_by(rest.get()).value(), stored_by(whole.get()).value())) << "a builder of items takes a filter, too";
+
+	sb_tbf_builder *of;
+	ASSERT_EQ(sb_tbf_builder_of(memory, &filter.parameters, filter.cells.data(), &of), SB_OK);
+	Owned again(of);
+	EXPECT_TRUE(same_bytes(stored_by(again.get()).value(), filter.value()));
+	for (double weight : {-1.0, SB_TBF_MAX_WEIGHT, std::nan("")})
+	{
+		EXPECT_EQ(sb_tbf_builder_add_filter(again.get(), &filter.parameters, filter.cells.data(), weight, &difference), SB_OUT_OF_RANGE);
+	}
+	EXPECT_TRUE(same_bytes(stored_by(again.get()).value(), filter.value()));
+}
+
+/* Smaller builders and filters, by a power of two, are widened. */
+TEST(TbfBuilder, UnitesCellsOfOtherSizes)
+{
+	Random random(5);
+	Memory memory;
+	const sb_tbf small = shape(128, 3, hour, hour);
+	const sb_tbf large = shape(512, 3, hour, hour);
+	const std::vector<Hit> left = hits_of(random, 300, 60, 30);
+	const std::vector<Hit> right = hits_of(random, 300, 60, 30);
+	const Tbf expected = joined(stored(small, left), stored(large, right));
+	for (bool small_first : {true, false})
+	{
+		Owned a = begun(memory, small, SB_TBF_SUMS_OF_CELLS);
+		Owned b = begun(memory, large, SB_TBF_SUMS_OF_CELLS);
+		add_all(a.get(), left);
+		add_all(b.get(), right);
+		ASSERT_EQ(small_first ? unite(a.get(), b.get()) : unite(b.get(), a.get()), SB_OK);
+		EXPECT_EQ(sb_tbf_cells(sb_tbf_builder_plan((small_first ? a : b).get())), 512u);
+		const Tbf both = stored_by((small_first ? a : b).get());
+		std::vector<Hit> all = left;
+		all.insert(all.end(), right.begin(), right.end());
+		expect_no_undercount(both, all);
+		EXPECT_EQ(both.parameters.widened, expected.parameters.widened);
+	}
+}
+
+/* ------------------------------------------------------------------ different ones */
+
+TEST(TbfBuilder, DifferentOnesAreRefusedAndStayAsTheyWere)
+{
+	Memory memory;
+	const sb_tbf plan = planned(1000, hour);
+	auto expect_refused = [&](const sb_tbf &a, sb_tbf_sums_of a_of, double a_load, const sb_tbf &b, sb_tbf_sums_of b_of, double b_load,
+							  const char *parameter) {
+		Owned left = begun(memory, a, a_of, a_load);
+		Owned right = begun(memory, b, b_of, b_load);
+		ASSERT_EQ(add(left.get(), {1, hour, 1}), SB_OK);
+		ASSERT_EQ(add(right.get(), {2, hour, 1}), SB_OK);
+		const Bytes before = sent(left.get());
+		sb_difference difference;
+		EXPECT_EQ(sb_tbf_builder_unite(left.get(), right.get(), &difference), SB_DIFFERENT);
+		EXPECT_STREQ(difference.parameter, parameter);
+		EXPECT_TRUE(same_bytes(sent(left.get()), before));
+	};
+	sb_tbf other = plan;
+	other.kind = kind_of(SB_KIND_TEXT, 6);
+	for (sb_tbf_sums_of of : {SB_TBF_SUMS_OF_ITEMS, SB_TBF_SUMS_OF_CELLS})
+		expect_refused(plan, of, 0, other, of, 0, "kind");
+	other = planned(1000, 2 * hour);
+	expect_refused(plan, SB_TBF_SUMS_OF_CELLS, 0, other, SB_TBF_SUMS_OF_CELLS, 0, "half_life");
+	expect_refused(plan, SB_TBF_SUMS_OF_ITEMS, 0, other, SB_TBF_SUMS_OF_ITEMS, 0, nullptr);
+	expect_refused(plan, SB_TBF_SUMS_OF_ITEMS, 0, planned(9000, hour), SB_TBF_SUMS_OF_CELLS, 0, nullptr);
+	const sb_tbf any = planned(1, hour, true);
+	expect_refused(any, SB_TBF_SUMS_OF_ITEMS, load_of(any), plan, SB_TBF_SUMS_OF_ITEMS, 0, nullptr);
+
+	/* a filter that sizes itself collects hits only */
+	Owned self_sized = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, load_of(any));
+	Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	ASSERT_EQ(add(builder.get(), {1, hour, 1}), SB_OK);
+	const Tbf filter = stored_by(builder.get());
+	sb_difference difference;
+	EXPECT_EQ(sb_tbf_builder_add_filter(self_sized.get(), &filter.parameters, filter.cells.data(), 1, &difference), SB_DIFFERENT);
+	EXPECT_EQ(difference.parameter, nullptr);
+}
+
+/* --------------------------------------------------------------------- travelling */
+
+/* A builder of items that arrived is as good as any: nothing is lost whatever is done with it. */
+TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
+{
+	Random random(6);
+	Memory memory;
+	for (double load : {0.0, 1.0})
+		for (uint64_t items : {0u, 5u, 3000u})
+		{
+			sb_tbf plan = planned(1000, hour, load != 0);
+			plan.top = 20;
+			load = load != 0 ? load_of(plan) : 0;
+			Owned here = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, load);
+			const std::vector<Hit> hits = items == 0 ? std::vector<Hit>() : hits_of(random, 3 * items, items, 40);
+			add_all(here.get(), hits);
+			const Bytes bytes = sent(here.get());
+			const Hit one = {77, 40 * hour, 2};
+
+			Owned stored_at_once = arrived(memory, bytes);
+			EXPECT_TRUE(same_bytes(stored_by(stored_at_once.get()).value(), stored_by(here.get()).value()));
+			Owned sent_on = arrived(memory, bytes);
+			EXPECT_TRUE(same_bytes(sent(sent_on.get()), bytes));
+			EXPECT_TRUE(same_bytes(stored_by(sent_on.get()).value(), stored_by(here.get()).value()));
+			Owned added_to = arrived(memory, bytes);
+			ASSERT_EQ(add(added_to.get(), one), SB_OK);
+			Owned united = arrived(memory, bytes);
+			Owned other = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, load);
+			ASSERT_EQ(add(other.get(), one), SB_OK);
+			const Bytes of_other = sent(other.get());
+			Owned other_arrived = arrived(memory, of_other);
+			ASSERT_EQ(unite(united.get(), other_arrived.get()), SB_OK);
+			Owned lone = arrived(memory, bytes); /* never used at all */
+
+			const Tbf before = stored_by(here.get());
+			ASSERT_EQ(add(here.get(), one), SB_OK);
+			const Tbf expected = stored_by(here.get());
+			EXPECT_TRUE(same_bytes(stored_by(added_to.get()).value(), expected.value()));
+			EXPECT_EQ(stored_by(united.get()).counters(), expected.counters());
+			if (load == 0)
+			{
+				Owned takes_a_filter = arrived(memory, bytes);
+				sb_difference difference;
+				ASSERT_EQ(sb_tbf_builder_add_filter(takes_a_filter.get(), &before.parameters, before.cells.data(), 1, &difference), SB_OK);
+				std::vector<Hit> twice = hits;
+				twice.insert(twice.end(), hits.begin(), hits.end());
+				expect_no_undercount(stored_by(takes_a_filter.get()), twice);
+			}
+		}
+}
+
+TEST(TbfBuilder, DamagedBytesAreRefused)
+{
+	Random random(7);
+	Memory memory;
+	for (sb_tbf_sums_of of : {SB_TBF_SUMS_OF_ITEMS, SB_TBF_SUMS_OF_CELLS})
+	{
+		sb_tbf plan = shape(128, 3, hour, hour);
+		plan.layout = SB_TBF_EXTENSIBLE;
+		plan.top = 5;
+		Owned builder = begun(memory, plan, of);
+		add_all(builder.get(), hits_of(random, 60, 20, 40));
+		const Bytes good = sent(builder.get());
+		sb_tbf_builder *out;
+		for (size_t size = 0; size < good.size(); size++)
+		{
+			const Bytes cut(good.data(), size);
+			EXPECT_NE(sb_tbf_builder_deserialize(memory, cut.data(), cut.size(), &out), SB_OK) << size;
+			EXPECT_EQ(out, nullptr);
+		}
+		const Bytes longer = good + Bytes(1);
+		EXPECT_EQ(sb_tbf_builder_deserialize(memory, longer.data(), longer.size(), &out), SB_BAD_LENGTH);
+
+		/* whatever is not refused can be used */
+		uint64_t taken = 0;
+		for (int i = 0; i < 20000; i++)
+		{
+			Bytes bytes = good;
+			for (int changes = i % 3; changes >= 0; changes--)
+				bytes[random() % good.size()] ^= static_cast<unsigned char>(1u << (random() % 8));
+			if (sb_tbf_builder_deserialize(memory, bytes.data(), bytes.size(), &out) != SB_OK)
+				continue;
+			Owned damaged(out);
+			Owned into = begun(memory, plan, of);
+			Tbf filter;
+			void *value;
+			taken++;
+			ASSERT_EQ(add(into.get(), {1, 30 * hour, 1}), SB_OK);
+			(void)!unite(into.get(), damaged.get());
+			Memory room;
+			for (sb_tbf_builder *any : {into.get(), damaged.get()})
+				if (sb_tbf_builder_store(any, room, 0, &filter.parameters, &value) == SB_OK)
+					room.memory.release(room.memory.context, value);
+		}
+		EXPECT_GT(taken, 1000u);
+	}
+
+	/* with recurring minimum nothing travels */
+	sb_tbf plan = shape(128, 3, 0, 0);
+	plan.flags |= SB_TBF_RECURRING_MINIMUM;
+	Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
+	void *bytes;
+	size_t size;
+	EXPECT_EQ(sb_tbf_builder_serialize(builder.get(), memory, 0, SIZE_MAX, &bytes, &size), SB_DIFFERENT);
+	EXPECT_EQ(bytes, nullptr);
+}
+
+/* ------------------------------------------------------------------ hot items */
+
+TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
+{
+	Memory memory;
+	sb_tbf plan = shape(64, 2, 0, 0);
+	plan.top = 3;
+	Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	sb_moment moment;
+	sb_tbf_moment(0, 0, 0, &moment);
+	uint64_t value;
+	ASSERT_EQ(sb_tbf_hit(&moment, 5, &value), SB_OK);
+	for (uint64_t hash : {1u, 2u, 1u})
+	{
+		ASSERT_EQ(sb_tbf_builder_add_hit(builder.get(), hash, &moment, value), SB_OK);
+		EXPECT_TRUE(sb_tbf_builder_add_hot_hit(builder.get(), hash, &moment, 5));
+	}
+	const std::string long_text(SB_TOP_MAX_ITEM, 'x');
+	ASSERT_EQ(sb_tbf_builder_name_hot_item(builder.get(), long_text.data(), long_text.size()), SB_OK);
+	ASSERT_EQ(sb_tbf_builder_name_hot_item(builder.get(), "again", 5), SB_OK) << "there is nothing to name";
+	const Tbf filter = stored_by(builder.get());
+	sb_top_section section;
+	sb_top_item item;
+	ASSERT_EQ(sb_top_open(filter.cells.data() + sb_tbf_counters_size(&filter.parameters), filter.parameters.extra, 3,
+						  filter.parameters.total, &section), SB_OK);
+	ASSERT_TRUE(sb_top_next(&section, &item));
+	EXPECT_EQ(item.hash, 1u);
+	EXPECT_EQ(item.length, size_t{SB_TOP_MAX_ITEM});
+	EXPECT_EQ(item.least >> section.fraction_bits, 5u);
+	EXPECT_EQ(section.error >> section.fraction_bits, 10u);
+	EXPECT_FALSE(sb_top_next(&section, &item));
+
+	/* without a list none is wanted */
+	plan.top = 0;
+	Owned none = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	EXPECT_FALSE(sb_tbf_builder_add_hot_hit(none.get(), 1, &moment, 5));
+}
+
+/* -------------------------------------------------------------- recurring minimum */
+
+/* The table, by its rule alone. */
+TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
+{
+	Random random(8);
+	Memory memory;
+	sb_tbf plan = shape(256, 4, 0, 0);
+	plan.flags |= SB_TBF_RECURRING_MINIMUM;
+	const std::vector<Hit> hits = hits_of(random, 3000, 400, 0);
+	std::vector<uint64_t> cells(256);
+	std::map<uint64_t, uint64_t> expected;
+	for (const Hit &hit : hits)
+	{
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		const auto value = static_cast<uint64_t>(hit.weight * 4096);
+		tbf_positions(&plan, hit.hash, positions);
+		for (int i = 0; i < plan.hashes; i++)
+			cells[positions[i]] += value;
+		if (auto found = expected.find(hit.hash); found != expected.end())
+		{
+			found->second += value;
+			continue;
+		}
+		uint64_t least = UINT64_MAX;
+		for (int i = 0; i < plan.hashes; i++)
+			least = std::min(least, cells[positions[i]]);
+		std::map<uint16_t, bool> holders;
+		for (int i = 0; i < plan.hashes; i++)
+			if (cells[positions[i]] == least)
+				holders[positions[i]] = true;
+		if (holders.size() == 1)
+			expected[hit.hash] = least;
+	}
+	ASSERT_GT(expected.size(), 100u);
+
+	/* in one go, and with a store and a new beginning in the middle */
+	Owned whole = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+	add_all(whole.get(), hits);
+	Owned first = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
+	add_all(first.get(), {hits.begin(), hits.begin() + 1500});
+	const Tbf middle = stored_by(first.get());
+	sb_tbf_builder *of;
+	ASSERT_EQ(sb_tbf_builder_of(memory, &middle.parameters, middle.cells.data(), &of), SB_OK);
+	Owned second(of);
+	add_all(second.get(), {hits.begin() + 1500, hits.end()});
+	for (sb_tbf_builder *builder : {whole.get(), second.get()})
+	{
+		const Tbf filter = stored_by(builder);
+		const unsigned char *table = filter.cells.data() + sb_tbf_counters_size(&filter.parameters);
+		ASSERT_EQ(sb_tbf_entries(&filter.parameters), expected.size());
+		uint64_t i = 0;
+		for (const auto &[hash, units] : expected)
+		{
+			sb_tbf_entry entry;
+			sb_tbf_read_entry(table, i++, &entry);
+			ASSERT_EQ(entry.hash, hash);
+			ASSERT_EQ(entry.hits, units);
+		}
+	}
+	sb_difference difference;
+	EXPECT_EQ(sb_tbf_builder_unite(whole.get(), first.get(), &difference), SB_DIFFERENT);
+	EXPECT_STREQ(difference.parameter, "recurring_minimum");
+}
+
+/* ----------------------------------------------------------- lack of memory or time */
+
+namespace {
+
+/* A life of a builder, of which each step may fail and is then tried again. */
+struct Life
+{
+	sb_tbf plan;
+	sb_tbf_sums_of of;
+	double load;
+	std::vector<Hit> hits;
+	std::vector<Hit> others;
+	Tbf filter; /* added where it has cells */
+};
+
+enum class Step
+{
+	begin,
+	add,
+	unite,
+	add_filter,
+	serialize,
+	deserialize,
+	store,
+};
+
+/*
+ * Runs it; `fails` says that a call may not be SB_OK. Whatever was added by a call that was SB_OK is in `in`. A call that failed
+ * is tried once more with all memory and time, which `relieve` gives.
+ */
+void live(const Life &life, const sb_memory *memory, sb_status failure, const std::function<void()> &relieve)
+{
+	std::vector<Hit> in;
+	auto tried = [&](const std::function<sb_status()> &call) {
+		sb_status status = call();
+		if (status == SB_OK)
+			return;
+		ASSERT_EQ(status, failure);
+		relieve();
+		ASSERT_EQ(call(), SB_OK);
+	};
+	sb_tbf_builder *begun_one = nullptr;
+	sb_tbf_builder *begun_other = nullptr;
+	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, life.of, life.load, &begun_one); });
+	Owned builder(begun_one);
+	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, SB_TBF_SUMS_OF_ITEMS, life.load, &begun_other); });
+	Owned other(begun_other);
+	for (const Hit &hit : life.hits)
+		tried([&] { return add(builder.get(), hit); });
+	for (const Hit &hit : life.others)
+		tried([&] { return add(other.get(), hit); });
+
+	void *bytes = nullptr;
+	size_t size = 0;
+	tried([&] { return sb_tbf_builder_serialize(other.get(), memory, 0, SIZE_MAX, &bytes, &size); });
+	sb_tbf_builder *there = nullptr;
+	tried([&] { return sb_tbf_builder_deserialize(memory, bytes, size, &there); });
+	Owned came(there);
+	tried([&] { return unite(builder.get(), came.get()); });
+	tried([&] {
+		sb_tbf stored;
+		void *value;
+		const sb_status status = sb_tbf_builder_store(came.get(), memory, 0, &stored, &value);
+		if (status == SB_OK)
+			memory->release(memory->context, value);
+		return status;
+	});
+	in = life.hits;
+	in.insert(in.end(), life.others.begin(), life.others.end());
+	if (life.filter.cells.size() != 0)
+	{
+		sb_difference difference;
+		tried([&] { return sb_tbf_builder_add_filter(builder.get(), &life.filter.parameters, life.filter.cells.data(), 0.3, &difference); });
+	}
+	Tbf result;
+	void *value = nullptr;
+	tried([&] { return sb_tbf_builder_store(builder.get(), memory, 0, &result.parameters, &value); });
+	result.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&result.parameters) - SB_TBF_HEADER);
+	memory->release(memory->context, value);
+	came.reset();
+	memory->release(memory->context, bytes);
+	expect_no_undercount(result, in);
+}
+
+std::vector<Life> lives()
+{
+	Random random(9);
+	std::vector<Life> all;
+	sb_tbf small = shape(128, 3, hour, hour);
+	small.layout = SB_TBF_EXTENSIBLE;
+	small.top = 3;
+	all.push_back({small, SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 40, 15, 70), hits_of(random, 90, 80, 20), Tbf()});
+	small.top = 0;
+	const sb_tbf wide = shape(256, 3, hour, hour);
+	all.push_back({small, SB_TBF_SUMS_OF_CELLS, 0, hits_of(random, 30, 15, 70), hits_of(random, 60, 50, 20), stored(wide, hits_of(random, 30, 9, 30))});
+	const sb_tbf any = planned(1, hour, true);
+	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, load_of(any), hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), Tbf()});
+	sb_tbf raising = planned(300, hour);
+	raising.flags |= SB_TBF_MINIMUM_INCREASE;
+	all.push_back({raising, SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	return all;
+}
+
+} // namespace
+
+TEST(TbfBuilder, LosesNothingAndLeaksNothingWhenMemoryEnds)
+{
+	for (const Life &life : lives())
+	{
+		Memory all;
+		live(life, all, SB_OK, [] {});
+		for (uint64_t at = 0; at < all.allocations; at += 1 + all.allocations / 300)
+		{
+			SCOPED_TRACE(at);
+			Memory memory;
+			memory.fails_at = at;
+			live(life, memory, SB_NO_MEMORY, [&] { memory.fails_at = UINT64_MAX; });
+			ASSERT_FALSE(::testing::Test::HasFailure());
+		}
+	}
+}
+
+TEST(TbfBuilder, LosesNothingAndLeaksNothingWhenItIsStopped)
+{
+	for (const Life &life : lives())
+	{
+		uint64_t questions;
+		{
+			Memory memory;
+			StopsAt never(UINT64_MAX);
+			live(life, memory, SB_OK, [] {});
+			questions = UINT64_MAX - questions_left;
+		}
+		ASSERT_GT(questions, 10u);
+		for (uint64_t at = 1; at <= questions; at += 1 + questions / 300)
+		{
+			SCOPED_TRACE(at);
+			Memory memory;
+			StopsAt stops(at);
+			live(life, memory, SB_INTERRUPTED, [&] {
+				EXPECT_FALSE(asked_after_stop);
+				questions_left = UINT64_MAX;
+			});
+			ASSERT_FALSE(::testing::Test::HasFailure());
+		}
+	}
+}
+
+/* What was waiting is dropped with the hit that overflows; what was in before is not. */
+TEST(TbfBuilder, OverflowComesWithALaterCallAndTheRestStays)
+{
+	Memory memory;
+	Random random(10);
+	for (sb_tbf_sums_of of : {SB_TBF_SUMS_OF_ITEMS, SB_TBF_SUMS_OF_CELLS})
+	{
+		Owned builder = begun(memory, planned(20000, 0), of);
+		const std::vector<Hit> hits = hits_of(random, 5000, 3000, 0);
+		add_all(builder.get(), hits);
+		ASSERT_EQ(sb_tbf_builder_settle(builder.get()), SB_OK);
+		sb_status status = SB_OK;
+		for (int i = 0; i < 1 << 20 && status == SB_OK; i++)
+			status = add(builder.get(), {5, 0, 0x1p33 - 1});
+		EXPECT_EQ(status, SB_OVERFLOW);
+		ASSERT_EQ(sb_tbf_builder_settle(builder.get()), SB_OK);
+		ASSERT_EQ(add(builder.get(), {6, 0, 1}), SB_OK);
+		expect_no_undercount(stored_by(builder.get()), hits);
+	}
+}
