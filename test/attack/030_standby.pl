@@ -23,7 +23,7 @@ use Time::HiRes qw(time sleep);
 
 StreambloomTap::require_cluster();
 StreambloomTap::start_own_cluster();
-# All but heap and heap2, whose check gives a false alarm without this extension too (README.md has the five statements): in a row that
+# All but heap and heap2, whose check gives a false alarm without this extension too (README.md has the statements): in a row that
 # its own transaction inserted and then deleted in a savepoint that was rolled back, HEAP_COMBOCID stays, SELECT ... FOR UPDATE
 # keeps it, the replay of this clears it, and after VACUUM (FREEZE) the check compares it. The extension writes no heap pages.
 my $checked = 'generic, btree, hash, gin, gist, spgist, brin, sequence';
