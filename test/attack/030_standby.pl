@@ -100,7 +100,7 @@ sub standby_reader
 	}
 }
 
-# The records of the extension that the primary wrote from one place of its WAL on (in the last 256 MB, which are still there), and
+# The records of the extension that the primary wrote from one place of its WAL on (of the last 256 MB, which are still there), and
 # those of them that have a page without the image with which a standby compares what it has replayed.
 my ($records, @not_compared) = (0);
 
@@ -151,7 +151,7 @@ sub one_schema
 	$run->close_session($_) foreach $one, $two;
 	my ($here, $there) = ($db->sql($check_all), standby_sql($check_all));
 	$checks++;
-	records_since($lsn) if $number == 1;
+	records_since($lsn);
 	$run->fail_with($one, "$here indexes are whole on the primary, $there on the standby") if $here ne $there;
 	$db->sql("DROP SCHEMA $schema->{name} CASCADE") if $number % 3;
 	return;
@@ -201,7 +201,7 @@ my $counts = $run->counts;
 ok(!$run->failures, "each answer is the one without an index (seed $seed)") or diag('failures: ' . $run->failures . join '', map { "\n" . substr $_, 0, 300 } $run->failures);
 my $logs = StreambloomTap::own_log() . StreambloomTap::standby_log();
 unlike($logs, qr/terminated by signal|PANIC|TRAP:|inconsistent page/, 'no server process crashed, no page differed from the primary\'s');
-diag("$number schemas, " . ($counts->{comparisons} // 0) . ' comparisons, ' . ($counts->{'comparisons with rows'} // 0) . " with rows; $records records of the extension in the first");
+diag("$number schemas, " . ($counts->{comparisons} // 0) . ' comparisons, ' . ($counts->{'comparisons with rows'} // 0) . " with rows; $records records of the extension");
 if ($ENV{STREAMBLOOM_SECONDS})
 {
 	diag(sprintf '%10d %s', $counts->{$_}, $_) foreach sort keys %$counts;
@@ -212,7 +212,7 @@ subtest 'it was a test of something' => sub {
 	cmp_ok($counts->{'plans with an index'} // 0, '>', 0, 'plans with an index');
 	cmp_ok($counts->{'old snapshots asked'} // 0, '>=', 5, 'old snapshots');
 	cmp_ok($checks, '>=', 2, 'indexes were checked on both');
-	cmp_ok($records, '>=', 100, 'the extension wrote to WAL');
+	cmp_ok($records, '>=', 50, 'the extension wrote to WAL');
 	is("@not_compared[0 .. ($#not_compared < 2 ? $#not_compared : 2)]", '', 'the standby compared each page in each of these records');
 };
 done_testing();
