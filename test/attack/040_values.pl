@@ -44,7 +44,7 @@ CREATE FUNCTION epoch_start(us bigint, epoch bigint) RETURNS bigint LANGUAGE sql
 CREATE FUNCTION kept(hit bigint, asked bigint, half_life bigint, epoch bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE WHEN half_life = 0 THEN 1 ELSE power(2::float8, greatest(-1000, (epoch_start(hit, epoch) - epoch_start(asked, epoch))::float8 / half_life)) END';
 
-CREATE PROCEDURE check_filter(history text, f tbf, half_life bigint, epoch bigint, times bigint[], top int) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE check_filter(history text, f tbf, half_life bigint, epoch bigint, times bigint[], top int, rounding float8) LANGUAGE plpgsql AS $$
 DECLARE
 	asked bigint;
 	all_hits float8;
@@ -69,7 +69,7 @@ BEGIN
 		FROM (SELECT item, sum(weight * kept(us, asked, half_life, epoch)) AS exact FROM hit GROUP BY item) e
 			LEFT JOIN tbf_top(f, 100000, at(asked)) t ON t.item = e.item::text
 		WHERE exact > 1e-280 AND (hits_from > exact * (1 + 1e-9) OR hits_to < exact * (1 - 1e-9) OR
-			hits_from IS NULL AND exact > all_hits / (top + 1) * (1 + 1e-6) + all_hits * 1e-6 + 1e-9 * greatest(1, kept(times[1], asked, half_life, epoch))) LIMIT 3;
+			hits_from IS NULL AND exact > all_hits / (top + 1) * (1 + 1e-6) + all_hits * 1e-6 + rounding * greatest(1, kept(times[1], asked, half_life, epoch))) LIMIT 3;
 	END LOOP;
 END $$;
 
@@ -82,6 +82,7 @@ DECLARE
 	epoch bigint := 0;
 	option text;
 	top int := 0;
+	rounding float8 := 1e-9; -- the list of hot items counts in 2^-40 hits; what this has lost is weighted with the rest
 	expected bigint;
 	like_this tbf;
 	-- the stream
@@ -182,6 +183,7 @@ BEGIN
 	CASE way
 	WHEN 'weights' THEN
 		w := pick('1', '2', '0.3', '1e-5', '1000', '0.7');
+		rounding := rounding * greatest(1, w);
 		SELECT tbf_merge_agg(g, w / i) INTO f FROM unnest(filters) WITH ORDINALITY u (g, i);
 		UPDATE input SET weight = weight * w / i FROM (SELECT part, row_number() OVER (ORDER BY part) AS i FROM input GROUP BY part) p WHERE p.part = input.part;
 	WHEN 'tbf_merge_agg' THEN
@@ -194,7 +196,7 @@ BEGIN
 	END CASE;
 	INSERT INTO hit SELECT item, us, weight FROM input WHERE weight > 0;
 	SELECT max(us) INTO newest FROM input;
-	CALL check_filter(history, f, half_life, epoch, ARRAY[newest, newest + (span * random())::bigint + 12345678, newest - (span * random() * 0.3)::bigint], top);
+	CALL check_filter(history, f, half_life, epoch, ARRAY[newest, newest + (span * random())::bigint + 12345678, newest - (span * random() * 0.3)::bigint], top, rounding);
 
 	FOR k IN 1 .. 1 + floor(random() * 5) LOOP
 		step := pick('decay', 'layout', 'add', 'add_all', 'late', 'early', 'remove', 'remove', 'scale', 'double', 'widen');
@@ -228,9 +230,11 @@ BEGIN
 			WHEN 'scale' THEN
 				w := pick('2', '0.37', '1e-4', '12345');
 				f := f * w;
+				rounding := greatest(1e-9, rounding * w);
 				UPDATE hit SET weight = weight * w;
 			WHEN 'double' THEN
 				f := f + f;
+				rounding := 2 * rounding;
 				INSERT INTO hit SELECT * FROM hit;
 			WHEN 'widen' THEN
 				f := f + tbf_add(tbf_empty(expected * pick('1', '4', '16')::int, 0.01, half_life_asked, epoch_asked, pick('flat', 'extensible'), option = 'minimum increase', false, top), 8, at(newest));
@@ -243,7 +247,7 @@ BEGIN
 		END;
 		INSERT INTO done VALUES (step);
 		newest := greatest(newest, (SELECT max(us) FROM hit));
-		CALL check_filter(history, f, half_life, epoch, ARRAY[newest, newest + (span * random())::bigint + 12345678, newest - (span * random() * 0.3)::bigint], top);
+		CALL check_filter(history, f, half_life, epoch, ARRAY[newest, newest + (span * random())::bigint + 12345678, newest - (span * random() * 0.3)::bigint], top, rounding);
 	END LOOP;
 END $$;
 SQL
