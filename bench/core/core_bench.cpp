@@ -124,7 +124,7 @@ class Blocked
 class Floor : public Blocked
 {
   public:
-	explicit Floor(uint64_t items) : Blocked(items), bytes_(static_cast<size_t>(bytes())), lines_(parameters().lines) {}
+	explicit Floor(uint64_t items) : Blocked(items), bytes_(static_cast<size_t>(bytes())), lines_(parameters().line_count) {}
 	void add_all(const uint64_t *hashes, size_t count)
 	{
 		for (size_t i = 0; i < count; i++)

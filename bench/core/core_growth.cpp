@@ -116,7 +116,7 @@ void items(uint64_t keys, int rounds)
 	sb_bf_encode_header(&bf, value.data());
 	check(sb_lookup_open(&lookup, SB_LOOKUP_BF, value.data(), sb_bf_size(&bf), sb_bf_size(&bf)));
 	auto *words = reinterpret_cast<uint64_t *>(word_lines.data());
-	const uint64_t count = bf.lines;
+	const uint64_t count = bf.line_count;
 	auto word_of = [count](uint64_t hash)
 	{ return static_cast<size_t>((static_cast<sb_u128>(hash) * count) >> 64) * 8 + (hash & 7); };
 

@@ -168,7 +168,7 @@ struct Simulated
 	{
 		/* the cells in their bits, written anew */
 		std::vector<unsigned char> packed(cells.size());
-		for (uint32_t i = 0; i < filter.cells; i++)
+		for (uint32_t i = 0; i < filter.cell_count; i++)
 			for (unsigned bit = 0; bit < filter.bits; bit++)
 				if ((simulator.cell(i) >> bit & 1) != 0)
 				{
@@ -187,7 +187,7 @@ struct Simulated
 		sb_stable read;
 		EXPECT_EQ(sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&filter), &read), SB_OK);
 		EXPECT_EQ(sb_stable_check_cells(&read, cells.data()), SB_OK);
-		return filter.cells;
+		return filter.cell_count;
 	}
 };
 
@@ -210,7 +210,7 @@ void stable_history(Random &random, uint64_t *compared)
 	auto make = [&](uint64_t seed)
 	{
 		Simulated made{plan, Bytes(sb_stable_size(&plan) - SB_STABLE_HEADER),
-					   Simulator(plan.cells, plan.bits, plan.hashes, plan.evictions, scheme, seed)};
+					   Simulator(plan.cell_count, plan.bits, plan.hash_count, plan.evictions, scheme, seed)};
 		made.filter.seed = made.filter.random = seed;
 		return made;
 	};
@@ -302,8 +302,8 @@ void bf_history(Random &random, uint64_t *compared)
 	{
 		Set set;
 		set.bf.kind = kind_of(SB_KIND_INTEGER);
-		set.bf.lines = smallest << doublings;
-		set.bf.hashes = hashes;
+		set.bf.line_count = smallest << doublings;
+		set.bf.hash_count = hashes;
 		set.bf.fpr = 0.01;
 		set.lines = Bytes(sb_bf_size(&set.bf) - SB_BF_HEADER);
 		return set;
@@ -341,7 +341,7 @@ void bf_history(Random &random, uint64_t *compared)
 			case 2: /* folds, and may be widened again by the next union */
 			{
 				int halvings = static_cast<int>(below(random, 4));
-				uint32_t before = one.bf.lines;
+				uint32_t before = one.bf.line_count;
 				sb_status status = sb_bf_fold_into(&one.bf, one.lines.data(), halvings, one.lines.data());
 				ASSERT_EQ(status, before % (1u << halvings) == 0 ? SB_OK : SB_OUT_OF_RANGE);
 				one.lines = Bytes(one.lines.data(), sb_bf_size(&one.bf) - SB_BF_HEADER);
@@ -599,9 +599,9 @@ class TbfHistory
 			uint16_t positions[SB_TBF_MAX_HASHES];
 			tbf_positions(&tbf, hash, positions);
 			std::vector<uint64_t> cells;
-			for (int i = 0; i < tbf.hashes; i++)
+			for (int i = 0; i < tbf.hash_count; i++)
 				if (smallest >= SB_TBF_BLOCK)
-					cells.push_back(uint64_t{tbf_block(&tbf, hash)} * (smallest / SB_TBF_BLOCK) / tbf.blocks * SB_TBF_BLOCK + positions[i]);
+					cells.push_back(uint64_t{tbf_block(&tbf, hash)} * (smallest / SB_TBF_BLOCK) / tbf.block_count * SB_TBF_BLOCK + positions[i]);
 				else
 					cells.push_back(positions[i] * smallest / tbf.block_cells);
 			return cells;

@@ -21,11 +21,11 @@ Input fuzz::make_input(Random &random)
 
 	sb_bf bf{};
 	bf.kind.code = static_cast<uint16_t>(random() % 12);
-	bf.lines = static_cast<uint32_t>(1 + random() % 40);
+	bf.line_count = static_cast<uint32_t>(1 + random() % 40);
 	if (random() % 2 == 0)
-		bf.lines = 1u << (random() % 7);
-	bf.hashes = static_cast<uint8_t>(1 + random() % 16);
-	while (bf.widened < 6 && bf.lines >> bf.widened % 2 == 0 && random() % 2 == 0)
+		bf.line_count = 1u << (random() % 7);
+	bf.hash_count = static_cast<uint8_t>(1 + random() % 16);
+	while (bf.widened < 6 && bf.line_count >> bf.widened % 2 == 0 && random() % 2 == 0)
 		bf.widened++;
 	bf.expected_items = random() % 1000;
 	bf.fpr = 0.01;
@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	sb_bf_stats stats;
 	FUZZ_CHECK(sb_bf_measure(&bf, lines.data(), &stats) == SB_OK);
-	FUZZ_CHECK(stats.bits == uint64_t{bf.lines} * 512 && stats.bits_set <= stats.bits);
+	FUZZ_CHECK(stats.bits == uint64_t{bf.line_count} * 512 && stats.bits_set <= stats.bits);
 	FUZZ_CHECK(stats.items >= 0 && !std::isnan(stats.items));
 	FUZZ_CHECK(stats.fpr >= 0 && stats.fpr <= 1);
 
@@ -110,12 +110,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (value.size() < 100000)
 	{
 		sb_bf wider = bf;
-		wider.lines <<= choice % 4;
+		wider.line_count <<= choice % 4;
 		wider.widened = 0;
 		sb_bf both;
 		sb_difference difference{};
 		FUZZ_CHECK(sb_bf_join(&bf, &wider, &both, &difference) == SB_OK);
-		FUZZ_CHECK(both.lines == wider.lines);
+		FUZZ_CHECK(both.line_count == wider.line_count);
 		Copy all(sb_bf_size(&both) - SB_BF_HEADER);
 		FUZZ_CHECK(sb_bf_or(&both, all.data(), &bf, lines.data()) == SB_OK);
 		FUZZ_CHECK(holds_all(both, all));
@@ -135,10 +135,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* folding */
 	int halvings = static_cast<int>(choice >> 12 & 63) - 2;
-	uint32_t before = bf.lines;
+	uint32_t before = bf.line_count;
 	if (sb_bf_fold_into(&bf, lines.data(), halvings, lines.data()) == SB_OK)
 	{
-		FUZZ_CHECK(halvings >= 0 && bf.lines >= 1 && uint64_t{bf.lines} << halvings == before);
+		FUZZ_CHECK(halvings >= 0 && bf.line_count >= 1 && uint64_t{bf.line_count} << halvings == before);
 		FUZZ_CHECK(holds_all(bf, lines));
 	}
 	return 0;

@@ -115,13 +115,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t all = 0;
 	for (uint64_t count : counts)
 		all += count;
-	FUZZ_CHECK(all == stable.cells);
+	FUZZ_CHECK(all == stable.cell_count);
 	Random random(hash);
 	for (int i = 0; i < 20; i++)
 	{
 		uint64_t asked = i == 0 ? hash : i == 1 ? 0 : i == 2 ? UINT64_MAX : random();
 		bool contained = true;
-		for (int j = 0; j < stable.hashes; j++)
+		for (int j = 0; j < stable.hash_count; j++)
 			contained &= value_of(cells, stable, cell_of(&stable, asked, j)) != 0;
 		FUZZ_CHECK(contains(stable, cells, asked) == contained);
 	}
@@ -154,7 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(readable(joined, both));
 	for (int i = 0; i < 20; i++)
 	{
-		auto cell = static_cast<uint32_t>(random() % stable.cells);
+		auto cell = static_cast<uint32_t>(random() % stable.cell_count);
 		FUZZ_CHECK(value_of(both, joined, cell) ==
 				   std::max(value_of(cells, stable, cell), value_of(cells_before, before, cell)));
 	}

@@ -41,9 +41,9 @@ static sb_tbf plan_like(uint64_t choice)
 {
 	sb_tbf tbf{};
 	tbf.kind.code = SB_KIND_INTEGER;
-	tbf.blocks = choice % 16 == 0 ? 2 : 1;
+	tbf.block_count = choice % 16 == 0 ? 2 : 1;
 	tbf.block_cells = static_cast<uint16_t>(choice % 16 == 0 ? SB_TBF_BLOCK : 64u << (choice >> 4 & 1));
-	tbf.hashes = static_cast<uint8_t>(1 + (choice >> 8) % 16);
+	tbf.hash_count = static_cast<uint8_t>(1 + (choice >> 8) % 16);
 	tbf.layout = (choice >> 12 & 1) != 0 ? SB_TBF_FLAT : SB_TBF_EXTENSIBLE;
 	tbf.cell_bits = 8;
 	tbf.unit_bits = (choice >> 13 & 1) != 0 ? SB_TBF_UNIT_BITS : 0;
@@ -118,7 +118,7 @@ static Copy result_of(sb_bf_builder *builder, sb_bf *plan)
 	uint8_t hashes;
 	const sb_status status = sb_bf_builder_plan(builder, sb_bf_best_load(builder->plan.fpr, &hashes), plan);
 	FUZZ_CHECK(status == SB_OK || status == SB_TOO_LARGE);
-	Copy lines(status == SB_OK && plan->lines < 4096 ? size_t{plan->lines} * SB_BF_LINE : 0);
+	Copy lines(status == SB_OK && plan->line_count < 4096 ? size_t{plan->line_count} * SB_BF_LINE : 0);
 	if (lines.size() != 0)
 		FUZZ_CHECK(sb_bf_builder_write(builder, plan, lines.data()) == SB_OK);
 	return lines;
@@ -145,7 +145,7 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 	sb_bf same_plan;
 	const Copy lines = result_of(&leader, &plan);
 	FUZZ_CHECK(result_of(&arrived, &same_plan) == lines);
-	FUZZ_CHECK(plan.lines == same_plan.lines);
+	FUZZ_CHECK(plan.line_count == same_plan.line_count);
 	if (lines.size() != 0)
 	{
 		bool found;
@@ -154,7 +154,7 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 	}
 
 	/* on to another process, which finds the same */
-	if (leader.plan.lines < 4096 || leader.form == SB_BF_OWNS_SET)
+	if (leader.plan.line_count < 4096 || leader.form == SB_BF_OWNS_SET)
 	{
 		const Input next = serialized(&leader);
 		sb_bf_builder further;

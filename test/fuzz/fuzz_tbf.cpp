@@ -76,14 +76,14 @@ Input fuzz::make_input(Random &random)
 	Input input;
 	sb_tbf tbf{};
 	tbf.kind.code = static_cast<uint16_t>(1 + random() % 11);
-	tbf.blocks = 1;
+	tbf.block_count = 1;
 	tbf.block_cells = static_cast<uint16_t>(64u << (random() % 3));
 	if (random() % 64 == 0)
 	{
-		tbf.blocks = static_cast<uint32_t>(1 + random() % 3);
+		tbf.block_count = static_cast<uint32_t>(1 + random() % 3);
 		tbf.block_cells = SB_TBF_BLOCK;
 	}
-	tbf.hashes = static_cast<uint8_t>(1 + random() % 16);
+	tbf.hash_count = static_cast<uint8_t>(1 + random() % 16);
 	tbf.cell_bits = static_cast<uint8_t>(8 << (random() % 4));
 	tbf.fpr = 0.01;
 	bool decays = random() % 4 != 0;
@@ -384,7 +384,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)!(sb_tbf_total(&tbf, first) > 0);
 	(void)!(sb_tbf_hits(&tbf, weight, then) > 0);
 	(void)!(sb_tbf_error_bound(&tbf, sb_tbf_total(&tbf, then), weight) > 0);
-	for (uint32_t block = 0; block < std::min(tbf.blocks, 4u); block++)
+	for (uint32_t block = 0; block < std::min(tbf.block_count, 4u); block++)
 	{
 		uint64_t counters[SB_TBF_BLOCK];
 		(void)!sb_tbf_unpack_block(&tbf, filter.cells.data(), block, counters);
@@ -502,7 +502,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (wider.block_cells < SB_TBF_BLOCK)
 				wider.block_cells = static_cast<uint16_t>(wider.block_cells * 2);
 			else
-				wider.blocks *= 2;
+				wider.block_count *= 2;
 		wider.widened = 0;
 		sb_difference difference{};
 		FUZZ_CHECK(sb_tbf_join(&tbf, &wider, &like, &difference) == SB_OK);

@@ -24,7 +24,7 @@ Bf expected(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 	}
 	const bool folds = plan.expected_items == 0 && distinct.size() >= (UINT64_C(1) << 20) / 8 * 5;
 	if (folds)
-		header.lines = 1 << 19;
+		header.line_count = 1 << 19;
 	Bf filter(header);
 	sb_bf_add_many(&header, filter.lines.data(), hashes.data(), hashes.size());
 	if (folds)
@@ -34,7 +34,7 @@ Bf expected(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 		EXPECT_EQ(sb_bf_items(&header, filter.lines.data(), &items), SB_OK);
 		EXPECT_EQ(plan_power(static_cast<uint64_t>(items) + 1, plan.fpr, &wanted), SB_OK);
 		int halvings = 0;
-		while (header.lines >> halvings > wanted.lines)
+		while (header.line_count >> halvings > wanted.line_count)
 			halvings++;
 		EXPECT_EQ(sb_bf_fold_into(&filter.parameters, filter.lines.data(), halvings, filter.lines.data()), SB_OK);
 		filter.lines = Bytes(filter.lines.data(), sb_bf_size(&filter.parameters) - SB_BF_HEADER);
@@ -229,7 +229,7 @@ TEST(BfBuilder, LendsItsLines)
 	EXPECT_TRUE(same_bytes(builder.result().value(), result.value()));
 
 	sb_bf folded = plan;
-	folded.lines /= 2;
+	folded.line_count /= 2;
 	EXPECT_EQ(sb_bf_builder_lines(builder, &folded), nullptr);
 }
 
@@ -240,9 +240,9 @@ TEST(BfBuilder, RefusesAPlanOfAnotherSize)
 	builder.add(items_of(4, 1000));
 	Bf filter = builder.result();
 	sb_bf plan = filter.parameters;
-	plan.lines += 1;
+	plan.line_count += 1;
 	EXPECT_EQ(sb_bf_builder_write(builder, &plan, filter.lines.data()), SB_OUT_OF_RANGE);
-	plan.lines = filter.parameters.lines * 2;
+	plan.line_count = filter.parameters.line_count * 2;
 	EXPECT_EQ(sb_bf_builder_write(builder, &plan, filter.lines.data()), SB_OUT_OF_RANGE);
 }
 
@@ -488,7 +488,7 @@ TEST(BfBuilder, UsesWhateverItAccepts)
 		EXPECT_EQ(sb_bf_builder_add(&builder, 4711), SB_OK);
 		sb_bf result;
 		ASSERT_EQ(sb_bf_builder_plan(&builder, load_of(builder.plan), &result), SB_OK);
-		if (result.lines < 100000)
+		if (result.line_count < 100000)
 		{
 			Bf filter(result);
 			ASSERT_EQ(sb_bf_builder_write(&builder, &result, filter.lines.data()), SB_OK);

@@ -67,14 +67,14 @@ static double sampling_error(const Bf &bf, double rate, double probes)
 {
 	double sum = 0;
 	double squares = 0;
-	for (uint32_t line = 0; line < bf.parameters.lines; line++)
+	for (uint32_t line = 0; line < bf.parameters.line_count; line++)
 	{
 		double fill = sb_bf_line_bits(bf.lines.data() + size_t{line} * SB_BF_LINE) / 512.0;
-		double of_line = std::pow(fill, bf.parameters.hashes);
+		double of_line = std::pow(fill, bf.parameters.hash_count);
 		sum += of_line;
 		squares += of_line * of_line;
 	}
-	double lines = bf.parameters.lines;
+	double lines = bf.parameters.line_count;
 	double variance = std::max(0.0, squares / lines - (sum / lines) * (sum / lines)) / lines;
 	return std::sqrt(rate * (1 - rate) / probes + variance);
 }
@@ -194,8 +194,8 @@ TEST_P(BfAtRate, PlanHoldsTheItemsByTheExactFormula)
 		{
 			sb_bf bf;
 			ASSERT_EQ((power ? plan_power : sb_bf_plan)(items, GetParam(), &bf), SB_OK);
-			double load = static_cast<double>(items) / bf.lines;
-			EXPECT_LE(sb_blocked_fpr(512, bf.hashes, load), GetParam()) << items;
+			double load = static_cast<double>(items) / bf.line_count;
+			EXPECT_LE(sb_blocked_fpr(512, bf.hash_count, load), GetParam()) << items;
 		}
 }
 
@@ -208,9 +208,9 @@ TEST_P(BfAtRate, HashesFollowFromTheRateAlone)
 	{
 		sb_bf bf;
 		ASSERT_EQ(sb_bf_plan(items, GetParam(), &bf), SB_OK);
-		EXPECT_EQ(bf.hashes, first.hashes);
+		EXPECT_EQ(bf.hash_count, first.hash_count);
 		ASSERT_EQ(plan_power(items, GetParam(), &bf), SB_OK);
-		EXPECT_EQ(bf.hashes, first.hashes);
+		EXPECT_EQ(bf.hash_count, first.hash_count);
 	}
 }
 
@@ -233,8 +233,8 @@ TEST(BfPlan, LinesHaveAtMostNineSignificantDigits)
 	{
 		sb_bf bf;
 		ASSERT_EQ(sb_bf_plan(items, 0.01, &bf), SB_OK);
-		int width = 32 - __builtin_clz(bf.lines);
-		EXPECT_GE(__builtin_ctz(bf.lines), width - 9) << items;
+		int width = 32 - __builtin_clz(bf.line_count);
+		EXPECT_GE(__builtin_ctz(bf.line_count), width - 9) << items;
 	}
 }
 
@@ -245,8 +245,8 @@ TEST(BfPlan, GrowsWithTheItems)
 	{
 		sb_bf bf;
 		ASSERT_EQ(sb_bf_plan(items, 0.01, &bf), SB_OK);
-		EXPECT_GE(bf.lines, before);
-		before = bf.lines;
+		EXPECT_GE(bf.line_count, before);
+		before = bf.line_count;
 	}
 }
 
@@ -256,10 +256,10 @@ TEST(BfPlan, PowerIsTheSmallestPowerOfTwoThatHoldsTheItems)
 	{
 		sb_bf bf;
 		ASSERT_EQ(plan_power(items, 0.01, &bf), SB_OK);
-		EXPECT_EQ(bf.lines & (bf.lines - 1), 0u);
-		if (bf.lines > 1)
+		EXPECT_EQ(bf.line_count & (bf.line_count - 1), 0u);
+		if (bf.line_count > 1)
 		{
-			EXPECT_GT(sb_blocked_fpr(512, bf.hashes, static_cast<double>(items) / (bf.lines / 2)), 0.01) << items;
+			EXPECT_GT(sb_blocked_fpr(512, bf.hash_count, static_cast<double>(items) / (bf.line_count / 2)), 0.01) << items;
 		}
 	}
 }
@@ -352,7 +352,7 @@ TEST(BfFold, EqualsTheFilterMadeSmall)
 			large.add(items);
 			small.add(items);
 			ASSERT_EQ(sb_bf_fold_into(&large.parameters, large.lines.data(), halvings, large.lines.data()), SB_OK);
-			EXPECT_EQ(large.parameters.lines, lines);
+			EXPECT_EQ(large.parameters.line_count, lines);
 			Bytes folded(large.lines.data(), small.lines.size());
 			EXPECT_TRUE(same_bytes(folded, small.lines)) << lines << " lines, " << halvings << " halvings";
 		}
@@ -387,7 +387,7 @@ TEST(BfFold, UndoesWidening)
 	Bf small(10, 5);
 	small.add(random_hashes(54, 100));
 	Bf widened = united(small, Bf(80, 5));
-	EXPECT_EQ(widened.parameters.lines, 80u);
+	EXPECT_EQ(widened.parameters.line_count, 80u);
 	EXPECT_EQ(widened.parameters.widened, 3);
 	ASSERT_EQ(sb_bf_fold_into(&widened.parameters, widened.lines.data(), 3, widened.lines.data()), SB_OK);
 	EXPECT_EQ(widened.parameters.widened, 0);
@@ -451,7 +451,7 @@ TEST(BfUnion, WithItselfChangesNothing)
 	{
 		Bf bf = Family(seed).filters[0];
 		EXPECT_TRUE(same_bytes(united(bf, bf).value(), bf.value()));
-		Bf wider = united(bf, Bf(bf.parameters.lines * 4, 6));
+		Bf wider = united(bf, Bf(bf.parameters.line_count * 4, 6));
 		EXPECT_TRUE(same_bytes(united(wider, bf).lines, wider.lines));
 	}
 }
@@ -490,7 +490,7 @@ TEST(BfUnion, HasTheGreaterParameters)
 	b.parameters.expected_items = 400;
 	b.parameters.kind = {};
 	Bf both = united(a, b);
-	EXPECT_EQ(both.parameters.lines, 12u);
+	EXPECT_EQ(both.parameters.line_count, 12u);
 	EXPECT_EQ(both.parameters.expected_items, 500u);
 	EXPECT_EQ(both.parameters.fpr, 0.01);
 	EXPECT_EQ(both.parameters.widened, 2);
@@ -560,8 +560,8 @@ TEST(BfJoin, SaysThatSizesDiffer)
 	{
 		sb_bf a = Bf(1, 5).parameters;
 		sb_bf b = a;
-		a.lines = left;
-		b.lines = right;
+		a.line_count = left;
+		b.line_count = right;
 		sb_bf out;
 		sb_difference difference{};
 		EXPECT_EQ(sb_bf_join(&a, &b, &out, &difference), SB_DIFFERENT) << left << " and " << right;
@@ -579,11 +579,11 @@ TEST(BfJoin, AcceptsEveryPowerOfTwoApart)
 		{
 			sb_bf a = Bf(lines, 5).parameters;
 			sb_bf b = a;
-			b.lines = lines << j;
+			b.line_count = lines << j;
 			sb_bf out;
 			sb_difference difference;
 			EXPECT_EQ(sb_bf_join(&a, &b, &out, &difference), SB_OK);
-			EXPECT_EQ(out.lines, b.lines);
+			EXPECT_EQ(out.line_count, b.line_count);
 			EXPECT_EQ(out.widened, j);
 			EXPECT_EQ(sb_bf_join(&b, &a, &out, &difference), SB_OK);
 			EXPECT_EQ(out.widened, j);

@@ -40,9 +40,9 @@ static sb_bf random_bf(Random &random)
 {
 	sb_bf bf{};
 	bf.kind = random_kind(random);
-	bf.lines = static_cast<uint32_t>(between(random, 1, int64_t{SB_BF_MAX_LINES} >> (random() % 22)));
-	bf.hashes = static_cast<uint8_t>(between(random, 1, SB_BF_MAX_HASHES));
-	bf.widened = static_cast<uint8_t>(between(random, 0, __builtin_ctz(bf.lines)));
+	bf.line_count = static_cast<uint32_t>(between(random, 1, int64_t{SB_BF_MAX_LINES} >> (random() % 22)));
+	bf.hash_count = static_cast<uint8_t>(between(random, 1, SB_BF_MAX_HASHES));
+	bf.widened = static_cast<uint8_t>(between(random, 0, __builtin_ctz(bf.line_count)));
 	bf.expected_items = random() >> (1 + random() % 63);
 	bf.fpr = random_rate(random);
 	return bf;
@@ -55,12 +55,12 @@ static sb_tbf random_tbf(Random &random)
 	tbf.block_cells = SB_TBF_BLOCK;
 	if (random() % 2 == 0)
 	{
-		tbf.blocks = 1;
+		tbf.block_count = 1;
 		tbf.block_cells = static_cast<uint16_t>(SB_TBF_MIN_BLOCK << between(random, 0, 6));
 	}
 	else
-		tbf.blocks = static_cast<uint32_t>(between(random, 1, int64_t{SB_TBF_MAX_CELLS / SB_TBF_BLOCK} >> (random() % 15)));
-	tbf.hashes = static_cast<uint8_t>(between(random, 1, SB_TBF_MAX_HASHES));
+		tbf.block_count = static_cast<uint32_t>(between(random, 1, int64_t{SB_TBF_MAX_CELLS / SB_TBF_BLOCK} >> (random() % 15)));
+	tbf.hash_count = static_cast<uint8_t>(between(random, 1, SB_TBF_MAX_HASHES));
 	tbf.cell_bits = static_cast<uint8_t>(8 << (random() % 4));
 	while (sb_tbf_size(&tbf) > SB_MAX_BYTES)
 		tbf.cell_bits /= 2;
@@ -161,7 +161,7 @@ TYPED_TEST(Header, WhatWasWrittenIsReadBack)
 		EXPECT_TRUE(same_bytes(encoded(read), header));
 		EXPECT_EQ(Format<TypeParam>::size(read), total);
 		EXPECT_TRUE(sb_kind_equal(&read.kind, &filter.kind));
-		EXPECT_EQ(read.hashes, filter.hashes);
+		EXPECT_EQ(read.hash_count, filter.hash_count);
 		EXPECT_EQ(read.widened, filter.widened);
 		EXPECT_EQ(read.expected_items, filter.expected_items);
 		EXPECT_EQ(read.fpr, filter.fpr);
@@ -334,13 +334,13 @@ TYPED_TEST(Header, RefusesRatesOutsideTheRange)
 TEST(BfHeader, RefusesAValueBeyondTheLargest)
 {
 	sb_bf bf = Bf(1, 5).parameters;
-	bf.lines = SB_BF_MAX_LINES;
+	bf.line_count = SB_BF_MAX_LINES;
 	Bytes header = encoded(bf);
 	sb_bf read;
 	EXPECT_EQ(sb_bf_decode_header(header.data(), header.size(), sb_bf_size(&bf), &read), SB_OK);
 	for (uint32_t lines : {SB_BF_MAX_LINES + 1, UINT32_MAX})
 	{
-		bf.lines = lines;
+		bf.line_count = lines;
 		header = encoded(bf);
 		EXPECT_EQ(sb_bf_decode_header(header.data(), header.size(), sb_bf_size(&bf), &read), SB_BAD_HEADER);
 	}
@@ -354,7 +354,7 @@ TEST(TbfHeader, RefusesAValueBeyondTheLargest)
 		for (uint32_t blocks = 1; blocks <= SB_TBF_MAX_CELLS / SB_TBF_BLOCK * 2; blocks *= 2)
 		{
 			tbf.cell_bits = static_cast<uint8_t>(bits);
-			tbf.blocks = blocks;
+			tbf.block_count = blocks;
 			size_t total = sb_tbf_size(&tbf);
 			Bytes header = encoded(tbf);
 			sb_tbf read;
@@ -390,10 +390,10 @@ TEST(TbfHeader, RefusesContradictions)
 		return decoded(bad) == SB_BAD_HEADER;
 	};
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.kind = {}; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.hashes = 0; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.hashes = 17; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.blocks = 0; }));
-	EXPECT_TRUE(refused([](sb_tbf &t) { t.blocks = 2; })); /* blocks of fewer cells stand alone */
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.hash_count = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.hash_count = 17; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_count = 0; }));
+	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_count = 2; })); /* blocks of fewer cells stand alone */
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 32; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 1000; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.block_cells = 8192; }));
@@ -433,7 +433,7 @@ TEST(TbfHeader, KeepsEveryField)
 		sb_tbf read;
 		ASSERT_EQ(sb_tbf_decode_header(header.data(), header.size(), sb_tbf_size(&tbf), &read), SB_OK);
 		EXPECT_EQ(read.flags, tbf.flags);
-		EXPECT_EQ(read.blocks, tbf.blocks);
+		EXPECT_EQ(read.block_count, tbf.block_count);
 		EXPECT_EQ(read.block_cells, tbf.block_cells);
 		EXPECT_EQ(read.layout, tbf.layout);
 		EXPECT_EQ(read.cell_bits, tbf.cell_bits);
@@ -525,7 +525,7 @@ TEST(Golden, PlacesInABf)
 		char colon;
 		in >> std::hex >> hash >> std::dec >> filter_lines >> colon >> line;
 		sb_bf bf = Bf(1, 16).parameters;
-		bf.lines = filter_lines;
+		bf.line_count = filter_lines;
 		Bytes header(SB_BF_HEADER);
 		sb_bf_encode_header(&bf, header.data());
 		sb_lookup lookup;
@@ -533,7 +533,7 @@ TEST(Golden, PlacesInABf)
 		EXPECT_EQ(sb_lookup_item(&lookup, hash), SB_NEED_BYTES);
 		EXPECT_EQ(lookup.need.offset, SB_BF_HEADER + line * SB_BF_LINE) << text;
 		EXPECT_EQ(lookup.need.size, size_t{SB_BF_LINE}) << text;
-		EXPECT_EQ(sb_bf_line_of(bf.lines, hash), line) << text;
+		EXPECT_EQ(sb_bf_line_of(bf.line_count, hash), line) << text;
 
 		Bf one(1, 16);
 		Bf expected(1, 16);
@@ -558,7 +558,7 @@ TEST(Golden, PlacesInATbf)
 		sb_tbf tbf = shape(64, 16, 0, 0);
 		uint32_t block;
 		char colon;
-		in >> std::hex >> hash >> std::dec >> tbf.blocks >> tbf.block_cells >> colon >> block;
+		in >> std::hex >> hash >> std::dec >> tbf.block_count >> tbf.block_cells >> colon >> block;
 		EXPECT_EQ(tbf_block(&tbf, hash), block) << text;
 		uint16_t positions[SB_TBF_MAX_HASHES];
 		tbf_positions(&tbf, hash, positions);

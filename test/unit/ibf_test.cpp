@@ -110,7 +110,7 @@ TEST(IbfValueWeighted, ChoosesInverselyToTheValue)
 			at++;
 		in_vain += at == before.size(); /* 32 tries found nothing to take */
 		/* that byte holds parts of four cells at most: look at them */
-		for (auto cell = static_cast<uint32_t>(at * 8 / 3 > 0 ? at * 8 / 3 - 1 : 0); cell < std::min<size_t>(ibf.parameters.cells, at * 8 / 3 + 5) && at < before.size(); cell++)
+		for (auto cell = static_cast<uint32_t>(at * 8 / 3 > 0 ? at * 8 / 3 - 1 : 0); cell < std::min<size_t>(ibf.parameters.cell_count, at * 8 / 3 + 5) && at < before.size(); cell++)
 		{
 			uint8_t was = stable_value(&filled.parameters, before, cell);
 			if (was != ibf.value(cell))
@@ -122,7 +122,7 @@ TEST(IbfValueWeighted, ChoosesInverselyToTheValue)
 		}
 		ibf.cells = filled.cells;
 	}
-	EXPECT_NEAR(in_vain, evictions * std::pow(1 - all / filled.parameters.cells, 32), 30);
+	EXPECT_NEAR(in_vain, evictions * std::pow(1 - all / filled.parameters.cell_count, 32), 30);
 	for (int value = 1; value <= 7; value++)
 	{
 		double expected = (evictions - in_vain) * (static_cast<double>(counts[value]) / value) / all;

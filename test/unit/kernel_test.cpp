@@ -57,7 +57,7 @@ TEST(Simd, PortableCodeCanBeForced)
 
 static size_t line_of(const sb_bf &bf, uint64_t hash)
 {
-	return static_cast<size_t>((static_cast<sb_u128>(hash) * bf.lines) >> 64) * SB_BF_LINE;
+	return static_cast<size_t>((static_cast<sb_u128>(hash) * bf.line_count) >> 64) * SB_BF_LINE;
 }
 
 /* The definition of docs/format.md. */
@@ -65,7 +65,7 @@ static std::vector<unsigned> bits_of(const sb_bf &bf, uint64_t hash)
 {
 	std::vector<unsigned> bits;
 	auto probe = static_cast<uint32_t>(hash);
-	for (int i = 0; i < bf.hashes; i++, probe *= 0x9e3779b9u)
+	for (int i = 0; i < bf.hash_count; i++, probe *= 0x9e3779b9u)
 		bits.push_back(probe >> 23);
 	return bits;
 }
@@ -137,7 +137,7 @@ TEST_P(KernelOfHashes, Asks)
 		{
 			bool expected = plain_contains(bf, hash);
 			EXPECT_EQ(bf.contains(hash), expected);
-			EXPECT_EQ(sb_bf_line_contains(bf.lines.data() + line_of(bf.parameters, hash), bf.parameters.hashes, hash), expected);
+			EXPECT_EQ(sb_bf_line_contains(bf.lines.data() + line_of(bf.parameters, hash), bf.parameters.hash_count, hash), expected);
 			found += expected;
 		}
 		EXPECT_LT(found, others.size());
@@ -158,9 +158,9 @@ TEST_P(KernelOfHashes, Asks)
 				Bytes line(SB_BF_LINE);
 				for (unsigned i : bits_of(bf.parameters, hash))
 					line[i / 8] |= static_cast<unsigned char>(1u << i % 8);
-				EXPECT_TRUE(sb_bf_line_contains(line.data(), bf.parameters.hashes, hash));
+				EXPECT_TRUE(sb_bf_line_contains(line.data(), bf.parameters.hash_count, hash));
 				line[bit / 8] &= static_cast<unsigned char>(~(1u << bit % 8));
-				EXPECT_FALSE(sb_bf_line_contains(line.data(), bf.parameters.hashes, hash));
+				EXPECT_FALSE(sb_bf_line_contains(line.data(), bf.parameters.hash_count, hash));
 			}
 	});
 }
@@ -195,7 +195,7 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 				Bytes out(folded.size());
 				sb_bf parameters = large.parameters;
 				ASSERT_EQ(sb_bf_fold_into(&parameters, large.lines.data(), halvings, out.data()), SB_OK);
-				EXPECT_EQ(parameters.lines, lines);
+				EXPECT_EQ(parameters.line_count, lines);
 				EXPECT_TRUE(same_bytes(out, folded));
 				dst = large;
 				ASSERT_EQ(sb_bf_fold_into(&dst.parameters, dst.lines.data(), halvings, dst.lines.data()), SB_OK);
@@ -352,7 +352,7 @@ static std::vector<uint64_t> counters_of(const Tbf &filter)
 {
 	std::vector<uint64_t> all;
 	std::vector<uint64_t> counters(SB_TBF_BLOCK);
-	for (uint32_t block = 0; block < filter.parameters.blocks; block++)
+	for (uint32_t block = 0; block < filter.parameters.block_count; block++)
 	{
 		EXPECT_EQ(sb_tbf_unpack_block(&filter.parameters, filter.cells.data(), block, counters.data()), SB_OK);
 		all.insert(all.end(), counters.begin(), counters.end());
@@ -521,9 +521,9 @@ static Tbf filter_of_width(uint64_t seed, int bits)
 	Random random(seed);
 	Tbf filter;
 	filter.parameters.kind = kind_of(SB_KIND_INTEGER);
-	filter.parameters.blocks = 2;
+	filter.parameters.block_count = 2;
 	filter.parameters.block_cells = SB_TBF_BLOCK;
-	filter.parameters.hashes = 4;
+	filter.parameters.hash_count = 4;
 	filter.parameters.layout = SB_TBF_FLAT;
 	filter.parameters.cell_bits = static_cast<uint8_t>(bits > 32 ? 64 : bits > 16 ? 32 : bits > 8 ? 16 : 8);
 	filter.parameters.unit_bits = SB_TBF_UNIT_BITS;
@@ -592,7 +592,7 @@ TEST(Kernel, TakesBlocksApartWhateverTheirLevels)
 		{
 			Random random(static_cast<uint64_t>(bits) * 5000 + nonzero);
 			Tbf filter = filter_of_width(1, 62);
-			filter.parameters.blocks = 1;
+			filter.parameters.block_count = 1;
 			filter.cells = Bytes(filter.cell_bytes());
 			for (uint32_t i = 0; i < nonzero; i++)
 			{
@@ -623,17 +623,17 @@ struct PlainStable
 
 	explicit PlainStable(const Stable &from) : parameters(from.parameters)
 	{
-		for (uint32_t cell = 0; cell < parameters.cells; cell++)
+		for (uint32_t cell = 0; cell < parameters.cell_count; cell++)
 			cells.push_back(from.value(cell));
 	}
 	void evict_run()
 	{
 		if (parameters.evictions == 0)
 			return;
-		uint64_t first = static_cast<uint64_t>(static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cells >> 64);
+		uint64_t first = static_cast<uint64_t>(static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cell_count >> 64);
 		for (uint64_t i = 0; i < parameters.evictions; i++)
 		{
-			uint8_t &cell = cells[(first + i) % parameters.cells];
+			uint8_t &cell = cells[(first + i) % parameters.cell_count];
 			cell = static_cast<uint8_t>(cell - (cell != 0));
 		}
 	}
@@ -642,7 +642,7 @@ struct PlainStable
 		uint32_t left = parameters.evictions;
 		for (uint64_t i = 0; i < uint64_t{parameters.evictions} * SB_STABLE_TRIES && left > 0; i++)
 		{
-			sb_u128 product = static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cells;
+			sb_u128 product = static_cast<sb_u128>(streambloom::draw(&parameters.random)) * parameters.cell_count;
 			uint8_t &cell = cells[static_cast<uint64_t>(product >> 64)];
 			if (cell == 0 || static_cast<uint64_t>(product) > UINT64_MAX / cell)
 				continue;
@@ -653,13 +653,13 @@ struct PlainStable
 	bool step(uint64_t hash, uint8_t value)
 	{
 		bool duplicate = true;
-		for (int i = 0; i < parameters.hashes; i++)
+		for (int i = 0; i < parameters.hash_count; i++)
 			duplicate &= cells[stable_cell(&parameters, hash, i)] != 0;
 		if (parameters.scheme == SB_VALUE_WEIGHTED)
 			evict_by_value();
 		else
 			evict_run();
-		for (int i = 0; i < parameters.hashes; i++)
+		for (int i = 0; i < parameters.hash_count; i++)
 		{
 			uint8_t &cell = cells[stable_cell(&parameters, hash, i)];
 			cell = std::max(cell, value);
@@ -674,7 +674,7 @@ struct PlainStable
 			return ::testing::AssertionFailure() << "another state of the generator";
 		if (parameters.items != filter.parameters.items || parameters.steps != filter.parameters.steps)
 			return ::testing::AssertionFailure() << "other counts";
-		for (uint32_t cell = 0; cell < parameters.cells; cell++)
+		for (uint32_t cell = 0; cell < parameters.cell_count; cell++)
 			if (cells[cell] != filter.value(cell))
 				return ::testing::AssertionFailure()
 					<< "cell " << cell << " is " << int{filter.value(cell)} << " and should be " << int{cells[cell]};

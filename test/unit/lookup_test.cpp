@@ -73,7 +73,7 @@ TEST(LookupBf, BySlicesIsInTheWhole)
 	for (int round = 0; round < 300; round++)
 	{
 		Bf bf(static_cast<uint32_t>(between(random, 1, 700)), static_cast<uint8_t>(between(random, 1, 16)));
-		bf.add(random_hashes(random(), bf.parameters.lines * size_t{60}));
+		bf.add(random_hashes(random(), bf.parameters.line_count * size_t{60}));
 		Bytes value = bf.value();
 		for (int i = 0; i < 100; i++)
 		{
@@ -173,7 +173,7 @@ static uint64_t smallest_counter(const sb_tbf &tbf, const std::vector<uint64_t> 
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	uint64_t least = UINT64_MAX;
 	tbf_positions(&tbf, hash, positions);
-	for (int i = 0; i < tbf.hashes; i++)
+	for (int i = 0; i < tbf.hash_count; i++)
 		least = std::min(least, counters[size_t{tbf_block(&tbf, hash)} * tbf.block_cells + positions[i]]);
 	return least;
 }
@@ -317,7 +317,7 @@ TEST(LookupStable, BySlicesIsInTheWhole)
 		auto scheme = static_cast<sb_scheme>(random() % 4);
 		Stable filter(static_cast<uint64_t>(between(random, 64, 5000)), scheme, static_cast<int>(between(random, 1, 16)),
 					  static_cast<int>(between(random, scheme == SB_STABLE ? 1 : 2, 8)), between(random, 0, 50), 0.01, random());
-		for (uint32_t i = 0; i < filter.parameters.cells / 5; i++)
+		for (uint32_t i = 0; i < filter.parameters.cell_count / 5; i++)
 			filter.step(random(), uniform(random));
 		Bytes value = filter.stored();
 		for (int i = 0; i < 50; i++)
@@ -329,14 +329,14 @@ TEST(LookupStable, BySlicesIsInTheWhole)
 				value = filter.stored();
 			}
 			bool expected = true;
-			for (int j = 0; j < filter.parameters.hashes; j++)
+			for (int j = 0; j < filter.parameters.hash_count; j++)
 				expected &= filter.value(stable_cell(&filter.parameters, hash, j)) != 0;
 			Answer by_pieces;
 			Answer answer = ask_both_ways(random, SB_LOOKUP_STABLE, hash, value, &by_pieces);
 			ASSERT_EQ(answer.status, SB_OK);
 			ASSERT_EQ(answer.found, expected);
-			ASSERT_LE(by_pieces.pieces, filter.parameters.hashes);
-			ASSERT_LE(by_pieces.bytes, 2u * filter.parameters.hashes);
+			ASSERT_LE(by_pieces.pieces, filter.parameters.hash_count);
+			ASSERT_LE(by_pieces.bytes, 2u * filter.parameters.hash_count);
 			found += answer.found;
 		}
 	}

@@ -21,18 +21,18 @@ TEST(StableCells, AreReadAsTheyWereWritten)
 	{
 		Stable filter(100, SB_STABLE, 1, bits, 0);
 		Random random(static_cast<uint64_t>(bits));
-		std::vector<uint8_t> expected(filter.parameters.cells);
+		std::vector<uint8_t> expected(filter.parameters.cell_count);
 		/* each step sets one cell: with P = 0 a cell keeps the largest value it was given */
 		for (int i = 0; i < 2000; i++)
 		{
 			uint64_t hash = random();
 			auto value = static_cast<uint8_t>(between(random, 1, filter.max()));
 			uint32_t cell = stable_cell(&filter.parameters, hash, 0);
-			ASSERT_LT(cell, filter.parameters.cells);
+			ASSERT_LT(cell, filter.parameters.cell_count);
 			EXPECT_EQ(filter.step(hash, value), expected[cell] != 0);
 			expected[cell] = std::max(expected[cell], value);
 		}
-		for (uint32_t cell = 0; cell < filter.parameters.cells; cell++)
+		for (uint32_t cell = 0; cell < filter.parameters.cell_count; cell++)
 			EXPECT_EQ(filter.value(cell), expected[cell]) << bits << " " << cell;
 		sb_stable again;
 		EXPECT_EQ(read(filter.stored(), &again), SB_OK);
@@ -46,7 +46,7 @@ TEST(StableCells, EvictionTakesOneFromARunOfCells)
 		for (int64_t evictions : {1, 2, 7, 20, 63, 64})
 		{
 			Stable filter(64, SB_STABLE, 1, bits, evictions);
-			uint32_t cells = filter.parameters.cells;
+			uint32_t cells = filter.parameters.cell_count;
 			Random random(7);
 			for (int i = 0; i < 500; i++)
 			{
@@ -72,7 +72,7 @@ TEST(StableCells, EvictionTakesOneFromARunOfCells)
 TEST(StableCells, OfAnItemAreSpreadOverTheWholeFilter)
 {
 	Stable filter(1000, SB_STABLE, 4, 1, 0);
-	const uint32_t cells = filter.parameters.cells;
+	const uint32_t cells = filter.parameters.cell_count;
 	std::vector<int> hits(cells);
 	Random random(3);
 	const int items = 200000;
@@ -105,7 +105,7 @@ TEST(StableCells, UnionIsTheLargerOfEachTwo)
 		for (int i = 0; i < 150; i++)
 			b.step(random(), static_cast<uint8_t>(between(random, 1, a.max())));
 		Stable both = united(a, b);
-		for (uint32_t cell = 0; cell < a.parameters.cells; cell++)
+		for (uint32_t cell = 0; cell < a.parameters.cell_count; cell++)
 			ASSERT_EQ(both.value(cell), std::max(a.value(cell), b.value(cell))) << bits << " " << cell;
 		EXPECT_EQ(both.parameters.items, 350u);
 		EXPECT_EQ(both.parameters.steps, 350u);
@@ -287,7 +287,7 @@ static uint64_t memory_of(int bits, int hashes, double fpr)
 	sb_stable planned;
 	if (sb_stable_plan(16384, fpr, SB_STABLE, 0, 0, hashes, bits, SB_STABLE_CHOOSE, 0, &planned) != SB_OK)
 		return 0;
-	sb_stable_chain chain = {static_cast<double>(planned.cells), static_cast<double>(planned.hashes),
+	sb_stable_chain chain = {static_cast<double>(planned.cell_count), static_cast<double>(planned.hash_count),
 							 static_cast<double>(planned.evictions), sb_stable_max(&planned), false, nullptr};
 	double work[2 * 16 * 16];
 	uint64_t low = 0;
@@ -461,8 +461,8 @@ TEST(Sbf, MissesRepeatsByGapAsTheRecursionSays)
 static double missed_step_by_step(const sb_stable_chain &chain, size_t value, uint64_t gap)
 {
 	const auto max = static_cast<size_t>(chain.max);
-	const long double k = chain.hashes / chain.cells;
-	const long double p = chain.evictions / chain.cells * (1 - k);
+	const long double k = chain.hash_count / chain.cell_count;
+	const long double p = chain.evictions / chain.cell_count * (1 - k);
 	std::vector<long double> state(max + 1), next(max + 1);
 	state[value] = 1;
 	for (uint64_t step = 0; step < gap; step++)
@@ -487,7 +487,7 @@ static double missed_step_by_step(const sb_stable_chain &chain, size_t value, ui
 		}
 		std::swap(state, next);
 	}
-	return static_cast<double>(1 - std::pow(1 - state[0], static_cast<long double>(chain.hashes)));
+	return static_cast<double>(1 - std::pow(1 - state[0], static_cast<long double>(chain.hash_count)));
 }
 
 TEST(StableFormulas, FalseNegativesAreThoseOfTheChainStepByStep)
@@ -521,7 +521,7 @@ TEST(StableFormulas, FalseNegativesAfterAnyGapAreThoseOfTheStableState)
 		for (double cells : {64.0, 1e5, 4.096e9})
 		{
 			const sb_stable_chain chain = {cells, 5, 60, max, false, nullptr};
-			const double expected = std::pow(1 - sb_stable_zeros(&chain), chain.hashes);
+			const double expected = std::pow(1 - sb_stable_zeros(&chain), chain.hash_count);
 			for (uint64_t gap : {UINT64_C(1) << 45, UINT64_C(1) << 62, (UINT64_C(1) << 63) - 1, UINT64_MAX})
 				EXPECT_NEAR(1 - sb_stable_false_negatives(&chain, max, gap, work.data()), expected, 1e-9)
 					<< max << " " << cells << " " << gap;
@@ -655,7 +655,7 @@ TEST(StableHeader, WhatWasWrittenIsReadBack)
 		EXPECT_EQ(out.random, stable.random);
 		EXPECT_EQ(out.items, stable.items);
 		EXPECT_EQ(out.steps, stable.steps);
-		EXPECT_EQ(out.cells, stable.cells);
+		EXPECT_EQ(out.cell_count, stable.cell_count);
 		EXPECT_EQ(out.evictions, stable.evictions);
 		EXPECT_EQ(out.low, stable.low);
 		EXPECT_EQ(out.high, stable.high);

@@ -63,7 +63,7 @@ struct Stable
 	{
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];
 		EXPECT_EQ(sb_stable_count(&parameters, cells.data(), counts), SB_OK);
-		return static_cast<double>(counts[0]) / parameters.cells;
+		return static_cast<double>(counts[0]) / parameters.cell_count;
 	}
 
 	/* What the formulas say of it where importances are uniform. The shares live as long as this does. */
@@ -71,7 +71,7 @@ struct Stable
 	{
 		shares_.resize(static_cast<size_t>(max()));
 		sb_stable_uniform_shares(static_cast<sb_scheme>(parameters.scheme), max(), shares_.data());
-		return {static_cast<double>(parameters.cells), static_cast<double>(parameters.hashes),
+		return {static_cast<double>(parameters.cell_count), static_cast<double>(parameters.hash_count),
 				static_cast<double>(parameters.evictions), max(), parameters.scheme == SB_VALUE_WEIGHTED, shares_.data()};
 	}
 	Bytes stored() const

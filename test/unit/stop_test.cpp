@@ -68,14 +68,14 @@ constexpr uint64_t megabytes = 4; /* pieces have one */
 TEST(Stop, BloomFilters)
 {
 	sb_bf large{};
-	large.lines = megabytes << 20 >> 6;
-	large.hashes = 6;
+	large.line_count = megabytes << 20 >> 6;
+	large.hash_count = 6;
 	large.fpr = 0.01;
 	large.widened = 16;
 	sb_bf small = large;
-	small.lines = 1;
+	small.line_count = 1;
 	sb_bf folded;
-	const size_t bytes = size_t{large.lines} * SB_BF_LINE;
+	const size_t bytes = size_t{large.line_count} * SB_BF_LINE;
 	std::vector<unsigned char> lines(bytes);
 	std::vector<unsigned char> other(bytes);
 	std::vector<unsigned char> sparse(bytes * 2);
@@ -186,7 +186,7 @@ TEST(Stop, TimeDecayingFilters)
 		sb_tbf plan;
 		ASSERT_EQ(sb_tbf_plan(20000, 0.01, hour, hour / 4, false, &plan), SB_OK);
 		plan.layout = layout;
-		const uint64_t blocks = plan.blocks;
+		const uint64_t blocks = plan.block_count;
 		const uint64_t cells = sb_tbf_cells(&plan);
 		ASSERT_GT(blocks, 10u);
 
@@ -249,10 +249,10 @@ TEST(Stop, PlanesOfManyWords)
 	constexpr uint32_t blocks = megabytes << 17 >> 12;
 	sb_tbf small;
 	ASSERT_EQ(sb_tbf_plan(1000, 0.01, 0, 0, true, &small), SB_OK);
-	small.blocks = blocks / 2;
+	small.block_count = blocks / 2;
 	small.block_cells = SB_TBF_BLOCK;
 	sb_tbf large = small;
-	large.blocks = blocks;
+	large.block_count = blocks;
 	std::vector<uint64_t> words(sb_tbf_cells(&small), 1);
 	std::vector<uint64_t> wide(sb_tbf_cells(&large));
 	std::vector<uint64_t> sum(sb_tbf_cells(&large));

@@ -72,9 +72,9 @@ sb_tbf shape_of(uint32_t blocks, uint16_t block_cells, uint8_t k, int64_t half_l
 {
 	sb_tbf tbf;
 	EXPECT_EQ(sb_tbf_plan(100, 0.01, half_life, half_life == 0 ? 0 : hour, false, &tbf), SB_OK);
-	tbf.blocks = blocks;
+	tbf.block_count = blocks;
 	tbf.block_cells = block_cells;
-	tbf.hashes = k;
+	tbf.hash_count = k;
 	tbf.kind = kind_of(SB_KIND_INTEGER);
 	return tbf;
 }

@@ -241,7 +241,7 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 			uint16_t positions[SB_TBF_MAX_HASHES];
 			const uint64_t *words[] = {&item.words[0], &item.words[1], &item.words[2], &item.words[3]};
 			tbf_positions(&like, item.hash, positions);
-			for (int i = 0; i < like.hashes; i++)
+			for (int i = 0; i < like.hash_count; i++)
 				largest[positions[i]] = std::max(largest[positions[i]], value(words, 0));
 		}
 		for (uint64_t cell = 0; cell < first.sums().width; cell++)

@@ -209,8 +209,8 @@ struct Bf
 	Bf(uint32_t line_count, uint8_t hashes, double fpr = 0.01)
 	{
 		parameters.kind = kind_of(SB_KIND_INTEGER);
-		parameters.lines = line_count;
-		parameters.hashes = hashes;
+		parameters.line_count = line_count;
+		parameters.hash_count = hashes;
 		parameters.fpr = fpr;
 		lines = Bytes(sb_bf_size(&parameters) - SB_BF_HEADER);
 	}
@@ -299,12 +299,12 @@ inline std::vector<uint64_t> random_hashes(uint64_t seed, size_t count)
 /* Where an item's cells lie: in which block, and which of its cells they are. */
 inline uint32_t tbf_block(const sb_tbf *tbf, uint64_t hash)
 {
-	return streambloom::block_of(tbf->blocks, hash);
+	return streambloom::block_of(tbf->block_count, hash);
 }
 
 inline void tbf_positions(const sb_tbf *tbf, uint64_t hash, uint16_t *positions)
 {
-	streambloom::positions_of(tbf->block_cells, tbf->hashes, hash, positions);
+	streambloom::positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 }
 
 /* A stored tbf. */
@@ -323,7 +323,7 @@ struct Tbf
 	std::vector<uint64_t> counters() const
 	{
 		std::vector<uint64_t> all(sb_tbf_cells(&parameters));
-		for (uint32_t block = 0; block < parameters.blocks; block++)
+		for (uint32_t block = 0; block < parameters.block_count; block++)
 			EXPECT_EQ(sb_tbf_unpack_block(&parameters, cells.data(), block, &all[size_t{block} * parameters.block_cells]), SB_OK);
 		return all;
 	}
@@ -430,9 +430,9 @@ inline sb_tbf shape(uint32_t cells, uint8_t hashes, int64_t half_life, int64_t e
 {
 	sb_tbf tbf{};
 	tbf.kind = kind_of(SB_KIND_INTEGER);
-	tbf.blocks = cells > SB_TBF_BLOCK ? cells / SB_TBF_BLOCK : 1;
+	tbf.block_count = cells > SB_TBF_BLOCK ? cells / SB_TBF_BLOCK : 1;
 	tbf.block_cells = static_cast<uint16_t>(std::min<uint32_t>(cells, SB_TBF_BLOCK));
-	tbf.hashes = hashes;
+	tbf.hash_count = hashes;
 	tbf.cell_bits = 8;
 	tbf.unit_bits = half_life != 0 ? SB_TBF_UNIT_BITS : 0;
 	tbf.half_life = half_life;

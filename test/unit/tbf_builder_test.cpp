@@ -116,7 +116,7 @@ double load_of(const sb_tbf &plan)
 {
 	uint8_t hashes;
 	const double load = sb_tbf_best_load(plan.fpr, &hashes);
-	EXPECT_EQ(hashes, plan.hashes);
+	EXPECT_EQ(hashes, plan.hash_count);
 	return load;
 }
 
@@ -525,7 +525,7 @@ TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 		uint16_t positions[SB_TBF_MAX_HASHES];
 		const auto value = static_cast<uint64_t>(hit.weight * 4096);
 		tbf_positions(&plan, hit.hash, positions);
-		for (int i = 0; i < plan.hashes; i++)
+		for (int i = 0; i < plan.hash_count; i++)
 			cells[positions[i]] += value;
 		if (auto found = expected.find(hit.hash); found != expected.end())
 		{
@@ -533,10 +533,10 @@ TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 			continue;
 		}
 		uint64_t least = UINT64_MAX;
-		for (int i = 0; i < plan.hashes; i++)
+		for (int i = 0; i < plan.hash_count; i++)
 			least = std::min(least, cells[positions[i]]);
 		std::map<uint16_t, bool> holders;
-		for (int i = 0; i < plan.hashes; i++)
+		for (int i = 0; i < plan.hash_count; i++)
 			if (cells[positions[i]] == least)
 				holders[positions[i]] = true;
 		if (holders.size() == 1)

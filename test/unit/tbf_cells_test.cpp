@@ -49,7 +49,7 @@ TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 		ASSERT_EQ(sb_tbf_check_cells(&packed, extensible.data()), SB_OK) << zeros << " % zeros";
 
 		std::vector<uint64_t> block(packed.block_cells);
-		for (uint32_t i = 0; i < packed.blocks; i++)
+		for (uint32_t i = 0; i < packed.block_count; i++)
 		{
 			ASSERT_EQ(sb_tbf_unpack_block(&packed, extensible.data(), i, block.data()), SB_OK);
 			for (size_t j = 0; j < block.size(); j++)

@@ -23,7 +23,7 @@ static std::map<uint16_t, uint64_t> cells_of(const sb_tbf &tbf, uint64_t hash, c
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	std::map<uint16_t, uint64_t> cells;
 	tbf_positions(&tbf, hash, positions);
-	for (int i = 0; i < tbf.hashes; i++)
+	for (int i = 0; i < tbf.hash_count; i++)
 		cells[positions[i]] = counters[positions[i]];
 	return cells;
 }

@@ -66,10 +66,10 @@ TEST(TbfPlan, HashesFollowFromTheRateAlone)
 {
 	for (double fpr : {0.3, 0.1, 0.01, 0.001, 1e-6})
 	{
-		uint8_t hashes = planned(1, fpr).hashes;
+		uint8_t hashes = planned(1, fpr).hash_count;
 		for (uint64_t items = 1; items < 4000000; items = items * 4 / 3 + 1)
 			for (bool power : {false, true})
-				EXPECT_EQ(planned(items, fpr, power).hashes, hashes);
+				EXPECT_EQ(planned(items, fpr, power).hash_count, hashes);
 	}
 }
 
@@ -125,7 +125,7 @@ TEST(TbfPlan, HoldsTheItemsItWasAskedFor)
 			for (bool power : {false, true})
 			{
 				sb_tbf tbf = planned(items, fpr, power);
-				EXPECT_LE(sb_blocked_fpr(tbf.block_cells, tbf.hashes, static_cast<double>(items) / tbf.blocks), fpr * 1.000001)
+				EXPECT_LE(sb_blocked_fpr(tbf.block_cells, tbf.hash_count, static_cast<double>(items) / tbf.block_count), fpr * 1.000001)
 					<< items << " at " << fpr << ", " << sb_tbf_cells(&tbf) << " cells";
 			}
 }
@@ -166,7 +166,7 @@ TEST_P(TbfAtRate, KeepsTheRateItWasAskedFor)
 			{
 				uint64_t hash = random();
 				tbf_positions(&tbf, hash, positions);
-				for (int k = 0; k < tbf.hashes; k++)
+				for (int k = 0; k < tbf.hash_count; k++)
 					touched[size_t{tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
 			}
 			int found = 0;
@@ -176,7 +176,7 @@ TEST_P(TbfAtRate, KeepsTheRateItWasAskedFor)
 				size_t block = size_t{tbf_block(&tbf, hash)} * tbf.block_cells;
 				bool all = true;
 				tbf_positions(&tbf, hash, positions);
-				for (int k = 0; k < tbf.hashes; k++)
+				for (int k = 0; k < tbf.hash_count; k++)
 					all = all && touched[block + positions[k]];
 				found += all;
 			}
@@ -200,7 +200,7 @@ TEST(TbfEstimate, CountsDistinctItems)
 		{
 			uint16_t positions[SB_TBF_MAX_HASHES];
 			tbf_positions(&tbf, hash, positions);
-			for (int k = 0; k < tbf.hashes; k++)
+			for (int k = 0; k < tbf.hash_count; k++)
 				touched[size_t{tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
 		}
 		auto count = static_cast<uint64_t>(std::count(touched.begin(), touched.end(), true));
@@ -223,8 +223,8 @@ TEST(TbfPlaces, LieWithinTheBlock)
 		uint64_t hash = round < 10 ? 0 - static_cast<uint64_t>(round) : random();
 		uint16_t positions[SB_TBF_MAX_HASHES];
 		tbf_positions(&tbf, hash, positions);
-		EXPECT_LT(tbf_block(&tbf, hash), tbf.blocks);
-		for (int k = 0; k < tbf.hashes; k++)
+		EXPECT_LT(tbf_block(&tbf, hash), tbf.block_count);
+		for (int k = 0; k < tbf.hash_count; k++)
 			EXPECT_LT(positions[k], tbf.block_cells);
 	}
 }
@@ -239,7 +239,7 @@ TEST(TbfPlaces, FewerHashesAreTheFirstOfMore)
 		for (uint8_t hashes = 1; hashes < 16; hashes++)
 		{
 			uint16_t fewer[SB_TBF_MAX_HASHES];
-			tbf.hashes = hashes;
+			tbf.hash_count = hashes;
 			tbf_positions(&tbf, hash, fewer);
 			EXPECT_TRUE(std::equal(fewer, fewer + hashes, most));
 		}
@@ -324,10 +324,10 @@ TEST(TbfBlocks, FollowEachOtherToTheEndOfTheValue)
 			sb_lookup lookup;
 			ASSERT_EQ(sb_lookup_open(&lookup, SB_LOOKUP_TBF, header.data(), header.size(), sb_tbf_size(&tbf)), SB_OK);
 			size_t next = SB_TBF_HEADER;
-			for (uint32_t block = 0; block < tbf.blocks; block++)
+			for (uint32_t block = 0; block < tbf.block_count; block++)
 			{
 				/* the first hash of the block */
-				auto hash = static_cast<uint64_t>(((static_cast<sb_u128>(block) << 64) + tbf.blocks - 1) / tbf.blocks);
+				auto hash = static_cast<uint64_t>(((static_cast<sb_u128>(block) << 64) + tbf.block_count - 1) / tbf.block_count);
 				ASSERT_EQ(sb_lookup_item(&lookup, hash), SB_NEED_BYTES);
 				EXPECT_EQ(lookup.need.offset, next);
 				next += lookup.need.size;
@@ -399,7 +399,7 @@ TEST(TbfCells, LeastOfAnItemIsTheLeastOfItsPositions)
 			tbf_positions(&filter.parameters, hash, positions);
 			uint64_t first = uint64_t{tbf_block(&filter.parameters, hash)} * filter.parameters.block_cells;
 			uint64_t least = UINT64_MAX;
-			for (int k = 0; k < filter.parameters.hashes; k++)
+			for (int k = 0; k < filter.parameters.hash_count; k++)
 				least = std::min(least, filter.cell(first + positions[k]));
 			EXPECT_EQ(filter.least(hash), least);
 		}
@@ -466,7 +466,7 @@ TEST(TbfJoin, SaysWhichParameterDiffers)
 {
 	sb_tbf a = shape(4096 * 3, 4, 5 * hour, hour);
 	sb_tbf b = a;
-	b.hashes = 5;
+	b.hash_count = 5;
 	sb_difference difference = difference_of(a, b);
 	EXPECT_STREQ(difference.parameter, "hashes");
 	EXPECT_EQ(difference.left, 4);
@@ -487,7 +487,7 @@ TEST(TbfJoin, SaysWhichParameterDiffers)
 	EXPECT_EQ(difference.right, static_cast<double>(hour));
 
 	b = a;
-	b.blocks = 4;
+	b.block_count = 4;
 	difference = difference_of(a, b);
 	EXPECT_EQ(difference.left / difference.right, 3.0 / 4);
 }

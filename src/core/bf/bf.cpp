@@ -54,8 +54,8 @@ sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double
 		lines = shift_right_up(lines, static_cast<uint64_t>(extra)) << extra;
 	if (lines > SB_BF_MAX_LINES)
 		return SB_TOO_LARGE;
-	out->lines = static_cast<uint32_t>(lines);
-	out->hashes = hashes;
+	out->line_count = static_cast<uint32_t>(lines);
+	out->hash_count = hashes;
 	out->expected_items = power ? 0 : items;
 	out->fpr = fpr;
 	return SB_OK;
@@ -70,7 +70,7 @@ sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) noexcept
 
 size_t sb_bf_size(const sb_bf *bf) noexcept
 {
-	return SB_BF_HEADER + static_cast<size_t>(bf->lines) * SB_BF_LINE;
+	return SB_BF_HEADER + static_cast<size_t>(bf->line_count) * SB_BF_LINE;
 }
 
 /* -------------------------------------------------------------------- header */
@@ -89,8 +89,8 @@ void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
 {
 	auto *bytes = static_cast<unsigned char *>(out);
 	encode_common(bytes, value_type::bf, 0, bf->kind);
-	store_le(bytes + 40, bf->lines);
-	bytes[44] = bf->hashes;
+	store_le(bytes + 40, bf->line_count);
+	bytes[44] = bf->hash_count;
 	bytes[45] = bf->widened;
 	store_le(bytes + 46, uint16_t{0});
 	store_le(bytes + 48, bf->expected_items);
@@ -106,15 +106,15 @@ sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
 	if (sb_status status = decode_common(data, have, SB_BF_HEADER, value_type::bf, 0, &flags, &out->kind);
 		status != SB_OK)
 		return status;
-	out->lines = load_le<uint32_t>(bytes + 40);
-	out->hashes = bytes[44];
+	out->line_count = load_le<uint32_t>(bytes + 40);
+	out->hash_count = bytes[44];
 	out->widened = bytes[45];
 	out->expected_items = load_le<uint64_t>(bytes + 48);
 	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 56));
 
-	if (out->lines == 0 || out->lines > SB_BF_MAX_LINES || out->hashes == 0 || out->hashes > SB_BF_MAX_HASHES ||
+	if (out->line_count == 0 || out->line_count > SB_BF_MAX_LINES || out->hash_count == 0 || out->hash_count > SB_BF_MAX_HASHES ||
 		load_le<uint16_t>(bytes + 46) != 0 || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
-		out->widened > std::countr_zero(out->lines) || out->expected_items >> 63)
+		out->widened > std::countr_zero(out->line_count) || out->expected_items >> 63)
 		return SB_BAD_HEADER;
 	return SB_OK;
 }
@@ -152,14 +152,14 @@ static size_t folded_at_once(int halvings)
 
 sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) noexcept
 {
-	if (a->hashes != b->hashes)
+	if (a->hash_count != b->hash_count)
 	{
-		*difference = {"hashes", static_cast<double>(a->hashes), static_cast<double>(b->hashes)};
+		*difference = {"hashes", static_cast<double>(a->hash_count), static_cast<double>(b->hash_count)};
 		return SB_DIFFERENT;
 	}
-	const sb_bf *small = a->lines <= b->lines ? a : b;
-	const sb_bf *large = a->lines <= b->lines ? b : a;
-	int halvings = doublings(small->lines, large->lines);
+	const sb_bf *small = a->line_count <= b->line_count ? a : b;
+	const sb_bf *large = a->line_count <= b->line_count ? b : a;
+	int halvings = doublings(small->line_count, large->line_count);
 	if (halvings < 0)
 	{
 		*difference = {"bytes", static_cast<double>(sb_bf_size(a)), static_cast<double>(sb_bf_size(b))};
@@ -177,12 +177,12 @@ sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *
 template <typename Combine>
 static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, Combine combine)
 {
-	const int halvings = exact_log2(dst->lines / src->lines);
+	const int halvings = exact_log2(dst->line_count / src->line_count);
 	auto *to = static_cast<unsigned char *>(dst_lines);
 	const auto *from = static_cast<const unsigned char *>(src_lines);
 
 	/* both are powers of two: a piece is whole groups of 2^halvings lines, or a part of one */
-	return in_pieces(dst->lines, lines_at_once, [&](size_t first, size_t count) {
+	return in_pieces(dst->line_count, lines_at_once, [&](size_t first, size_t count) {
 		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
 	});
 }
@@ -199,13 +199,13 @@ sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const v
 
 sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
 {
-	if (halvings < 0 || halvings > std::countr_zero(bf->lines))
+	if (halvings < 0 || halvings > std::countr_zero(bf->line_count))
 		return SB_OUT_OF_RANGE;
-	bf->lines >>= halvings;
+	bf->line_count >>= halvings;
 	bf->widened = static_cast<uint8_t>(std::max(0, bf->widened - halvings));
 	auto *to = static_cast<unsigned char *>(out);
 	const auto *from = static_cast<const unsigned char *>(lines);
-	return in_pieces(bf->lines, folded_at_once(halvings), [&](size_t first, size_t count) {
+	return in_pieces(bf->line_count, folded_at_once(halvings), [&](size_t first, size_t count) {
 		fold_lines(to + first * SB_BF_LINE, from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
 	});
 }
@@ -224,7 +224,7 @@ int sb_bf_line_bits(const void *line) noexcept
  */
 static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 {
-	size_t folded = bf->lines >> halvings;
+	size_t folded = bf->line_count >> halvings;
 
 	/*
 	 * The mean fill under a Poisson load: 1 - exp(-load * (1 - (1 - 1/512)^k)).
@@ -233,7 +233,7 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 	double empty = 1 - static_cast<double>(set) / bits;
 	if (empty <= 0)
 		return -1;
-	double covered = -std::expm1(bf->hashes * std::log1p(-1.0 / line_bits));
+	double covered = -std::expm1(bf->hash_count * std::log1p(-1.0 / line_bits));
 	return static_cast<double>(folded) * (std::fabs(std::log(empty)) / covered);
 }
 
@@ -248,7 +248,7 @@ sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
 	{
 		uint64_t set = 0;
-		sb_status status = in_pieces(bf->lines >> halvings, folded_at_once(halvings), [&](size_t first, size_t count) {
+		sb_status status = in_pieces(bf->line_count >> halvings, folded_at_once(halvings), [&](size_t first, size_t count) {
 			set += count_folded(from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
 		});
 		if (status != SB_OK)
@@ -265,8 +265,8 @@ sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) no
 	double sum = 0;
 
 	*out = {};
-	out->bits = static_cast<uint64_t>(bf->lines) * line_bits;
-	sb_status status = in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+	out->bits = static_cast<uint64_t>(bf->line_count) * line_bits;
+	sb_status status = in_pieces(bf->line_count, lines_at_once, [&](size_t first, size_t count) {
 		count_by_bits(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count, of_bits);
 	});
 	if (status != SB_OK)
@@ -274,8 +274,8 @@ sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) no
 	for (int bits = 1; bits <= line_bits; bits++)
 	{
 		out->bits_set += of_bits[bits] * static_cast<uint64_t>(bits);
-		sum += static_cast<double>(of_bits[bits]) * std::pow(static_cast<double>(bits) / line_bits, bf->hashes);
+		sum += static_cast<double>(of_bits[bits]) * std::pow(static_cast<double>(bits) / line_bits, bf->hash_count);
 	}
-	out->fpr = sum / bf->lines;
+	out->fpr = sum / bf->line_count;
 	return sb_bf_items(bf, lines, &out->items);
 }

@@ -12,7 +12,7 @@ namespace streambloom {
 /* The bytes of the lines alone. */
 inline size_t line_bytes(const sb_bf *bf)
 {
-	return size_t{bf->lines} * SB_BF_LINE;
+	return size_t{bf->line_count} * SB_BF_LINE;
 }
 
 /* sb_bf_decode_header() for a header whose lines are elsewhere, or not there at all. */

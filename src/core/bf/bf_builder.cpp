@@ -45,7 +45,7 @@ sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory, c
 	builder->plan = *plan;
 	builder->memory = *memory;
 	if (sizes_itself(builder))
-		builder->plan.lines = self_sized_lines;
+		builder->plan.line_count = self_sized_lines;
 	const sb_status status = sb_hash_set_make(&builder->set, memory, sb_hash_set_capacity_for(1), 0);
 	builder->form = status == SB_OK ? SB_BF_OWNS_SET : SB_BF_HAS_NOTHING;
 	return status;
@@ -295,7 +295,7 @@ static bool agree(const sb_bf_builder *a, const sb_bf_builder *b)
 {
 	const sb_kind *kind = &a->plan.kind;
 	const sb_kind *other = &b->plan.kind;
-	return sizes_itself(a) == sizes_itself(b) && a->plan.lines == b->plan.lines && a->plan.hashes == b->plan.hashes &&
+	return sizes_itself(a) == sizes_itself(b) && a->plan.line_count == b->plan.line_count && a->plan.hash_count == b->plan.hash_count &&
 		   (kind->code == SB_KIND_NONE || other->code == SB_KIND_NONE || sb_kind_equal(kind, other));
 }
 
@@ -324,7 +324,7 @@ sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) noex
 static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, double load, sb_bf *plan)
 {
 	const sb_bf *of = &builder->plan;
-	const sb_status status = sb_bf_plan_for_load(items, of->fpr, of->hashes, load, true, plan);
+	const sb_status status = sb_bf_plan_for_load(items, of->fpr, of->hash_count, load, true, plan);
 	plan->kind = of->kind;
 	return status;
 }
@@ -343,10 +343,10 @@ sb_status sb_bf_builder_plan(sb_bf_builder *builder, double load, sb_bf *plan) n
 	/* Lines are folded to the size that the estimated number of items needs, if that is smaller. */
 	double items;
 	status = sb_bf_items(&builder->plan, builder->lines, &items);
-	if (status != SB_OK || !(items < load * builder->plan.lines))
+	if (status != SB_OK || !(items < load * builder->plan.line_count))
 		return status;
 	status = plan_for(builder, static_cast<uint64_t>(items) + 1, load, plan);
-	plan->lines = std::min(plan->lines, builder->plan.lines);
+	plan->line_count = std::min(plan->line_count, builder->plan.line_count);
 	return status;
 }
 
@@ -360,5 +360,5 @@ sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *l
 	if (builder->form == SB_BF_OWNS_SET)
 		return add_set(plan, lines, &builder->set);
 	sb_bf folded = builder->plan;
-	return sb_bf_fold_into(&folded, builder->lines, doublings(plan->lines, folded.lines), lines);
+	return sb_bf_fold_into(&folded, builder->lines, doublings(plan->line_count, folded.line_count), lines);
 }

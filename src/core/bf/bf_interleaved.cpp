@@ -14,7 +14,7 @@ uint32_t sb_bf_line_of(uint32_t lines, uint64_t hash) noexcept
 
 void sb_bf_line_add(void *line, uint8_t hashes, uint64_t hash) noexcept
 {
-	const sb_bf one = {.kind = {}, .lines = 1, .hashes = hashes, .widened = 0, .expected_items = 0, .fpr = 0};
+	const sb_bf one = {.kind = {}, .line_count = 1, .hash_count = hashes, .widened = 0, .expected_items = 0, .fpr = 0};
 	sb_bf_add(&one, line, hash);
 }
 

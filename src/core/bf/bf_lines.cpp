@@ -194,8 +194,8 @@ template <sb_simd variant>
 SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count)
 {
 	/* copies, for `lines` may alias anything */
-	const uint64_t n = bf->lines;
-	const int k = bf->hashes;
+	const uint64_t n = bf->line_count;
+	const int k = bf->hash_count;
 	for (size_t i = 0; i < std::min(count, ahead); i++)
 		__builtin_prefetch(lines + line_of(n, hashes[i]), 1);
 	for (size_t i = 0; i < count; i++)
@@ -209,8 +209,8 @@ SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint
 template <sb_simd variant>
 SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found)
 {
-	const uint64_t n = bf->lines;
-	const int k = bf->hashes;
+	const uint64_t n = bf->line_count;
+	const int k = bf->hash_count;
 	for (size_t i = 0; i < std::min(count, ahead); i++)
 		__builtin_prefetch(lines + line_of(n, hashes[i]));
 	for (size_t i = 0; i < count; i++)

@@ -9,10 +9,10 @@ namespace streambloom {
 sb_status bf_lookup_step(sb_lookup *lookup)
 {
 	const sb_bf &bf = lookup->header.bf;
-	const unsigned char *line = at_hand(lookup, SB_BF_HEADER + line_of(bf.lines, lookup->hash), SB_BF_LINE);
+	const unsigned char *line = at_hand(lookup, SB_BF_HEADER + line_of(bf.line_count, lookup->hash), SB_BF_LINE);
 	if (line == nullptr)
 		return SB_NEED_BYTES;
-	lookup->found = sb_bf_line_contains(line, bf.hashes, lookup->hash);
+	lookup->found = sb_bf_line_contains(line, bf.hash_count, lookup->hash);
 	return SB_OK;
 }
 

@@ -111,7 +111,7 @@ SB_VARIANTS(size_t, sparse_size, (const unsigned char *lines, size_t count), (li
 sb_status streambloom::size_sparse_lines(const sb_bf *bf, const void *lines, size_t *size)
 {
 	*size = 0;
-	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+	return in_pieces(bf->line_count, lines_at_once, [&](size_t first, size_t count) {
 		*size += sparse_size(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count);
 	});
 }
@@ -142,7 +142,7 @@ SB_VARIANTS(unsigned char *, write_sparse, (const unsigned char *lines, size_t c
 sb_status streambloom::write_sparse_lines(const sb_bf *bf, const void *lines, void *out)
 {
 	auto *to = static_cast<unsigned char *>(out);
-	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+	return in_pieces(bf->line_count, lines_at_once, [&](size_t first, size_t count) {
 		to = write_sparse(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count, to);
 	});
 }
@@ -171,7 +171,7 @@ sb_status streambloom::check_sparse_lines(const sb_bf *bf, const void *sparse, s
 {
 	const auto *at = static_cast<const unsigned char *>(sparse);
 	const unsigned char *end = at + size;
-	sb_status status = in_pieces(bf->lines, lines_at_once, [&](size_t, size_t count) {
+	sb_status status = in_pieces(bf->line_count, lines_at_once, [&](size_t, size_t count) {
 		if (at != nullptr)
 			at = skip_lines(at, end, count);
 	});
@@ -203,7 +203,7 @@ sb_status streambloom::or_sparse_lines(const sb_bf *bf, void *lines, const void 
 {
 	const auto *at = static_cast<const unsigned char *>(sparse);
 	const unsigned char *end = at + size;
-	return in_pieces(bf->lines, lines_at_once, [&](size_t first, size_t count) {
+	return in_pieces(bf->line_count, lines_at_once, [&](size_t first, size_t count) {
 		at = or_sparse(static_cast<unsigned char *>(lines) + first * SB_BF_LINE, count, at, end);
 	});
 }

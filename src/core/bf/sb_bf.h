@@ -21,8 +21,8 @@ extern "C" {
 typedef struct sb_bf
 {
 	sb_kind		kind;
-	uint32_t	lines;			/* 1 .. SB_BF_MAX_LINES */
-	uint8_t		hashes;			/* cells an item sets in its line, 1 .. 16 */
+	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES */
+	uint8_t		hash_count;		/* cells an item sets in its line, 1 .. 16 */
 	uint8_t		widened;		/* halvings from this size to that of its smallest part (see sb_bf_join) */
 	uint64_t	expected_items; /* the n it was made for; 0: it sized itself */
 	double		fpr;			/* the rate it was made for */

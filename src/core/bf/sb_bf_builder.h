@@ -133,7 +133,7 @@ SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *
 SB_NODISCARD static inline unsigned char *
 sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 {
-	return builder->form == SB_BF_OWNS_LINES && builder->plan.lines == plan->lines ? builder->lines : NULL;
+	return builder->form == SB_BF_OWNS_LINES && builder->plan.line_count == plan->line_count ? builder->lines : NULL;
 }
 
 /*

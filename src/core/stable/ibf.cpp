@@ -43,7 +43,7 @@ void evict_by_value(sb_stable *stable, unsigned char *cells)
 	uint64_t tries = static_cast<uint64_t>(stable->evictions) * SB_STABLE_TRIES;
 	for (uint32_t left = stable->evictions; left > 0 && tries > 0; tries--)
 	{
-		u128 product = static_cast<u128>(draw(&stable->random)) * stable->cells;
+		u128 product = static_cast<u128>(draw(&stable->random)) * stable->cell_count;
 		auto cell = static_cast<uint64_t>(product >> 64);
 		uint8_t value = get_cell(cells, stable->bits, cell);
 		if (value == 0 || static_cast<uint64_t>(product) > UINT64_MAX / value)

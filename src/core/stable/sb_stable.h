@@ -45,8 +45,8 @@ typedef struct sb_stable
 	sb_kind		kind;
 	uint8_t		scheme;			/* sb_scheme */
 	uint8_t		bits;			/* d: 1 .. 8; of an ibf 2 .. 8 */
-	uint8_t		hashes;			/* K: 1 .. 16 */
-	uint32_t	cells;			/* m */
+	uint8_t		hash_count;		/* K: 1 .. 16 */
+	uint32_t	cell_count;		/* m */
 	uint32_t	evictions;		/* P: 0 (nothing is ever evicted) .. m, at most SB_STABLE_MAX_EVICTIONS */
 	uint64_t	seed;			/* of the generator, as given */
 	uint64_t	random;			/* its state now */
@@ -128,8 +128,8 @@ SB_NODISCARD sb_status sb_stable_count(const sb_stable *stable, const void *cell
 /* What the formulas are about. */
 typedef struct sb_stable_chain
 {
-	double		cells;			/* m: at least 1, finite */
-	double		hashes;			/* K: 1 .. 16 */
+	double		cell_count;		/* m: at least 1, finite */
+	double		hash_count;		/* K: 1 .. 16 */
 	double		evictions;		/* P: 0 .. m */
 	int			max;			/* Max: 1 .. 255 */
 	bool		weighted;		/* evicts by value */

@@ -14,14 +14,14 @@ namespace streambloom {
 
 void evict_run(sb_stable *stable, unsigned char *cells)
 {
-	decrement_run(cells, stable_payload(stable), stable->bits, stable->cells,
-				  multiply_high(draw(&stable->random), stable->cells), stable->evictions);
+	decrement_run(cells, stable_payload(stable), stable->bits, stable->cell_count,
+				  multiply_high(draw(&stable->random), stable->cell_count), stable->evictions);
 }
 
 void evict_scattered(sb_stable *stable, unsigned char *cells)
 {
 	for (uint32_t i = 0; i < stable->evictions; i++)
-		decrement_cells(cells, stable_payload(stable), stable->bits, multiply_high(draw(&stable->random), stable->cells), 1);
+		decrement_cells(cells, stable_payload(stable), stable->bits, multiply_high(draw(&stable->random), stable->cell_count), 1);
 }
 
 } // namespace streambloom

@@ -76,8 +76,8 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 
 	out->scheme = static_cast<uint8_t>(scheme);
 	out->bits = static_cast<uint8_t>(bits);
-	out->hashes = static_cast<uint8_t>(hashes);
-	out->cells = static_cast<uint32_t>(bytes * 8 / static_cast<uint64_t>(bits));
+	out->hash_count = static_cast<uint8_t>(hashes);
+	out->cell_count = static_cast<uint32_t>(bytes * 8 / static_cast<uint64_t>(bits));
 	out->seed = seed;
 	out->random = seed;
 	out->fpr = fpr;
@@ -88,15 +88,15 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 	if (evictions == SB_STABLE_CHOOSE)
 	{
 		/* just above a whole number it is one whose last digits another C library has calculated otherwise */
-		const sb_stable_chain important = {static_cast<double>(out->cells), static_cast<double>(hashes), 0,
+		const sb_stable_chain important = {static_cast<double>(out->cell_count), static_cast<double>(hashes), 0,
 										   sb_stable_max(out), true, nullptr};
 		double wanted = scheme == SB_VALUE_WEIGHTED ? sb_stable_fitting_evictions(&important, fpr) :
-			std::ceil(sb_stable_evictions(fpr, hashes, sb_stable_max(out), out->cells) - 1e-9);
+			std::ceil(sb_stable_evictions(fpr, hashes, sb_stable_max(out), out->cell_count) - 1e-9);
 		if (!(wanted <= SB_STABLE_MAX_EVICTIONS))
 			return SB_OUT_OF_RANGE;
 		evictions = static_cast<int64_t>(wanted);
 	}
-	if (evictions < 0 || evictions > out->cells || evictions > SB_STABLE_MAX_EVICTIONS)
+	if (evictions < 0 || evictions > out->cell_count || evictions > SB_STABLE_MAX_EVICTIONS)
 		return SB_OUT_OF_RANGE;
 	out->evictions = static_cast<uint32_t>(evictions);
 	return SB_OK;
@@ -128,9 +128,9 @@ void sb_stable_encode_header(const sb_stable *stable, void *out) noexcept
 	auto *bytes = static_cast<unsigned char *>(out);
 	encode_common(bytes, stable->scheme == SB_STABLE ? value_type::sbf : value_type::ibf, 0, stable->kind);
 	std::memset(bytes + common_header, 0, SB_STABLE_HEADER - common_header);
-	store_le(bytes + 40, stable->cells);
+	store_le(bytes + 40, stable->cell_count);
 	bytes[44] = stable->bits;
-	bytes[45] = stable->hashes;
+	bytes[45] = stable->hash_count;
 	bytes[46] = stable->scheme;
 	store_le(bytes + 48, stable->evictions);
 	store_le(bytes + 56, stable->seed);
@@ -155,9 +155,9 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 	*out = {};
 	if (sb_status status = decode_common(data, have, SB_STABLE_HEADER, type, 0, &flags, &out->kind); status != SB_OK)
 		return status;
-	out->cells = load_le<uint32_t>(bytes + 40);
+	out->cell_count = load_le<uint32_t>(bytes + 40);
 	out->bits = bytes[44];
-	out->hashes = bytes[45];
+	out->hash_count = bytes[45];
 	out->scheme = bytes[46];
 	out->evictions = load_le<uint32_t>(bytes + 48);
 	out->seed = load_le<uint64_t>(bytes + 56);
@@ -171,15 +171,15 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 	if ((type == value_type::sbf) != (out->scheme == SB_STABLE) || out->scheme > SB_VALUE_WEIGHTED || bytes[47] != 0 ||
 		load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 112) != 0 || load_le<uint64_t>(bytes + 120) != 0)
 		return SB_BAD_HEADER;
-	if (out->bits < least_bits(out->scheme) || out->bits > SB_STABLE_MAX_BITS || out->hashes == 0 ||
-		out->hashes > SB_STABLE_MAX_HASHES || out->evictions > out->cells || out->evictions > SB_STABLE_MAX_EVICTIONS ||
+	if (out->bits < least_bits(out->scheme) || out->bits > SB_STABLE_MAX_BITS || out->hash_count == 0 ||
+		out->hash_count > SB_STABLE_MAX_HASHES || out->evictions > out->cell_count || out->evictions > SB_STABLE_MAX_EVICTIONS ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
 		!range_is_valid(out->scheme, out->low, out->high) || is_negative_zero(out->low) || is_negative_zero(out->high))
 		return SB_BAD_HEADER;
 
 	/* a budget of whole bytes, as many cells as it holds */
 	size_t payload = stable_payload(out);
-	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES || out->cells != payload * 8 / out->bits)
+	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES || out->cell_count != payload * 8 / out->bits)
 		return SB_BAD_HEADER;
 
 	/* items are counted, and only they bring a kind */
@@ -237,7 +237,7 @@ bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 		return true;
 
 	/* now and then a look at all cells, which costs no more than the evictions that pass over all of them */
-	uint64_t sweep = stable->cells / stable->evictions + 1;
+	uint64_t sweep = stable->cell_count / stable->evictions + 1;
 	for (uint64_t i = 0; i < steps; i++)
 	{
 		if (i % sweep == 0 && all_zero(stable, bytes))
@@ -262,9 +262,9 @@ sb_status sb_stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out,
 		double left;
 		double right;
 	} parameters[] = {
-		{"cells", static_cast<double>(a->cells), static_cast<double>(b->cells)},
+		{"cells", static_cast<double>(a->cell_count), static_cast<double>(b->cell_count)},
 		{"cell_bits", static_cast<double>(a->bits), static_cast<double>(b->bits)},
-		{"hashes", static_cast<double>(a->hashes), static_cast<double>(b->hashes)},
+		{"hashes", static_cast<double>(a->hash_count), static_cast<double>(b->hash_count)},
 		{"evictions", static_cast<double>(a->evictions), static_cast<double>(b->evictions)},
 		{"scheme", static_cast<double>(a->scheme), static_cast<double>(b->scheme)},
 		{"low", a->low, b->low},
@@ -308,10 +308,10 @@ sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) n
 	for (unsigned i = 0; i < group; i++)
 		(i % 2 == 0 ? even : odd) |= uint64_t{1} << (i * bits);
 
-	return in_pieces(stable->cells, group * groups_at_once, [&](size_t first, size_t count) {
+	return in_pieces(stable->cell_count, group * groups_at_once, [&](size_t first, size_t count) {
 		for (uint64_t cell = first; cell < first + count; cell += group)
 		{
-			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
+			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cell_count - cell));
 			uint64_t bit = cell * bits;
 			size_t at = static_cast<size_t>(bit / 8);
 			unsigned shift = bit % 8;
@@ -330,7 +330,7 @@ sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) n
 sb_status sb_stable_count(const sb_stable *stable, const void *cells, uint64_t counts[SB_STABLE_MAX_VALUE + 1]) noexcept
 {
 	std::fill_n(counts, SB_STABLE_MAX_VALUE + 1, uint64_t{0});
-	return in_pieces(stable->cells, bytes_at_once, [&](size_t first, size_t count) {
+	return in_pieces(stable->cell_count, bytes_at_once, [&](size_t first, size_t count) {
 		for (size_t cell = first; cell < first + count; cell++)
 			counts[get_cell(static_cast<const unsigned char *>(cells), stable->bits, cell)]++;
 	});
@@ -344,15 +344,15 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 	const uint64_t lowest = lowest_bits.of[bits];
 	const size_t size = stable_payload(stable);
 
-	uint64_t after = static_cast<uint64_t>(stable->cells) * bits;
+	uint64_t after = static_cast<uint64_t>(stable->cell_count) * bits;
 	if (after % 8 != 0 && bytes[size - 1] >> after % 8 != 0)
 		return SB_BAD_CELLS;
 
 	uint64_t set = 0;
-	sb_status status = in_pieces(stable->cells, group * groups_at_once, [&](size_t first, size_t count) {
+	sb_status status = in_pieces(stable->cell_count, group * groups_at_once, [&](size_t first, size_t count) {
 		for (uint64_t cell = first; cell < first + count; cell += group)
 		{
-			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cells - cell));
+			auto taken = static_cast<unsigned>(std::min<uint64_t>(group, stable->cell_count - cell));
 			uint64_t bit = cell * bits;
 			size_t at = static_cast<size_t>(bit / 8);
 			uint64_t fields = load_up_to(bytes + at, size - at) >> bit % 8 & low_mask(taken * bits);
@@ -363,5 +363,5 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 		return status;
 
 	/* an item sets at most K cells; without items there is none */
-	return stable->items < set / stable->hashes + (set % stable->hashes != 0) ? SB_BAD_CELLS : SB_OK;
+	return stable->items < set / stable->hash_count + (set % stable->hash_count != 0) ? SB_BAD_CELLS : SB_OK;
 }

@@ -18,13 +18,13 @@ namespace streambloom {
 
 inline size_t stable_payload(const sb_stable *stable)
 {
-	return static_cast<size_t>((static_cast<uint64_t>(stable->cells) * stable->bits + 7) / 8);
+	return static_cast<size_t>((static_cast<uint64_t>(stable->cell_count) * stable->bits + 7) / 8);
 }
 
 /* The number of an item's i-th cell, 0 <= i < K: independent over the whole filter, so two may be the same. */
 inline uint32_t cell_of(const sb_stable *stable, uint64_t hash, int i)
 {
-	return static_cast<uint32_t>(multiply_high(mix(hash + static_cast<uint64_t>(i + 1) * random_step), stable->cells));
+	return static_cast<uint32_t>(multiply_high(mix(hash + static_cast<uint64_t>(i + 1) * random_step), stable->cell_count));
 }
 
 /* The generator of all stable filters: SplitMix64 (Steele, Lea, Flood 2014). Advances the state, returns 64 bits. */

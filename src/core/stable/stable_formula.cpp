@@ -12,8 +12,8 @@ static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 static bool is_valid(const sb_stable_chain &chain)
 {
-	if (!(chain.cells >= 1) || !std::isfinite(chain.cells) || !(chain.hashes >= 1 && chain.hashes <= SB_STABLE_MAX_HASHES) ||
-		!(chain.hashes < chain.cells) || !(chain.evictions >= 0 && chain.evictions <= chain.cells) || chain.max < 1 ||
+	if (!(chain.cell_count >= 1) || !std::isfinite(chain.cell_count) || !(chain.hash_count >= 1 && chain.hash_count <= SB_STABLE_MAX_HASHES) ||
+		!(chain.hash_count < chain.cell_count) || !(chain.evictions >= 0 && chain.evictions <= chain.cell_count) || chain.max < 1 ||
 		chain.max > SB_STABLE_MAX_VALUE)
 		return false;
 	if (chain.shares == nullptr)
@@ -42,8 +42,8 @@ static double haste(bool weighted, double s, int value)
  */
 static double stable_state(const sb_stable_chain &chain, double s, double *inverse)
 {
-	double k = chain.hashes / chain.cells;
-	double p = chain.evictions / chain.cells * (1 - k);
+	double k = chain.hash_count / chain.cell_count;
+	double p = chain.evictions / chain.cell_count * (1 - k);
 	double below = 1; /* 1 - T_(i+1) */
 	double from = 0;  /* share of the items that set i or more */
 
@@ -89,7 +89,7 @@ double sb_stable_zeros(const sb_stable_chain *chain) noexcept
 double sb_stable_bound(const sb_stable_chain *chain) noexcept
 {
 	double zeros = sb_stable_zeros(chain);
-	return std::isnan(zeros) ? zeros : std::pow(1 - zeros, chain->hashes);
+	return std::isnan(zeros) ? zeros : std::pow(1 - zeros, chain->hash_count);
 }
 
 double sb_stable_evictions(double fpr, double hashes, int max, double cells) noexcept
@@ -110,7 +110,7 @@ double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noe
 		return sb_stable_bound(&with) <= fpr;
 	};
 	double low = 0;
-	double high = std::floor(chain->cells);
+	double high = std::floor(chain->cell_count);
 	if (!(fpr > 0 && fpr < 1) || !fits(high)) /* nor if it is NaN */
 		return not_a_number;
 	while (high - low > 1)
@@ -202,8 +202,8 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 	const int max = chain->max;
 	Triangle power = {work, max};
 	Triangle other = {work + static_cast<ptrdiff_t>(max) * (max + 2), max};
-	double k = chain->hashes / chain->cells;
-	double p = chain->evictions / chain->cells * (1 - k);
+	double k = chain->hash_count / chain->cell_count;
+	double p = chain->evictions / chain->cell_count * (1 - k);
 	double s = mean_inverse(*chain);
 
 	double above = 0; /* K(i + 2) */
@@ -247,7 +247,7 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 	double forgotten = 0;
 	for (int j = max; j >= value; j--)
 		forgotten += first[j];
-	return -std::expm1(chain->hashes * std::log1p(-std::clamp(forgotten, 0.0, 1.0)));
+	return -std::expm1(chain->hash_count * std::log1p(-std::clamp(forgotten, 0.0, 1.0)));
 }
 
 void sb_stable_uniform_shares(sb_scheme scheme, int max, double *shares) noexcept

@@ -25,7 +25,7 @@ sb_status stable_lookup_step(sb_lookup *lookup)
 		lookup->tries++;
 	}
 	lookup->step = 1;
-	for (; lookup->tries < stable.hashes; lookup->tries++)
+	for (; lookup->tries < stable.hash_count; lookup->tries++)
 	{
 		cell_window window = window_of(bits, cell_of(&stable, lookup->hash, lookup->tries));
 		const unsigned char *bytes = at_hand(lookup, SB_STABLE_HEADER + window.at, 2);

@@ -303,7 +303,7 @@ SB_VARIANTS(void, steps, (sb_stable *stable, unsigned char *cells, const step_co
 void sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
 					 bool *duplicates) noexcept
 {
-	const step_constants c = {hashes, count, stable->random, stable->cells, stable->hashes, stable_payload(stable)};
+	const step_constants c = {hashes, count, stable->random, stable->cell_count, stable->hash_count, stable_payload(stable)};
 	steps(stable, static_cast<unsigned char *>(cells), c, values, duplicates);
 }
 

@@ -41,9 +41,9 @@ typedef struct sb_tbf
 {
 	sb_kind		kind;
 	uint16_t	flags;
-	uint32_t	blocks;
+	uint32_t	block_count;
 	uint16_t	block_cells;	/* SB_TBF_BLOCK, or if there is one block a power of two from 64 on */
-	uint8_t		hashes;
+	uint8_t		hash_count;
 	uint8_t		layout;			/* SB_TBF_FLAT or SB_TBF_EXTENSIBLE */
 	uint8_t		cell_bits;		/* of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */
 	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4 */

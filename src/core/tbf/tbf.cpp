@@ -55,7 +55,7 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, doubl
 		return SB_OUT_OF_RANGE;
 
 	*out = {};
-	out->hashes = hashes;
+	out->hash_count = hashes;
 	out->half_life = half_life;
 	out->epoch = epoch;
 	out->fpr = fpr;
@@ -85,7 +85,7 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, doubl
 	}
 	if (blocks > SB_TBF_MAX_CELLS / SB_TBF_BLOCK)
 		return SB_TOO_LARGE;
-	out->blocks = static_cast<uint32_t>(blocks);
+	out->block_count = static_cast<uint32_t>(blocks);
 	out->block_cells = static_cast<uint16_t>(count);
 	return SB_OK;
 }
@@ -95,8 +95,8 @@ double sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) noexcept
 	/* As for bf: the mean fill of blocks under a Poisson load is 1 - exp(-load * (1 - (1 - 1/cells)^k)). */
 	auto cells = static_cast<double>(sb_tbf_cells(tbf));
 	double empty = 1 - static_cast<double>(touched) / cells;
-	double covered = -std::expm1(tbf->hashes * std::log1p(-1.0 / tbf->block_cells));
-	return empty > 0 ? tbf->blocks * (std::fabs(std::log(empty)) / covered) : INFINITY;
+	double covered = -std::expm1(tbf->hash_count * std::log1p(-1.0 / tbf->block_cells));
+	return empty > 0 ? tbf->block_count * (std::fabs(std::log(empty)) / covered) : INFINITY;
 }
 
 double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
@@ -120,7 +120,7 @@ void streambloom::clear_hits(sb_tbf *tbf)
 
 uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
 {
-	return static_cast<uint64_t>(tbf->blocks) * tbf->block_cells;
+	return static_cast<uint64_t>(tbf->block_count) * tbf->block_cells;
 }
 
 size_t sb_tbf_counters_size(const sb_tbf *tbf) noexcept
@@ -171,9 +171,9 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 {
 	auto *bytes = static_cast<unsigned char *>(out);
 	encode_common(bytes, value_type::tbf, tbf->flags, tbf->kind);
-	store_le(bytes + 40, tbf->blocks);
+	store_le(bytes + 40, tbf->block_count);
 	store_le(bytes + 44, tbf->block_cells);
-	bytes[46] = tbf->hashes;
+	bytes[46] = tbf->hash_count;
 	bytes[47] = tbf->layout;
 	bytes[48] = tbf->cell_bits;
 	bytes[49] = tbf->unit_bits;
@@ -214,9 +214,9 @@ static bool clock_is_valid(const sb_tbf *tbf)
 
 static bool shape_is_valid(const sb_tbf *tbf)
 {
-	if (tbf->blocks == 0 || tbf->blocks > SB_TBF_MAX_CELLS / SB_TBF_BLOCK || tbf->block_cells < SB_TBF_MIN_BLOCK ||
+	if (tbf->block_count == 0 || tbf->block_count > SB_TBF_MAX_CELLS / SB_TBF_BLOCK || tbf->block_cells < SB_TBF_MIN_BLOCK ||
 		tbf->block_cells > SB_TBF_BLOCK || !std::has_single_bit(tbf->block_cells) ||
-		(tbf->blocks > 1 && tbf->block_cells != SB_TBF_BLOCK))
+		(tbf->block_count > 1 && tbf->block_cells != SB_TBF_BLOCK))
 		return false;
 	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
 }
@@ -237,7 +237,7 @@ static bool payload_is_valid(const sb_tbf *tbf)
 {
 	if (tbf->layout == SB_TBF_FLAT || tbf->payload == 0)
 		return tbf->payload == 0;
-	return (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > uint64_t{4} * tbf->blocks;
+	return (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > uint64_t{4} * tbf->block_count;
 }
 
 sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) noexcept
@@ -251,9 +251,9 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 		status != SB_OK)
 		return status;
 	out->flags = flags;
-	out->blocks = load_le<uint32_t>(bytes + 40);
+	out->block_count = load_le<uint32_t>(bytes + 40);
 	out->block_cells = load_le<uint16_t>(bytes + 44);
-	out->hashes = bytes[46];
+	out->hash_count = bytes[46];
 	out->layout = bytes[47];
 	out->cell_bits = bytes[48];
 	out->unit_bits = bytes[49];
@@ -271,7 +271,7 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 	out->top = load_le<uint16_t>(bytes + 52);
 
 	bool hits = (flags & SB_TBF_HAS_HITS) != 0;
-	if (!shape_is_valid(out) || !clock_is_valid(out) || out->hashes == 0 || out->hashes > SB_TBF_MAX_HASHES ||
+	if (!shape_is_valid(out) || !clock_is_valid(out) || out->hash_count == 0 || out->hash_count > SB_TBF_MAX_HASHES ||
 		out->layout > SB_TBF_EXTENSIBLE || (out->unit_bits != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
 		(out->half_life != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
 		(out->cell_bits != 8 && out->cell_bits != 16 && out->cell_bits != 32 && out->cell_bits != 64) ||
@@ -294,7 +294,7 @@ sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_differen
 		const char *name;
 		int64_t left, right;
 	} must_agree[] = {
-		{"hashes", a->hashes, b->hashes},
+		{"hashes", a->hash_count, b->hash_count},
 		{"half_life", a->half_life, b->half_life},
 		{"epoch", a->epoch, b->epoch},
 	};

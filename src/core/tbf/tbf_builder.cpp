@@ -102,7 +102,7 @@ sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_t
 	sb_tbf_builder *builder = *out;
 	if (sizes_itself(builder))
 	{
-		builder->plan.blocks = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
+		builder->plan.block_count = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
 		builder->plan.block_cells = SB_TBF_BLOCK;
 	}
 

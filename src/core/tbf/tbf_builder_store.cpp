@@ -18,9 +18,9 @@ static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 		return;
 	const uint64_t items = std::max<uint64_t>(builder->set.count, 1);
 	sb_tbf sized;
-	if (sb_tbf_plan_for_load(items, wanted.fpr, wanted.hashes, builder->load, wanted.half_life, wanted.epoch, true, &sized) != SB_OK)
+	if (sb_tbf_plan_for_load(items, wanted.fpr, wanted.hash_count, builder->load, wanted.half_life, wanted.epoch, true, &sized) != SB_OK)
 		return;
-	plan->blocks = sized.blocks;
+	plan->block_count = sized.block_count;
 	plan->block_cells = sized.block_cells;
 }
 

@@ -403,13 +403,13 @@ static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)
 	const unsigned char *cells = in->bytes(payload);
 	if (cells == nullptr || in->status() != SB_OK)
 		return SB_TRUNCATED;
-	if (payload != 0 && payload < uint64_t{4} * packed.blocks)
+	if (payload != 0 && payload < uint64_t{4} * packed.block_count)
 		return SB_BAD_LENGTH;
 	packed.layout = SB_TBF_EXTENSIBLE;
 	packed.payload = static_cast<uint32_t>(payload);
 	if (sb_status status = make_plane(builder, index); status != SB_OK)
 		return status;
-	for (uint32_t block = 0; block < packed.blocks; block++)
+	for (uint32_t block = 0; block < packed.block_count; block++)
 	{
 		uint64_t *words = builder->sums.plane[index] + uint64_t{block} * packed.block_cells;
 		if (stop_wanted())

@@ -125,7 +125,7 @@ static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 		return false;
 	if (a->form == sums_form::cells && b->form == sums_form::cells && !sizes_itself(b))
 		return true;
-	return a->plan.hashes == b->plan.hashes && a->plan.half_life == b->plan.half_life && a->plan.epoch == b->plan.epoch &&
+	return a->plan.hash_count == b->plan.hash_count && a->plan.half_life == b->plan.half_life && a->plan.epoch == b->plan.epoch &&
 		   sb_tbf_cells(&a->plan) == sb_tbf_cells(&b->plan);
 }
 

@@ -46,7 +46,7 @@ static size_t flat_block_size(const sb_tbf *tbf)
 
 static size_t directory_size(const sb_tbf *tbf)
 {
-	return tbf->payload == 0 ? 0 : size_t{4} * tbf->blocks;
+	return tbf->payload == 0 ? 0 : size_t{4} * tbf->block_count;
 }
 
 void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
@@ -63,7 +63,7 @@ void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
 static sb_status finish_counters(uint64_t largest, uint64_t packed, sb_tbf *out)
 {
 	out->cell_bits = narrowest_cell(largest);
-	uint64_t payload = packed == 0 ? 0 : packed + uint64_t{4} * out->blocks;
+	uint64_t payload = packed == 0 ? 0 : packed + uint64_t{4} * out->block_count;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
 	if (largest >= SB_TBF_MAX_CELL)
 		return SB_BAD_CELLS; /* damaged bytes, or sums of hits that are too large; choose_levels() and pack() do not meet it */
@@ -258,11 +258,11 @@ sb_status streambloom::block_min(const sb_tbf *tbf, const void *block, size_t si
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	uint64_t least = UINT64_MAX;
 
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
+	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	*out = 0;
 	if (tbf->layout == SB_TBF_FLAT)
 	{
-		for (int i = 0; i < tbf->hashes; i++)
+		for (int i = 0; i < tbf->hash_count; i++)
 			least = std::min(least, flat_cell(static_cast<const unsigned char *>(block), tbf->cell_bits, positions[i]));
 		*out = least;
 		return SB_OK;
@@ -273,10 +273,10 @@ sb_status streambloom::block_min(const sb_tbf *tbf, const void *block, size_t si
 	packed_block packed;
 	if (!open_block(block, size, tbf->block_cells, &packed))
 		return SB_BAD_CELLS;
-	for (int i = 0; i < tbf->hashes; i++)
+	for (int i = 0; i < tbf->hash_count; i++)
 		if (!packed_bit(packed.bitmap, positions[i]))
 			return SB_OK;
-	for (int i = 0; i < tbf->hashes; i++)
+	for (int i = 0; i < tbf->hash_count; i++)
 	{
 		uint64_t counter;
 		if (!packed_counter(packed, positions[i], &counter))
@@ -349,7 +349,7 @@ sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
 	block_counters counters;
 	uint64_t largest = 0;
 	size_t next = SB_TBF_HEADER + directory_size(tbf);
-	for (uint32_t block = 0; block < tbf->blocks; block++)
+	for (uint32_t block = 0; block < tbf->block_count; block++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;

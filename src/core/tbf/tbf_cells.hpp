@@ -60,7 +60,7 @@ class cell_packer
   public:
 	/* room: bytes from `cells` on */
 	cell_packer(const sb_tbf &shape, void *cells, size_t room)
-		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room), directory_(size_t{4} * shape.blocks)
+		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room), directory_(size_t{4} * shape.block_count)
 	{
 	}
 	void add(const uint64_t *counters);
@@ -87,7 +87,7 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 {
 	block_counters counters;
 	cell_meter meter;
-	for (uint32_t block = 0; block < planned->blocks; block++)
+	for (uint32_t block = 0; block < planned->block_count; block++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
@@ -104,7 +104,7 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {
 	block_counters counters;
 	cell_writer writer(planned, cells);
-	for (uint32_t block = 0; block < planned.blocks; block++)
+	for (uint32_t block = 0; block < planned.block_count; block++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
@@ -120,7 +120,7 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 {
 	block_counters counters;
 	cell_packer packer(*planned, cells, room);
-	for (uint32_t block = 0; block < planned->blocks; block++)
+	for (uint32_t block = 0; block < planned->block_count; block++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;

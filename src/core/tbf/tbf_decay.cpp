@@ -223,7 +223,7 @@ static sb_status decay_extensible(const sb_tbf *tbf, const void *cells, uint64_t
 	gathered block;
 	cell_packer packer(*tbf, to, sb_tbf_decay_room(tbf));
 	const uint64_t far = std::min<uint64_t>(half_lives, 63);
-	for (uint32_t i = 0; i < tbf->blocks; i++)
+	for (uint32_t i = 0; i < tbf->block_count; i++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
@@ -258,7 +258,7 @@ size_t sb_tbf_decay_room(const sb_tbf *tbf) noexcept
 {
 	size_t room = sb_tbf_counters_size(tbf);
 	if (tbf->layout == SB_TBF_EXTENSIBLE && tbf->payload != 0)
-		room += decayed_excess * tbf->blocks;
+		room += decayed_excess * tbf->block_count;
 	return std::min<size_t>(room, SB_MAX_BYTES - SB_TBF_HEADER);
 }
 

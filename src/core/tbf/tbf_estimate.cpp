@@ -25,8 +25,8 @@ double sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) noexcept
 {
 	if (!(over > 0) || !(total >= 0))
 		return NAN;
-	double expected = tbf->hashes * total / static_cast<double>(sb_tbf_cells(tbf));
-	return std::min(1.0, std::pow(expected / over, tbf->hashes));
+	double expected = tbf->hash_count * total / static_cast<double>(sb_tbf_cells(tbf));
+	return std::min(1.0, std::pow(expected / over, tbf->hash_count));
 }
 
 /*
@@ -42,8 +42,8 @@ static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t has
 	uint64_t sorted[SB_TBF_BLOCK];
 	uint64_t least = UINT64_MAX;
 
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
-	for (int i = 0; i < tbf->hashes; i++)
+	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
+	for (int i = 0; i < tbf->hash_count; i++)
 		least = std::min(least, counters[positions[i]]);
 	std::copy(counters, counters + tbf->block_cells, sorted);
 	std::sort(sorted, sorted + tbf->block_cells);
@@ -52,7 +52,7 @@ static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t has
 	for (uint32_t i = 0; i < tbf->block_cells; i++)
 	{
 		double larger = static_cast<double>(tbf->block_cells - i) / tbf->block_cells;
-		by_others += static_cast<double>(sorted[i] - before) * std::pow(larger, tbf->hashes);
+		by_others += static_cast<double>(sorted[i] - before) * std::pow(larger, tbf->hash_count);
 		before = sorted[i];
 	}
 	return std::max(static_cast<double>(least) - by_others, 0.0);
@@ -61,7 +61,7 @@ static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t has
 sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) noexcept
 {
 	uint64_t counters[SB_TBF_BLOCK];
-	if (sb_status status = sb_tbf_unpack_block(tbf, cells, block_of(tbf->blocks, hash), counters); status != SB_OK)
+	if (sb_status status = sb_tbf_unpack_block(tbf, cells, block_of(tbf->block_count, hash), counters); status != SB_OK)
 		return status;
 	*out = estimate(tbf, counters, hash);
 	return SB_OK;
@@ -78,5 +78,5 @@ double sb_tbf_block_product(const sb_tbf *tbf, const uint64_t *left, const uint6
 	for (uint32_t i = 0; i < tbf->block_cells; i++)
 		sum += static_cast<double>(left[i]) * static_cast<double>(right[i]);
 	double by_chance = sum_of(tbf, left) * sum_of(tbf, right) / cells;
-	return (sum - by_chance) / (tbf->hashes * (1 - tbf->hashes / cells));
+	return (sum - by_chance) / (tbf->hash_count * (1 - tbf->hash_count / cells));
 }

@@ -135,7 +135,7 @@ sb_status read_block(sb_lookup *lookup)
 sb_status read_directory(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
-	const uint32_t block = block_of(tbf.blocks, lookup->hash);
+	const uint32_t block = block_of(tbf.block_count, lookup->hash);
 	size_t offset;
 	size_t size;
 	const unsigned char *directory = nullptr;

@@ -43,15 +43,15 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 	bool there = true;
 	int64_t shift = shift_to_units(tbf, moment);
 
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
+	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	*most = 0;
 	for (bool subtract : {false, true})
-		for (int i = 0; i < tbf->hashes && there; i++)
+		for (int i = 0; i < tbf->hash_count && there; i++)
 		{
 			if (std::find(positions, positions + i, positions[i]) != positions + i)
 				continue; /* one of the cells before */
 			uint64_t &counter = counters[positions[i]];
-			auto times = static_cast<uint64_t>(std::count(positions + i, positions + tbf->hashes, positions[i]));
+			auto times = static_cast<uint64_t>(std::count(positions + i, positions + tbf->hash_count, positions[i]));
 			if (subtract)
 				counter -= static_cast<uint64_t>(scaled(times * value, shift, false));
 			else if (scaled(times * value, shift, true) > counter)
@@ -71,7 +71,7 @@ sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash
 	if ((tbf->flags & SB_TBF_HAS_HITS) == 0 || moment->epoch_start > tbf->newest)
 		return SB_OUT_OF_RANGE;
 
-	uint32_t of_item = block_of(tbf->blocks, hash);
+	uint32_t of_item = block_of(tbf->block_count, hash);
 	bool there = true;
 	sb_status status = measure_cells(out, [&](uint32_t block, uint64_t *counters) {
 		if (sb_status read = sb_tbf_unpack_block(tbf, cells, block, counters); read != SB_OK)
@@ -88,7 +88,7 @@ sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash
 sb_status sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t value,
 							  const sb_tbf *planned, void *out) noexcept
 {
-	uint32_t of_item = block_of(tbf->blocks, hash);
+	uint32_t of_item = block_of(tbf->block_count, hash);
 	return write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
 		sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
 		double most;

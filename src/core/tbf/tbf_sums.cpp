@@ -30,7 +30,7 @@ struct mapping
 	uint64_t large_cells, small_cells;
 
 	mapping(const sb_tbf *large, const sb_tbf *small)
-		: block_halvings(doublings(small->blocks, large->blocks)),
+		: block_halvings(doublings(small->block_count, large->block_count)),
 		  cell_halvings(doublings(small->block_cells, large->block_cells)), large_cells(large->block_cells),
 		  small_cells(small->block_cells)
 	{
@@ -291,8 +291,8 @@ sb_status streambloom::sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int inde
 	uint64_t amount;
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
-	uint64_t *block = sums->plane[index] + static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
-	return add_to_cells(block, tbf->block_cells, tbf->hashes, hash, amount);
+	uint64_t *block = sums->plane[index] + static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
+	return add_to_cells(block, tbf->block_cells, tbf->hash_count, hash, amount);
 }
 
 template <sb_simd variant>
@@ -301,7 +301,7 @@ SB_KERNEL sb_status add_items_kernel(uint64_t *words, const sb_tbf *tbf, int pla
 {
 	uint64_t *cells[ahead][SB_TBF_MAX_HASHES];
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	const int k = tbf->hashes;
+	const int k = tbf->hash_count;
 	for (size_t i = 0; i < count + ahead; i++)
 	{
 		uint64_t **slot = cells[i % ahead];
@@ -316,7 +316,7 @@ SB_KERNEL sb_status add_items_kernel(uint64_t *words, const sb_tbf *tbf, int pla
 		}
 		if (i < count)
 		{
-			uint64_t *block = words + static_cast<uint64_t>(block_of(tbf->blocks, hashes[i])) * tbf->block_cells;
+			uint64_t *block = words + static_cast<uint64_t>(block_of(tbf->block_count, hashes[i])) * tbf->block_cells;
 			positions_of(tbf->block_cells, k, hashes[i], positions);
 			for (int j = 0; j < k; j++)
 			{
@@ -485,11 +485,11 @@ sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int 
 
 	const placing place = place_of(filter, weight);
 	note_weighted(sums, index, filter, weight, place);
-	const int halvings = doublings(filter->blocks, tbf->blocks);
+	const int halvings = doublings(filter->block_count, tbf->block_count);
 	weighted_counters to(sums, tbf, index, filter, weight, place);
 	block_counters counters;
 	uint32_t unpacked = UINT32_MAX;
-	for (uint32_t block = 0; block < tbf->blocks; block++)
+	for (uint32_t block = 0; block < tbf->block_count; block++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;

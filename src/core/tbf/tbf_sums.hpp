@@ -234,7 +234,7 @@ inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
  */
 inline size_t usual_room(const sb_tbf *plan)
 {
-	return size_t{4} * plan->blocks + static_cast<size_t>(sb_tbf_cells(plan)) + 256;
+	return size_t{4} * plan->block_count + static_cast<size_t>(sb_tbf_cells(plan)) + 256;
 }
 
 using four_words = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63 unless it is an overflow */

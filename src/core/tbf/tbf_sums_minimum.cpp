@@ -63,10 +63,10 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
+	uint64_t first = static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
+	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	cell_words least = words_of(sums, first + positions[0]);
-	for (int i = 1; i < tbf->hashes; i++)
+	for (int i = 1; i < tbf->hash_count; i++)
 		if (cell_words words = words_of(sums, first + positions[i]); is_below(words, least))
 			least = words;
 	if (sb_status status = add_to_word(&least.plane[index], amount); status != SB_OK)
@@ -78,12 +78,12 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 void streambloom::sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
+	uint64_t first = static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
 	cell_words wanted;
 
 	std::memcpy(wanted.plane, words, sizeof wanted.plane);
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
-	for (int i = 0; i < tbf->hashes; i++)
+	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
+	for (int i = 0; i < tbf->hash_count; i++)
 		if (is_below(words_of(sums, first + positions[i]), wanted))
 			for (int j = 0; j < SB_TBF_PLANES; j++)
 				if (sums->plane[j] != nullptr)
@@ -96,13 +96,13 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 											  uint64_t *minimum)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(block_of(tbf->blocks, hash)) * tbf->block_cells;
+	uint64_t first = static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
 	uint16_t where = 0;
 	u128 least = ~u128{0};
 
-	positions_of(tbf->block_cells, tbf->hashes, hash, positions);
+	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	*recurs = false;
-	for (int i = 0; i < tbf->hashes; i++)
+	for (int i = 0; i < tbf->hash_count; i++)
 	{
 		u128 value = aligned(sums->plane, first + positions[i]);
 		if (value < least)

@@ -25,7 +25,7 @@ SB_KERNEL sb_status add_to_block_kernel(uint64_t *words, const sb_tbf *tbf, cons
 										size_t count)
 {
 	const uint32_t cells = tbf->block_cells;
-	const int k = tbf->hashes;
+	const int k = tbf->hash_count;
 	for (size_t i = 0; i < count; i++)
 		if (sb_status status = add_to_cells(words, cells, k, hashes[i], values[i]); status != SB_OK)
 			return status;
@@ -84,7 +84,7 @@ sb_status block_words::open(uint32_t block)
 sb_status block_words::add_up(uint32_t block)
 {
 	sb_status status = SB_OK;
-	in_part(set_, tbf_->blocks, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+	in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
 		uint64_t values[hashes_at_once];
 		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 			if (const uint64_t *words = sums_->plane[i]; words != nullptr)
@@ -102,11 +102,11 @@ void block_words::raise(uint32_t block)
 {
 	tbf_sums sums{};
 	sb_tbf one = *tbf_;
-	one.blocks = 1;
+	one.block_count = 1;
 	sums.width = one.block_cells;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		sums.plane[i] = sums_->plane[i] != nullptr ? added_[i] : nullptr;
-	in_part(set_, tbf_->blocks, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+	in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
 		for (size_t j = 0; j < count; j++)
 		{
 			uint64_t words[SB_TBF_PLANES];
@@ -153,7 +153,7 @@ static sb_status largest_word(const tbf_sums *sums, block_words *source, const s
 {
 	const int only = only_plane(sums);
 	*largest = 0;
-	for (uint32_t block = 0; block < tbf->blocks; block++)
+	for (uint32_t block = 0; block < tbf->block_count; block++)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;

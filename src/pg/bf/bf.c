@@ -86,7 +86,7 @@ copy_bf(const BfValue *bf, unsigned char **lines)
 {
 	Datum		copy = bf_make(&bf->header, lines);
 
-	copy_in_pieces(*lines, bf->lines, (size_t) bf->header.lines * SB_BF_LINE);
+	copy_in_pieces(*lines, bf->lines, (size_t) bf->header.line_count * SB_BF_LINE);
 	return copy;
 }
 
@@ -350,8 +350,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 
 	must_finish(sb_bf_items(&bf.header, bf.lines, &items));
 	folded = bf.header;
-	for (; folded.lines % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hashes, items / (folded.lines / 2)) <= fpr; halvings++)
-		folded.lines /= 2;
+	for (; folded.line_count % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hash_count, items / (folded.line_count / 2)) <= fpr; halvings++)
+		folded.line_count /= 2;
 	if (halvings > 0)
 	{
 		/* it is no longer what it was made to be */
@@ -393,7 +393,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	values[1] = Int64GetDatum(bf.header.expected_items);
 	nulls[1] = bf.header.expected_items == 0;
 	values[2] = Float8GetDatum(bf.header.fpr);
-	values[3] = Int32GetDatum(bf.header.hashes);
+	values[3] = Int32GetDatum(bf.header.hash_count);
 	values[4] = Int64GetDatum(stats.bits);
 	values[5] = Int64GetDatum(sb_bf_size(&bf.header));
 	values[6] = Float8GetDatum((double) stats.bits_set / stats.bits);
@@ -411,7 +411,7 @@ line_histogram(const BfValue *bf, int64 lines[HISTOGRAM_BUCKETS])
 	const int	width = SB_BF_LINE * 8 / HISTOGRAM_BUCKETS;
 
 	memset(lines, 0, HISTOGRAM_BUCKETS * sizeof *lines);
-	for (uint32 i = 0; i < bf->header.lines; i++)
+	for (uint32 i = 0; i < bf->header.line_count; i++)
 	{
 		int			bits = sb_bf_line_bits(bf->lines + (size_t) i * SB_BF_LINE);
 

@@ -232,7 +232,7 @@ combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, Combine combin
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
 	bf_join(&left.header, &right.header, action, &joined);
-	if (AggCheckCallContext(fcinfo, NULL) && joined.lines == left.header.lines &&
+	if (AggCheckCallContext(fcinfo, NULL) && joined.line_count == left.header.line_count &&
 		left.lines == (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_BF_HEADER)
 	{
 		result = PG_GETARG_DATUM(0);

@@ -379,12 +379,12 @@ unite_ranges(Relation index, const BfGeometry *geometry, int column, uint64 firs
 		if (result == (Datum) 0)
 		{
 			header.kind = *item_kind(hashers.hasher[column]);
-			header.lines = count;
-			header.hashes = geometry->hashes;
+			header.line_count = count;
+			header.hash_count = geometry->hashes;
 			header.fpr = geometry->false_positive_rate;
 			result = bf_make(&header, &lines);
 		}
-		if (count != header.lines)
+		if (count != header.line_count)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),

@@ -190,8 +190,8 @@ sb_stable_chain
 stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE])
 {
 	sb_stable_chain chain = {
-		.cells = header->cells,
-		.hashes = header->hashes,
+		.cell_count = header->cell_count,
+		.hash_count = header->hash_count,
 		.evictions = header->evictions,
 		.max = sb_stable_max(header),
 		.weighted = header->scheme == SB_VALUE_WEIGHTED,
@@ -309,7 +309,7 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	sb_status	status;
 
 	/* padding may differ: then it is planned again */
-	if (planned.cells != 0 && memcmp(&known, p, sizeof known) == 0)
+	if (planned.cell_count != 0 && memcmp(&known, p, sizeof known) == 0)
 	{
 		*out = planned;
 		return;
@@ -527,25 +527,25 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 		elog(ERROR, "return type must be a row type");
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	must_finish(sb_stable_count(header, stable.cells, counts));
-	zeros = (double) counts[0] / header->cells;
+	zeros = (double) counts[0] / header->cell_count;
 	chain = stable_chain(header, shares);
 
 	values[0] = CStringGetTextDatum(item_kind_text(&header->kind));
 	values[1] = Float8GetDatum(header->fpr);
-	values[2] = Int32GetDatum(header->hashes);
+	values[2] = Int32GetDatum(header->hash_count);
 	values[3] = Int32GetDatum(header->bits);
 	values[4] = Int32GetDatum(sb_stable_max(header));
 	values[5] = Int32GetDatum(header->evictions);
 	values[6] = Int64GetDatum((int64) header->seed);
-	values[7] = Int64GetDatum(header->cells);
+	values[7] = Int64GetDatum(header->cell_count);
 	values[8] = Int64GetDatum(sb_stable_size(header));
 	values[9] = Int64GetDatum(header->items);
 	values[10] = Int64GetDatum(header->steps);
 	values[11] = Float8GetDatum(sb_stable_zeros(&chain));
 	values[12] = Float8GetDatum(zeros);
 	values[13] = Float8GetDatum(sb_stable_bound(&chain));
-	values[14] = Float8GetDatum(pow(1 - zeros, header->hashes));
-	values[15] = Float8GetDatum(zeros == 1 ? 0 : -log(zeros) * header->cells / header->hashes);
+	values[14] = Float8GetDatum(pow(1 - zeros, header->hash_count));
+	values[15] = Float8GetDatum(zeros == 1 ? 0 : -log(zeros) * header->cell_count / header->hash_count);
 	if (header->scheme != SB_STABLE)
 	{
 		values[16] = CStringGetTextDatum(stable_scheme_name(header->scheme));
@@ -589,13 +589,13 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_sketch)
 
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	must_finish(sb_stable_count(header, stable.cells, counts));
-	zeros = (double) counts[0] / header->cells;
+	zeros = (double) counts[0] / header->cell_count;
 	chain = stable_chain(header, shares);
 	values = sb_stable_max(header) + 1;
 	for (int value = 0; value < values; value++)
 		heights[values <= SKETCH_BARS ? value : value * SKETCH_BARS / values] += counts[value];
 	return text_result(psprintf("%s of %s: " INT64_FORMAT " items, %.1f%% zeros (stable at %.1f%%), fpr %.2g |%s|",
 								stable_type_name(header), item_kind_text(&header->kind), (int64) header->items,
-								100 * zeros, 100 * sb_stable_zeros(&chain), pow(1 - zeros, header->hashes),
+								100 * zeros, 100 * sb_stable_zeros(&chain), pow(1 - zeros, header->hash_count),
 								sketch_bars(heights, Min(values, SKETCH_BARS))));
 }

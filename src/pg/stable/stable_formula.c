@@ -67,13 +67,13 @@ chain_arguments(FunctionCallInfo fcinfo, sb_stable_chain *out)
 	int			hashes = PG_GETARG_INT32(1);
 
 	*out = (sb_stable_chain) {
-		.cells = PG_GETARG_FLOAT8(0),
-		.hashes = hashes,
+		.cell_count = PG_GETARG_FLOAT8(0),
+		.hash_count = hashes,
 		.evictions = PG_GETARG_FLOAT8(2),
 		.max = PG_GETARG_INT32(3),
 	};
-	check_shape(out->cells, hashes, out->max);
-	if (!(out->evictions >= 0 && out->evictions <= Min(out->cells, SB_STABLE_MAX_EVICTIONS)))
+	check_shape(out->cell_count, hashes, out->max);
+	if (!(out->evictions >= 0 && out->evictions <= Min(out->cell_count, SB_STABLE_MAX_EVICTIONS)))
 		refuse("number of evictions", out->evictions,
 			   psprintf("It must lie between 0 and the number of cells, and be at most %d.", SB_STABLE_MAX_EVICTIONS), HINT_SHAPE);
 	if (!PG_ARGISNULL(4))
@@ -157,16 +157,16 @@ ibf_evictions(PG_FUNCTION_ARGS)
 {
 	double		fpr = PG_GETARG_FLOAT8(0);
 	double		shares[SB_STABLE_MAX_VALUE];
-	sb_stable_chain chain = {.cells = PG_GETARG_FLOAT8(1), .hashes = PG_GETARG_INT32(2), .max = PG_GETARG_INT32(3), .shares = shares};
+	sb_stable_chain chain = {.cell_count = PG_GETARG_FLOAT8(1), .hash_count = PG_GETARG_INT32(2), .max = PG_GETARG_INT32(3), .shares = shares};
 	sb_scheme	scheme = ibf_scheme(PG_GETARG_DATUM(4));
 
 	check_rate(fpr);
-	check_shape(chain.cells, PG_GETARG_INT32(2), chain.max);
+	check_shape(chain.cell_count, PG_GETARG_INT32(2), chain.max);
 	if (chain.max < 2)
 		refuse("largest value of a cell", chain.max, psprintf("For an ibf it must lie between 2 and %d.", SB_STABLE_MAX_VALUE), HINT_SHAPE);
 	sb_stable_uniform_shares(scheme, chain.max, shares);
 	chain.weighted = scheme == SB_VALUE_WEIGHTED;
-	PG_RETURN_FLOAT8(check_needed(sb_stable_fitting_evictions(&chain, fpr), chain.cells, fpr));
+	PG_RETURN_FLOAT8(check_needed(sb_stable_fitting_evictions(&chain, fpr), chain.cell_count, fpr));
 }
 
 /* The rate for a filter's own parameters, its importances taken as uniform. */

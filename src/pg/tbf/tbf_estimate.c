@@ -130,7 +130,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 				 errhint("Build both with the same number of expected items.")));
 	must_hold_sums(&left.header, "an inner product");
 	must_hold_sums(&right.header, "an inner product");
-	for (uint32_t block = 0; block < left.header.blocks; block++)
+	for (uint32_t block = 0; block < left.header.block_count; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		tbf_unpack_block(&left, block, left_counters);

@@ -30,7 +30,7 @@ cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
 	int			used = 1;
 
 	memset(cells, 0, HISTOGRAM_BUCKETS * sizeof *cells);
-	for (uint32_t block = 0; block < tbf->header.blocks; block++)
+	for (uint32_t block = 0; block < tbf->header.block_count; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		tbf_unpack_block(tbf, block, counters);
@@ -83,7 +83,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[expected_items] = Int64GetDatum(tbf.header.expected_items);
 	nulls[expected_items] = tbf.header.expected_items == 0;
 	values[false_positive_rate] = Float8GetDatum(tbf.header.fpr);
-	values[hashes] = Int32GetDatum(tbf.header.hashes);
+	values[hashes] = Int32GetDatum(tbf.header.hash_count);
 	values[cells] = Int64GetDatum(sb_tbf_cells(&tbf.header));
 	values[layout] = CStringGetTextDatum(tbf.header.layout == SB_TBF_FLAT ? "flat" : "extensible");
 	values[cell_bits] = Int32GetDatum(tbf.header.cell_bits);
@@ -96,7 +96,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[slack] = Float8GetDatum(ldexp((double) sb_tbf_slack(&tbf.header), -SB_TBF_HIT_BITS));
 	values[total] = Float8GetDatum(ldexp((double) tbf.header.total, -SB_TBF_HIT_BITS));
 	values[fill] = Float8GetDatum(filled);
-	values[current_rate] = Float8GetDatum(pow(filled, tbf.header.hashes));
+	values[current_rate] = Float8GetDatum(pow(filled, tbf.header.hash_count));
 	values[cardinality] = Float8GetDatum(sb_tbf_estimate_items(&tbf.header, nonzero));
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
