@@ -263,7 +263,7 @@ class Decaying
 		if (sb_tbf_builder_begin(&memory_, &tbf_, SB_TBF_SUMS_OF_CELLS, 0, &builder_) != SB_OK)
 			std::abort();
 	}
-	~Decaying() { sb_tbf_builder_end(builder_); }
+	~Decaying() { sb_tbf_builder_release(builder_); }
 	Decaying(const Decaying &) = delete;
 	Decaying &operator=(const Decaying &) = delete;
 

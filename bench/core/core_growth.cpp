@@ -284,7 +284,7 @@ void decaying(uint64_t keys, uint8_t layout, sb_tbf *header, std::vector<unsigne
 	const unsigned char *bytes = static_cast<unsigned char *>(stored) + SB_TBF_HEADER;
 	cells->assign(bytes, bytes + sb_tbf_counters_size(header));
 	std::free(stored);
-	sb_tbf_builder_end(builder);
+	sb_tbf_builder_release(builder);
 }
 
 struct Pass
@@ -335,7 +335,7 @@ void whole(uint64_t keys, int rounds)
 	{
 		sb_bf half = bf;
 		std::memcpy(other.data(), lines.data(), lines.size());
-		check(sb_bf_fold_into(&half, other.data(), 1, other.data()));
+		check(sb_bf_fold(&half, other.data(), 1, other.data()));
 	};
 	std::vector<Pass> all = {
 		{"bf: memcpy", lines.size(), [&] { std::memcpy(other.data(), lines.data(), lines.size()); }, {}},

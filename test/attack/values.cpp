@@ -229,7 +229,7 @@ void stable_history(Random &random, uint64_t *compared)
 				Simulated &other = filters[&one == &filters[0] ? 1 : 0];
 				sb_stable joined;
 				sb_difference difference{};
-				ASSERT_EQ(sb_stable_join(&one.filter, &other.filter, &joined, &difference), SB_OK);
+				ASSERT_EQ(sb_stable_plan_union(&one.filter, &other.filter, &joined, &difference), SB_OK);
 				ASSERT_EQ(joined.seed, std::max(one.filter.seed, other.filter.seed));
 				ASSERT_EQ(sb_stable_unite(&joined, one.cells.data(), other.cells.data()), SB_OK);
 				one.filter = joined;
@@ -323,7 +323,7 @@ void bf_history(Random &random, uint64_t *compared)
 				bool all = below(random, 2) == 0;
 				Set both;
 				sb_difference difference{};
-				ASSERT_EQ(sb_bf_join(&one.bf, &other.bf, &both.bf, &difference), SB_OK);
+				ASSERT_EQ(sb_bf_plan_union(&one.bf, &other.bf, &both.bf, &difference), SB_OK);
 				both.lines = Bytes(sb_bf_size(&both.bf) - SB_BF_HEADER);
 				ASSERT_EQ(sb_bf_or(&both.bf, both.lines.data(), &one.bf, one.lines.data()), SB_OK);
 				ASSERT_EQ((all ? sb_bf_or : sb_bf_and)(&both.bf, both.lines.data(), &other.bf, other.lines.data()), SB_OK);
@@ -342,7 +342,7 @@ void bf_history(Random &random, uint64_t *compared)
 			{
 				int halvings = static_cast<int>(below(random, 4));
 				uint32_t before = one.bf.line_count;
-				sb_status status = sb_bf_fold_into(&one.bf, one.lines.data(), halvings, one.lines.data());
+				sb_status status = sb_bf_fold(&one.bf, one.lines.data(), halvings, one.lines.data());
 				ASSERT_EQ(status, before % (1u << halvings) == 0 ? SB_OK : SB_OUT_OF_RANGE);
 				one.lines = Bytes(one.lines.data(), sb_bf_size(&one.bf) - SB_BF_HEADER);
 				break;

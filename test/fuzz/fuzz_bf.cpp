@@ -114,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		wider.widened = 0;
 		sb_bf both;
 		sb_difference difference{};
-		FUZZ_CHECK(sb_bf_join(&bf, &wider, &both, &difference) == SB_OK);
+		FUZZ_CHECK(sb_bf_plan_union(&bf, &wider, &both, &difference) == SB_OK);
 		FUZZ_CHECK(both.line_count == wider.line_count);
 		Copy all(sb_bf_size(&both) - SB_BF_HEADER);
 		FUZZ_CHECK(sb_bf_or(&both, all.data(), &bf, lines.data()) == SB_OK);
@@ -129,14 +129,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(sb_bf_measure(&both, all.data(), &stats) == SB_OK);
 		FUZZ_CHECK(stats.items >= 0);
 
-		if (sb_bf_fold_into(&both, all.data(), static_cast<int>(choice >> 8 & 15), all.data()) == SB_OK)
+		if (sb_bf_fold(&both, all.data(), static_cast<int>(choice >> 8 & 15), all.data()) == SB_OK)
 			FUZZ_CHECK(holds_all(both, all));
 	}
 
 	/* folding */
 	int halvings = static_cast<int>(choice >> 12 & 63) - 2;
 	uint32_t before = bf.line_count;
-	if (sb_bf_fold_into(&bf, lines.data(), halvings, lines.data()) == SB_OK)
+	if (sb_bf_fold(&bf, lines.data(), halvings, lines.data()) == SB_OK)
 	{
 		FUZZ_CHECK(halvings >= 0 && bf.line_count >= 1 && uint64_t{bf.line_count} << halvings == before);
 		FUZZ_CHECK(holds_all(bf, lines));

@@ -148,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* union, with what it was before */
 	sb_stable joined;
 	sb_difference difference{};
-	FUZZ_CHECK(sb_stable_join(&stable, &before, &joined, &difference) == SB_OK);
+	FUZZ_CHECK(sb_stable_plan_union(&stable, &before, &joined, &difference) == SB_OK);
 	Copy both = cells;
 	FUZZ_CHECK(sb_stable_unite(&joined, both.data(), cells_before.data()) == SB_OK);
 	FUZZ_CHECK(readable(joined, both));

@@ -63,7 +63,7 @@ static sb_tbf_builder *begin(const sb_tbf &plan, sb_tbf_sums_of sums_of)
 
 static sb_status hit(sb_tbf_builder *builder, uint64_t hash, int64_t at, double weight)
 {
-	const sb_tbf *plan = sb_tbf_builder_plan(builder);
+	const sb_tbf *plan = sb_tbf_builder_parameters(builder);
 	sb_moment moment;
 	uint64_t value;
 	sb_tbf_moment(plan->half_life, plan->epoch, at, &moment);
@@ -108,7 +108,7 @@ Input fuzz::make_input(Random &random)
 	const auto *from = static_cast<const unsigned char *>(bytes);
 	input.insert(input.end(), from, from + size);
 	std::free(bytes);
-	sb_tbf_builder_end(builder);
+	sb_tbf_builder_release(builder);
 	return input;
 }
 
@@ -194,9 +194,9 @@ static int states(uint64_t choice, const Copy &bytes)
 		FUZZ_CHECK(arrived == nullptr);
 		return -1;
 	}
-	if (sb_tbf_cells(sb_tbf_builder_plan(arrived)) > UINT64_C(1) << 16) /* a few bytes can say that there are 10^8 zeros */
+	if (sb_tbf_cells(sb_tbf_builder_parameters(arrived)) > UINT64_C(1) << 16) /* a few bytes can say that there are 10^8 zeros */
 	{
-		sb_tbf_builder_end(arrived);
+		sb_tbf_builder_release(arrived);
 		return -1;
 	}
 
@@ -218,15 +218,15 @@ static int states(uint64_t choice, const Copy &bytes)
 	FUZZ_CHECK(sb_tbf_builder_serialize(arrived, memory(), 0, SIZE_MAX, &again, &size) == SB_OK);
 	sb_tbf_builder *twice;
 	FUZZ_CHECK(sb_tbf_builder_deserialize(memory(), again, size, &twice) == SB_OK);
-	sb_tbf_builder_end(twice);
+	sb_tbf_builder_release(twice);
 	std::free(again);
 
 	/* stored, added to, and stored once more */
 	store(arrived);
 	if (hit(arrived, choice, 0, 1) == SB_OK)
 		store(arrived);
-	sb_tbf_builder_end(arrived);
-	sb_tbf_builder_end(own);
+	sb_tbf_builder_release(arrived);
+	sb_tbf_builder_release(own);
 	return 0;
 }
 

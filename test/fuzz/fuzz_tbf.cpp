@@ -245,7 +245,7 @@ class State
 	}
 	State(const State &) = delete;
 	State &operator=(const State &) = delete;
-	~State() { sb_tbf_builder_end(builder_); }
+	~State() { sb_tbf_builder_release(builder_); }
 
 	sb_status add(const Filter &filter, double by = 1)
 	{
@@ -256,7 +256,7 @@ class State
 	}
 	sb_status hit(uint64_t hash, int64_t at, double weight)
 	{
-		const sb_tbf *tbf = sb_tbf_builder_plan(builder_);
+		const sb_tbf *tbf = sb_tbf_builder_parameters(builder_);
 		sb_moment moment;
 		uint64_t value;
 		sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
@@ -340,7 +340,7 @@ static void check_builder_of(const Filter &filter, const std::vector<uint64_t> &
 	if (State::stored(builder, &again) == SB_OK)
 		for (uint64_t item : items)
 			FUZZ_CHECK(no_less(again->count(item, at), filter.count(item, at)));
-	sb_tbf_builder_end(builder);
+	sb_tbf_builder_release(builder);
 }
 
 /* The same filter without a list of hot items. */
@@ -475,7 +475,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		sb_tbf out;
 		sb_difference difference{};
-		FUZZ_CHECK(sb_tbf_join(&tbf, &tbf, &out, &difference) == SB_DIFFERENT);
+		FUZZ_CHECK(sb_tbf_plan_merge(&tbf, &tbf, &out, &difference) == SB_DIFFERENT);
 		FUZZ_CHECK(sb_tbf_entries(&tbf) * SB_TBF_ENTRY == tbf.extra);
 		return 0;
 	}
@@ -505,7 +505,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				wider.block_count *= 2;
 		wider.widened = 0;
 		sb_difference difference{};
-		FUZZ_CHECK(sb_tbf_join(&tbf, &wider, &like, &difference) == SB_OK);
+		FUZZ_CHECK(sb_tbf_plan_merge(&tbf, &wider, &like, &difference) == SB_OK);
 		FUZZ_CHECK(sb_tbf_cells(&like) == sb_tbf_cells(&wider));
 	}
 	State forwards(like);

@@ -36,7 +36,7 @@ Bf expected(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 		int halvings = 0;
 		while (header.line_count >> halvings > wanted.line_count)
 			halvings++;
-		EXPECT_EQ(sb_bf_fold_into(&filter.parameters, filter.lines.data(), halvings, filter.lines.data()), SB_OK);
+		EXPECT_EQ(sb_bf_fold(&filter.parameters, filter.lines.data(), halvings, filter.lines.data()), SB_OK);
 		filter.lines = Bytes(filter.lines.data(), sb_bf_size(&filter.parameters) - SB_BF_HEADER);
 	}
 	return filter;

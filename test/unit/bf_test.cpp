@@ -351,7 +351,7 @@ TEST(BfFold, EqualsTheFilterMadeSmall)
 			Bf small(lines, 7);
 			large.add(items);
 			small.add(items);
-			ASSERT_EQ(sb_bf_fold_into(&large.parameters, large.lines.data(), halvings, large.lines.data()), SB_OK);
+			ASSERT_EQ(sb_bf_fold(&large.parameters, large.lines.data(), halvings, large.lines.data()), SB_OK);
 			EXPECT_EQ(large.parameters.line_count, lines);
 			Bytes folded(large.lines.data(), small.lines.size());
 			EXPECT_TRUE(same_bytes(folded, small.lines)) << lines << " lines, " << halvings << " halvings";
@@ -364,8 +364,8 @@ TEST(BfFold, InStepsEqualsAtOnce)
 	steps.add(random_hashes(52, 500));
 	Bf once = steps;
 	for (int i = 0; i < 5; i++)
-		ASSERT_EQ(sb_bf_fold_into(&steps.parameters, steps.lines.data(), 1, steps.lines.data()), SB_OK);
-	ASSERT_EQ(sb_bf_fold_into(&once.parameters, once.lines.data(), 5, once.lines.data()), SB_OK);
+		ASSERT_EQ(sb_bf_fold(&steps.parameters, steps.lines.data(), 1, steps.lines.data()), SB_OK);
+	ASSERT_EQ(sb_bf_fold(&once.parameters, once.lines.data(), 5, once.lines.data()), SB_OK);
 	size_t size = sb_bf_size(&once.parameters) - SB_BF_HEADER;
 	EXPECT_TRUE(same_bytes(Bytes(steps.lines.data(), size), Bytes(once.lines.data(), size)));
 }
@@ -377,7 +377,7 @@ TEST(BfFold, RefusesSizesThatCannotBeHalved)
 		Bf bf(12, 5);
 		bf.add(random_hashes(53, 50));
 		Bf before = bf;
-		EXPECT_EQ(sb_bf_fold_into(&bf.parameters, bf.lines.data(), halvings, bf.lines.data()), SB_OUT_OF_RANGE) << halvings;
+		EXPECT_EQ(sb_bf_fold(&bf.parameters, bf.lines.data(), halvings, bf.lines.data()), SB_OUT_OF_RANGE) << halvings;
 		EXPECT_TRUE(same_bytes(bf.value(), before.value()));
 	}
 }
@@ -389,7 +389,7 @@ TEST(BfFold, UndoesWidening)
 	Bf widened = united(small, Bf(80, 5));
 	EXPECT_EQ(widened.parameters.line_count, 80u);
 	EXPECT_EQ(widened.parameters.widened, 3);
-	ASSERT_EQ(sb_bf_fold_into(&widened.parameters, widened.lines.data(), 3, widened.lines.data()), SB_OK);
+	ASSERT_EQ(sb_bf_fold(&widened.parameters, widened.lines.data(), 3, widened.lines.data()), SB_OK);
 	EXPECT_EQ(widened.parameters.widened, 0);
 	EXPECT_TRUE(same_bytes(Bytes(widened.lines.data(), small.lines.size()), small.lines));
 }
@@ -548,7 +548,7 @@ TEST(BfJoin, SaysThatHashesDiffer)
 	Bf b(4, 6);
 	sb_bf out;
 	sb_difference difference{};
-	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &out, &difference), SB_DIFFERENT);
+	EXPECT_EQ(sb_bf_plan_union(&a.parameters, &b.parameters, &out, &difference), SB_DIFFERENT);
 	EXPECT_STREQ(difference.parameter, "hashes");
 	EXPECT_EQ(difference.left, 5);
 	EXPECT_EQ(difference.right, 6);
@@ -564,7 +564,7 @@ TEST(BfJoin, SaysThatSizesDiffer)
 		b.line_count = right;
 		sb_bf out;
 		sb_difference difference{};
-		EXPECT_EQ(sb_bf_join(&a, &b, &out, &difference), SB_DIFFERENT) << left << " and " << right;
+		EXPECT_EQ(sb_bf_plan_union(&a, &b, &out, &difference), SB_DIFFERENT) << left << " and " << right;
 		ASSERT_NE(difference.parameter, nullptr);
 		EXPECT_STREQ(difference.parameter, "bytes");
 		EXPECT_EQ(difference.left, static_cast<double>(sb_bf_size(&a)));
@@ -582,10 +582,10 @@ TEST(BfJoin, AcceptsEveryPowerOfTwoApart)
 			b.line_count = lines << j;
 			sb_bf out;
 			sb_difference difference;
-			EXPECT_EQ(sb_bf_join(&a, &b, &out, &difference), SB_OK);
+			EXPECT_EQ(sb_bf_plan_union(&a, &b, &out, &difference), SB_OK);
 			EXPECT_EQ(out.line_count, b.line_count);
 			EXPECT_EQ(out.widened, j);
-			EXPECT_EQ(sb_bf_join(&b, &a, &out, &difference), SB_OK);
+			EXPECT_EQ(sb_bf_plan_union(&b, &a, &out, &difference), SB_OK);
 			EXPECT_EQ(out.widened, j);
 		}
 }

@@ -194,11 +194,11 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 
 				Bytes out(folded.size());
 				sb_bf parameters = large.parameters;
-				ASSERT_EQ(sb_bf_fold_into(&parameters, large.lines.data(), halvings, out.data()), SB_OK);
+				ASSERT_EQ(sb_bf_fold(&parameters, large.lines.data(), halvings, out.data()), SB_OK);
 				EXPECT_EQ(parameters.line_count, lines);
 				EXPECT_TRUE(same_bytes(out, folded));
 				dst = large;
-				ASSERT_EQ(sb_bf_fold_into(&dst.parameters, dst.lines.data(), halvings, dst.lines.data()), SB_OK);
+				ASSERT_EQ(sb_bf_fold(&dst.parameters, dst.lines.data(), halvings, dst.lines.data()), SB_OK);
 				EXPECT_TRUE(same_bytes(Bytes(dst.lines.data(), folded.size()), folded));
 			});
 		}

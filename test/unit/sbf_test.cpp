@@ -124,7 +124,7 @@ TEST(StableUnion, NamesWhatDiffers)
 	{
 		sb_stable joined;
 		sb_difference difference{};
-		EXPECT_EQ(sb_stable_join(&a.parameters, &b.parameters, &joined, &difference), SB_DIFFERENT);
+		EXPECT_EQ(sb_stable_plan_union(&a.parameters, &b.parameters, &joined, &difference), SB_DIFFERENT);
 		return std::string(difference.parameter);
 	};
 	EXPECT_EQ(differs(Stable(101, SB_STABLE, 3, 3, 5)), "cells");

@@ -95,7 +95,7 @@ inline Stable united(const Stable &a, const Stable &b)
 {
 	sb_stable joined;
 	sb_difference difference;
-	EXPECT_EQ(sb_stable_join(&a.parameters, &b.parameters, &joined, &difference), SB_OK);
+	EXPECT_EQ(sb_stable_plan_union(&a.parameters, &b.parameters, &joined, &difference), SB_OK);
 	Stable result(joined);
 	result.cells = a.cells;
 	EXPECT_EQ(sb_stable_unite(&joined, result.cells.data(), b.cells.data()), SB_OK);

@@ -95,7 +95,7 @@ TEST(Stop, BloomFilters)
 	EXPECT_EQ(other, lines);
 	expect_stops("fold", megabytes, [&] {
 		folded = large;
-		return sb_bf_fold_into(&folded, lines.data(), 3, other.data());
+		return sb_bf_fold(&folded, lines.data(), 3, other.data());
 	});
 	expect_stops("items", megabytes, [&] { return sb_bf_items(&large, lines.data(), &items); });
 	expect_stops("measure", megabytes, [&] { return sb_bf_measure(&large, lines.data(), &stats); });

@@ -46,7 +46,7 @@ Tbf joined(const std::vector<Tbf> &filters)
 	{
 		sb_difference difference;
 		sb_tbf wider;
-		EXPECT_EQ(sb_tbf_join(&like, &filter.parameters, &wider, &difference), SB_OK);
+		EXPECT_EQ(sb_tbf_plan_merge(&like, &filter.parameters, &wider, &difference), SB_OK);
 		like = wider;
 		pointers.push_back(&filter);
 	}

@@ -294,11 +294,11 @@ TEST(Raise, TheFlagStaysIfOneOfTwoHasIt)
 	sb_tbf without = adding(with);
 	sb_tbf out;
 	sb_difference difference;
-	ASSERT_EQ(sb_tbf_join(&without, &without, &out, &difference), SB_OK);
+	ASSERT_EQ(sb_tbf_plan_merge(&without, &without, &out, &difference), SB_OK);
 	EXPECT_EQ(out.flags, 0);
 	for (const auto &[left, right] : {std::pair{with, without}, std::pair{without, with}, std::pair{with, with}})
 	{
-		ASSERT_EQ(sb_tbf_join(&left, &right, &out, &difference), SB_OK);
+		ASSERT_EQ(sb_tbf_plan_merge(&left, &right, &out, &difference), SB_OK);
 		EXPECT_EQ(out.flags, SB_TBF_MINIMUM_INCREASE);
 	}
 }

@@ -259,7 +259,7 @@ inline Bf united(const Bf &a, const Bf &b)
 {
 	sb_bf parameters;
 	sb_difference difference;
-	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
+	EXPECT_EQ(sb_bf_plan_union(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
 	Bf result(parameters);
 	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data()), SB_OK);
 	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &b.parameters, b.lines.data()), SB_OK);
@@ -270,7 +270,7 @@ inline Bf intersected(const Bf &a, const Bf &b)
 {
 	sb_bf parameters;
 	sb_difference difference;
-	EXPECT_EQ(sb_bf_join(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
+	EXPECT_EQ(sb_bf_plan_union(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
 	Bf result(parameters);
 	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data()), SB_OK);
 	EXPECT_EQ(sb_bf_and(&result.parameters, result.lines.data(), &b.parameters, b.lines.data()), SB_OK);
@@ -469,10 +469,10 @@ class Builder
 	~Builder()
 	{
 		if (builder != nullptr)
-			sb_tbf_builder_end(builder);
+			sb_tbf_builder_release(builder);
 	}
 
-	const sb_tbf &plan() const { return *sb_tbf_builder_plan(builder); }
+	const sb_tbf &plan() const { return *sb_tbf_builder_parameters(builder); }
 	streambloom::tbf_sums &sums() { return builder->sums; }
 
 	[[nodiscard]] sb_status add(const Hit &hit)
@@ -588,7 +588,7 @@ inline Tbf joined(const Tbf &a, const Tbf &b)
 {
 	sb_tbf like;
 	sb_difference difference;
-	EXPECT_EQ(sb_tbf_join(&a.parameters, &b.parameters, &like, &difference), SB_OK);
+	EXPECT_EQ(sb_tbf_plan_merge(&a.parameters, &b.parameters, &like, &difference), SB_OK);
 	return merged(like, {&a, &b});
 }
 

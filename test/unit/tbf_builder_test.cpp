@@ -15,7 +15,7 @@ constexpr int64_t hour = INT64_C(3600000000);
 
 struct Ended
 {
-	void operator()(sb_tbf_builder *builder) const { sb_tbf_builder_end(builder); }
+	void operator()(sb_tbf_builder *builder) const { sb_tbf_builder_release(builder); }
 };
 using Owned = std::unique_ptr<sb_tbf_builder, Ended>;
 
@@ -28,7 +28,7 @@ Owned begun(const sb_memory *memory, const sb_tbf &plan, sb_tbf_sums_of sums_of,
 
 sb_status add(sb_tbf_builder *builder, const Hit &hit)
 {
-	const sb_tbf *plan = sb_tbf_builder_plan(builder);
+	const sb_tbf *plan = sb_tbf_builder_parameters(builder);
 	sb_moment moment;
 	uint64_t value;
 	sb_tbf_moment(plan->half_life, plan->epoch, hit.at, &moment);
@@ -315,7 +315,7 @@ TEST(TbfBuilder, UnitesCellsOfOtherSizes)
 		add_all(a.get(), left);
 		add_all(b.get(), right);
 		ASSERT_EQ(small_first ? unite(a.get(), b.get()) : unite(b.get(), a.get()), SB_OK);
-		EXPECT_EQ(sb_tbf_cells(sb_tbf_builder_plan((small_first ? a : b).get())), 512u);
+		EXPECT_EQ(sb_tbf_cells(sb_tbf_builder_parameters((small_first ? a : b).get())), 512u);
 		const Tbf both = stored_by((small_first ? a : b).get());
 		std::vector<Hit> all = left;
 		all.insert(all.end(), right.begin(), right.end());

@@ -147,9 +147,9 @@ TEST(Recurring, IsNotMerged)
 	sb_tbf without = shape(64, 3, 0, 0);
 	sb_tbf out;
 	sb_difference difference;
-	EXPECT_EQ(sb_tbf_join(&with, &without, &out, &difference), SB_DIFFERENT);
+	EXPECT_EQ(sb_tbf_plan_merge(&with, &without, &out, &difference), SB_DIFFERENT);
 	EXPECT_STREQ(difference.parameter, "recurring_minimum");
 	EXPECT_EQ(difference.left, 1);
 	EXPECT_EQ(difference.right, 0);
-	EXPECT_EQ(sb_tbf_join(&with, &with, &out, &difference), SB_DIFFERENT);
+	EXPECT_EQ(sb_tbf_plan_merge(&with, &with, &out, &difference), SB_DIFFERENT);
 }

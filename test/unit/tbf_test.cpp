@@ -457,7 +457,7 @@ static sb_difference difference_of(const sb_tbf &a, const sb_tbf &b)
 {
 	sb_tbf out;
 	sb_difference difference{};
-	EXPECT_EQ(sb_tbf_join(&a, &b, &out, &difference), SB_DIFFERENT);
+	EXPECT_EQ(sb_tbf_plan_merge(&a, &b, &out, &difference), SB_DIFFERENT);
 	EXPECT_NE(difference.parameter, nullptr);
 	return difference;
 }
@@ -506,7 +506,7 @@ TEST(TbfJoin, AcceptsEveryPowerOfTwoApart)
 			{
 				sb_tbf out;
 				sb_difference difference;
-				ASSERT_EQ(sb_tbf_join(swap ? &b : &a, swap ? &a : &b, &out, &difference), SB_OK);
+				ASSERT_EQ(sb_tbf_plan_merge(swap ? &b : &a, swap ? &a : &b, &out, &difference), SB_OK);
 				EXPECT_EQ(sb_tbf_cells(&out), large);
 				EXPECT_EQ(out.widened, __builtin_ctz(large / small));
 				EXPECT_EQ(out.fpr, 0.02);
@@ -530,7 +530,7 @@ TEST(TbfJoin, GivesTheHeaderOfAnEmptyFilter)
 	{
 		sb_tbf out;
 		sb_difference difference;
-		ASSERT_EQ(sb_tbf_join(swap ? &b : &a, swap ? &a : &b, &out, &difference), SB_OK);
+		ASSERT_EQ(sb_tbf_plan_merge(swap ? &b : &a, swap ? &a : &b, &out, &difference), SB_OK);
 		EXPECT_EQ(out.flags, 0);
 		EXPECT_TRUE(readable(Tbf{out, Bytes(sb_tbf_size(&out) - SB_TBF_HEADER)}));
 	}

@@ -78,9 +78,11 @@ typedef struct sb_memory
 /* --------------------------------------------------------------- stopping */
 
 /*
- * Doors whose time grows with the size of a filter ask this function again and again, at least once in a few milliseconds,
- * whether to stop. If it says yes they return SB_INTERRUPTED at once; their output is then of no use. A door that changes a
- * filter in place may have changed a part of it. The function is asked no further in that call. NULL, as at first: nothing
+ * Functions of the core whose time grows with the size of a filter ask this function again and again, at least once in
+ * a few milliseconds,
+ * whether to stop. If it says yes they return SB_INTERRUPTED at once; their output is then of no use. A function that
+ * changes a filter in place may have changed a part of it. The function is asked no further in that call. NULL, as at
+ * first: nothing
  * is asked. Call sb_set_stop() once, before other threads use the core.
  */
 typedef bool (*sb_stop_function) (void);

@@ -1,5 +1,6 @@
 /*
- * stop.hpp: how a long loop finds out that it is to stop. See sb_set_stop().
+ * stop.hpp: how a long loop finds out that it is to stop. See sb_set_stop() in sb_base.h; PostgreSQL's side is in
+ * pg/base/call.c.
  */
 #ifndef STREAMBLOOM_STOP_HPP
 #define STREAMBLOOM_STOP_HPP

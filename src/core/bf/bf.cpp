@@ -23,22 +23,22 @@ static constexpr int line_bits = SB_BF_LINE * 8;
 
 /* ---------------------------------------------------------------- parameters */
 
-double sb_bf_best_load(double fpr, uint8_t *hashes) noexcept
+double sb_bf_best_load(double fpr, uint8_t *hash_count) noexcept
 {
 	double best = 0;
-	*hashes = 1;
+	*hash_count = 1;
 	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
 		return 0;
 	for (int k = 1; k <= SB_BF_MAX_HASHES; k++)
 		if (double load = blocked_load(line_bits, k, fpr); load > best)
 		{
 			best = load;
-			*hashes = static_cast<uint8_t>(k);
+			*hash_count = static_cast<uint8_t>(k);
 		}
 	return best;
 }
 
-sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, bool power, sb_bf *out) noexcept
+sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, bool self_sized, sb_bf *out) noexcept
 {
 	if (items == 0 || !(load > 0))
 		return SB_OUT_OF_RANGE;
@@ -48,24 +48,24 @@ sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double
 	if (!(needed <= SB_BF_MAX_LINES))
 		return SB_TOO_LARGE;
 	auto lines = static_cast<uint64_t>(needed);
-	if (power)
+	if (self_sized)
 		lines = std::bit_ceil(lines);
 	else if (int extra = static_cast<int>(std::bit_width(lines)) - 9; extra > 0)
 		lines = shift_right_up(lines, static_cast<uint64_t>(extra)) << extra;
 	if (lines > SB_BF_MAX_LINES)
 		return SB_TOO_LARGE;
 	out->line_count = static_cast<uint32_t>(lines);
-	out->hash_count = hashes;
-	out->expected_items = power ? 0 : items;
+	out->hash_count = hash_count;
+	out->expected_items = self_sized ? 0 : items;
 	out->fpr = fpr;
 	return SB_OK;
 }
 
 sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) noexcept
 {
-	uint8_t hashes;
-	const double load = sb_bf_best_load(fpr, &hashes);
-	return sb_bf_plan_for_load(items, fpr, hashes, load, false, out);
+	uint8_t hash_count;
+	const double load = sb_bf_best_load(fpr, &hash_count);
+	return sb_bf_plan_for_load(items, fpr, hash_count, load, false, out);
 }
 
 size_t sb_bf_size(const sb_bf *bf) noexcept
@@ -150,7 +150,7 @@ static size_t folded_at_once(int halvings)
 	return std::max(lines_at_once >> halvings, size_t{1});
 }
 
-sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) noexcept
+sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) noexcept
 {
 	if (a->hash_count != b->hash_count)
 	{
@@ -197,7 +197,7 @@ sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const v
 	return combine_filters(dst, dst_lines, src, src_lines, and_lines);
 }
 
-sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
+sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
 {
 	if (halvings < 0 || halvings > std::countr_zero(bf->line_count))
 		return SB_OUT_OF_RANGE;
@@ -238,8 +238,9 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 }
 
 /*
- * A widened part has each of its bits 2^j times: count at the size of the smallest part, where each item counts once;
- * where that is full, at the next larger size that is not (then the estimate is too large).
+ * Widening has repeated each bit of the smaller part 2^j times. So the lines are first united to the size of the
+ * smallest part, where each item counts once. If all bits are set there, the next larger size is taken, and so on; the
+ * estimate is too large then.
  */
 sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 {

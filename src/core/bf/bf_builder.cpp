@@ -18,8 +18,8 @@
 using namespace streambloom;
 
 /*
- * A filter that sizes itself goes over from a set of hashes to lines at 5/8 of so many hashes (8 MB). It then has
- * self_sized_lines (32 MB: 27 million items at 1 %), which are folded in the end.
+ * The set of a filter that sizes itself has at most so many slots (8 MB). When 5/8 of them are taken the set becomes
+ * self_sized_lines lines (32 MB: 27 million items at 1 %), which are folded in the end.
  */
 static constexpr uint64_t self_sized_set = UINT64_C(1) << 20;
 
@@ -360,5 +360,5 @@ sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *l
 	if (builder->form == SB_BF_OWNS_SET)
 		return add_set(plan, lines, &builder->set);
 	sb_bf folded = builder->plan;
-	return sb_bf_fold_into(&folded, builder->lines, doublings(plan->line_count, folded.line_count), lines);
+	return sb_bf_fold(&folded, builder->lines, doublings(plan->line_count, folded.line_count), lines);
 }

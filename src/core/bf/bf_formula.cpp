@@ -11,12 +11,12 @@
 static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 static constexpr double ln2 = 0.693147180559945309417;
 
-double sb_bloom_fpr(double bits, double hashes, double items) noexcept
+double sb_bloom_fpr(double bits, double hash_count, double items) noexcept
 {
-	if (!(bits > 0) || !(hashes > 0) || !(items >= 0) || !std::isfinite(bits) || !std::isfinite(hashes) ||
+	if (!(bits > 0) || !(hash_count > 0) || !(items >= 0) || !std::isfinite(bits) || !std::isfinite(hash_count) ||
 		!std::isfinite(items))
 		return not_a_number;
-	return std::pow(-std::expm1(-hashes * items / bits), hashes);
+	return std::pow(-std::expm1(-hash_count * items / bits), hash_count);
 }
 
 double sb_bloom_bits(double items, double fpr) noexcept
@@ -34,17 +34,17 @@ double sb_bloom_hashes(double bits, double items) noexcept
 	return best < 1 ? 1 : best;
 }
 
-double sb_blocked_fpr(double cells, int hashes, double load) noexcept
+double sb_blocked_fpr(double cells, int hash_count, double load) noexcept
 {
 	/*
 	 * missed[i]: the probability that i given cells are all empty. An item of k independent draws misses them with
 	 * (1 - i/m)^k, and the number of items in the block is Poisson.
 	 */
 	double missed[SB_BF_MAX_HASHES + 1];
-	for (int i = 0; i <= hashes; i++)
-		missed[i] = std::exp(load * std::expm1(hashes * std::log1p(-i / cells)));
-	if (hashes >= cells) /* log1p(-1): the cells are all there is, and only an empty block misses them */
-		for (int i = static_cast<int>(cells); i <= hashes; i++)
+	for (int i = 0; i <= hash_count; i++)
+		missed[i] = std::exp(load * std::expm1(hash_count * std::log1p(-i / cells)));
+	if (hash_count >= cells) /* log1p(-1): the cells are all there is, and only an empty block misses them */
+		for (int i = static_cast<int>(cells); i <= hash_count; i++)
 			missed[i] = std::exp(-load);
 
 	/*
@@ -53,7 +53,7 @@ double sb_blocked_fpr(double cells, int hashes, double load) noexcept
 	 * C(16,8), so double precision leaves some 1e-12.
 	 */
 	double draws[SB_BF_MAX_HASHES + 2] = {1};
-	for (int throws = 1; throws <= hashes; throws++)
+	for (int throws = 1; throws <= hash_count; throws++)
 	{
 		for (int d = throws; d >= 1; d--)
 			draws[d] = draws[d] * (d / cells) + draws[d - 1] * (1 - (d - 1) / cells);
@@ -61,7 +61,7 @@ double sb_blocked_fpr(double cells, int hashes, double load) noexcept
 	}
 
 	double fpr = 0;
-	for (int d = 1; d <= hashes; d++)
+	for (int d = 1; d <= hash_count; d++)
 	{
 		double all_set = 0;
 		double choose = 1;
@@ -75,14 +75,14 @@ double sb_blocked_fpr(double cells, int hashes, double load) noexcept
 	return fpr;
 }
 
-double streambloom::blocked_load(double cells, int hashes, double fpr)
+double streambloom::blocked_load(double cells, int hash_count, double fpr)
 {
 	double low = 0;
 	double high = cells;
 	for (int step = 0; step < 40; step++)
 	{
 		double middle = (low + high) / 2;
-		(sb_blocked_fpr(cells, hashes, middle) <= fpr ? low : high) = middle;
+		(sb_blocked_fpr(cells, hash_count, middle) <= fpr ? low : high) = middle;
 	}
 	return std::floor(low * 1024) / 1024;
 }

@@ -9,7 +9,7 @@
 namespace streambloom {
 
 /* The largest load (items a block) at which sb_blocked_fpr() is at most fpr, cut to a multiple of 1/1024. */
-double blocked_load(double cells, int hashes, double fpr);
+double blocked_load(double cells, int hash_count, double fpr);
 
 } // namespace streambloom
 

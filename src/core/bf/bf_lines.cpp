@@ -33,19 +33,19 @@ static constexpr uint32_t golden = 0x9e3779b9u;
 
 /* ------------------------------------------------------------------- an item */
 
-static bool line_contains_portable(const unsigned char *line, int hashes, uint32_t probe)
+static bool line_contains_portable(const unsigned char *line, int hash_count, uint32_t probe)
 {
-	for (int i = 0; i < hashes; i++, probe *= golden)
+	for (int i = 0; i < hash_count; i++, probe *= golden)
 		if ((line[probe >> 26] >> (probe >> 23 & 7) & 1) == 0)
 			return false;
 	return true;
 }
 
-static void line_add_portable(unsigned char *line, int hashes, uint32_t probe)
+static void line_add_portable(unsigned char *line, int hash_count, uint32_t probe)
 {
-	if (line_contains_portable(line, hashes, probe))
+	if (line_contains_portable(line, hash_count, probe))
 		return;
-	for (int i = 0; i < hashes; i++, probe *= golden)
+	for (int i = 0; i < hash_count; i++, probe *= golden)
 		line[probe >> 26] |= static_cast<unsigned char>(1u << (probe >> 23 & 7));
 }
 
@@ -117,42 +117,42 @@ SB_AVX2 static inline void set_all(unsigned char *line, const probes &p, int cou
 	}
 }
 
-SB_AVX2 static inline bool line_contains_inline(const unsigned char *line, int hashes, uint32_t hash)
+SB_AVX2 static inline bool line_contains_inline(const unsigned char *line, int hash_count, uint32_t hash)
 {
-	if (!all_set(line, probes_of(hash, 0, hashes < 8 ? hashes : 8)))
+	if (!all_set(line, probes_of(hash, 0, hash_count < 8 ? hash_count : 8)))
 		return false;
-	return hashes <= 8 || all_set(line, probes_of(hash, 8, hashes - 8));
+	return hash_count <= 8 || all_set(line, probes_of(hash, 8, hash_count - 8));
 }
 
-SB_AVX2 static inline void line_add_inline(unsigned char *line, int hashes, uint32_t hash)
+SB_AVX2 static inline void line_add_inline(unsigned char *line, int hash_count, uint32_t hash)
 {
-	int count = hashes < 8 ? hashes : 8;
+	int count = hash_count < 8 ? hash_count : 8;
 	probes p = probes_of(hash, 0, count);
 	if (!all_set(line, p))
 		set_all(line, p, count);
-	if (hashes > 8)
+	if (hash_count > 8)
 	{
-		probes more = probes_of(hash, 8, hashes - 8);
+		probes more = probes_of(hash, 8, hash_count - 8);
 		if (!all_set(line, more))
-			set_all(line, more, hashes - 8);
+			set_all(line, more, hash_count - 8);
 	}
 }
 
-SB_AVX2 static bool line_contains_avx2(const unsigned char *line, int hashes, uint32_t hash)
+SB_AVX2 static bool line_contains_avx2(const unsigned char *line, int hash_count, uint32_t hash)
 {
-	return line_contains_inline(line, hashes, hash);
+	return line_contains_inline(line, hash_count, hash);
 }
 
 #endif
 
-bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexcept
+bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) noexcept
 {
 	const auto *bytes = static_cast<const unsigned char *>(line);
 #if SB_HAS_AVX2_CODE
 	if (use_avx2())
-		return line_contains_avx2(bytes, hashes, static_cast<uint32_t>(hash));
+		return line_contains_avx2(bytes, hash_count, static_cast<uint32_t>(hash));
 #endif
-	return line_contains_portable(bytes, hashes, static_cast<uint32_t>(hash));
+	return line_contains_portable(bytes, hash_count, static_cast<uint32_t>(hash));
 }
 
 /* ----------------------------------------------------------------- many items */
@@ -171,23 +171,23 @@ bool sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) noexce
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>
-SB_KERNEL void line_add(unsigned char *line, int hashes, uint32_t hash)
+SB_KERNEL void line_add(unsigned char *line, int hash_count, uint32_t hash)
 {
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
-		return line_add_inline(line, hashes, hash);
+		return line_add_inline(line, hash_count, hash);
 #endif
-	line_add_portable(line, hashes, hash);
+	line_add_portable(line, hash_count, hash);
 }
 
 template <sb_simd variant>
-SB_KERNEL bool line_contains(const unsigned char *line, int hashes, uint32_t hash)
+SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t hash)
 {
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
-		return line_contains_inline(line, hashes, hash);
+		return line_contains_inline(line, hash_count, hash);
 #endif
-	return line_contains_portable(line, hashes, hash);
+	return line_contains_portable(line, hash_count, hash);
 }
 
 template <sb_simd variant>

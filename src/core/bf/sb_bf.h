@@ -23,7 +23,7 @@ typedef struct sb_bf
 	sb_kind		kind;
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES */
 	uint8_t		hash_count;		/* cells an item sets in its line, 1 .. 16 */
-	uint8_t		widened;		/* halvings from this size to that of its smallest part (see sb_bf_join) */
+	uint8_t		widened;		/* halvings from this size to that of its smallest part (see sb_bf_plan_union) */
 	uint64_t	expected_items; /* the n it was made for; 0: it sized itself */
 	double		fpr;			/* the rate it was made for */
 } sb_bf;
@@ -37,11 +37,11 @@ SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) SB_NOE
 
 /*
  * The two steps of a plan, for those who make many of one rate: the hashes and the load (items a line) that the rate
- * allows take some 100 microseconds to find, the rest nothing. Load 0: the rate is out of range. `power` is for filters that size
- * themselves: lines is the power of two that holds `items`, and expected_items is 0.
+ * allows take some 100 microseconds to find, the rest nothing. Load 0: the rate is out of range. `self_sized` is for filters that size
+ * themselves: line_count is the power of two that holds `items`, and expected_items is 0.
  */
-double		sb_bf_best_load(double fpr, uint8_t *hashes) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, bool power,
+double		sb_bf_best_load(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, bool self_sized,
 										   sb_bf *out) SB_NOEXCEPT;
 
 /* The bytes of a whole value, header and lines. */
@@ -51,8 +51,8 @@ size_t		sb_bf_size(const sb_bf *bf) SB_NOEXCEPT;
 void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
 
 /*
- * Reads and checks a header. `have` bytes are at `data` (at least SB_BF_HEADER are looked at), `total` is the length
- * of the whole value, which must follow from the header. Trusts nothing.
+ * Reads and checks a header. `have` of the value's `total` bytes are at `data`. Only the first SB_BF_HEADER are looked
+ * at (SB_TRUNCATED: there are fewer). `total` must follow from the header. Trusts nothing.
  */
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
 
@@ -71,17 +71,17 @@ void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *ha
  * filter is *widened*: each of its lines stands for 2^j lines), kind, expected_items and fpr are the greater ones.
  * SB_DIFFERENT fills *difference (not for kinds: compare those first). One of the kinds may be none.
  */
-SB_NODISCARD sb_status sb_bf_join(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) SB_NOEXCEPT;
 
-/* dst |= src, dst &= src over lines. REQUIRES: dst->lines = src->lines * 2^j (as sb_bf_join() gives). */
+/* dst |= src, dst &= src over lines. REQUIRES: dst->line_count = src->line_count * 2^j (as sb_bf_plan_union() gives). */
 SB_NODISCARD sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
 
 /*
- * Folds: neighbouring lines are united, `halvings` times, into `out`, which may be `lines`; bf->lines is changed.
- * SB_OUT_OF_RANGE if the number of lines is not divisible by 2^halvings. REQUIRES: room for bf->lines / 2^halvings lines.
+ * Folds: neighbouring lines are united, `halvings` times, into `out`, which may be `lines`; bf->line_count is changed.
+ * SB_OUT_OF_RANGE if the number of lines is not divisible by 2^halvings. REQUIRES: room for bf->line_count / 2^halvings lines.
  */
-SB_NODISCARD sb_status sb_bf_fold_into(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
 
 typedef struct sb_bf_stats
 {
@@ -103,11 +103,11 @@ int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 uint32_t	sb_bf_line_of(uint32_t lines, uint64_t hash) SB_NOEXCEPT;
 
 /* Adds to one line of 64 bytes; is the item in this line? */
-void		sb_bf_line_add(void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
-bool		sb_bf_line_contains(const void *line, uint8_t hashes, uint64_t hash) SB_NOEXCEPT;
+void		sb_bf_line_add(void *line, uint8_t hash_count, uint64_t hash) SB_NOEXCEPT;
+bool		sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) SB_NOEXCEPT;
 
 /* Sets bit i % 64 of mask[i / 64] for each of `count` consecutive lines that contains the hash; leaves the other bits. */
-void		sb_bf_lines_containing(const void *lines, size_t count, uint8_t hashes, uint64_t hash, uint64_t *mask) SB_NOEXCEPT;
+void		sb_bf_lines_containing(const void *lines, size_t count, uint8_t hash_count, uint64_t hash, uint64_t *mask) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

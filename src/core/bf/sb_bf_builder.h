@@ -2,7 +2,9 @@
  * sb_bf_builder.h: builds a bf from its items, a few or millions of them. Part of streambloom.h.
  *
  * A builder begins as a set of hashes, which is small and knows the number of distinct items exactly, and becomes lines
- * of bits when the set would no longer be the smaller one. Which of the two it is in the end, and every byte of the
+ * of bits when the set would take more memory than they do. (A filter that sizes itself has no size to compare with: it
+ * becomes lines at a fixed number of items, see bf_builder.cpp.) Which of the two it is in the end, and every byte of
+ * the
  * result, depend on the set of items alone: not on their order, nor on how they were split between builders that were
  * united later. A filter that sizes itself is sized only when it is planned.
  *
@@ -120,7 +122,7 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, double load, sb_bf *plan) SB_NOEXCEPT;
 
 /*
- * The lines of the result. REQUIRES: what sb_bf_builder_plan() gave, with no item added since; plan->lines zeroed
+ * The lines of the result. REQUIRES: what sb_bf_builder_plan() gave, with no item added since; plan->line_count zeroed
  * lines.
  */
 SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) SB_NOEXCEPT;

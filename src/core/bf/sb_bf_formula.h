@@ -14,7 +14,7 @@ extern "C" {
  * The classic Bloom filter's false-positive rate (1 - e^(-kn/m))^k (Bloom 1970; Ullman's slides; Cheng et al., eq. 5).
  * bits > 0, hashes > 0, items >= 0, all finite; NaN for anything else.
  */
-double		sb_bloom_fpr(double bits, double hashes, double items) SB_NOEXCEPT;
+double		sb_bloom_fpr(double bits, double hash_count, double items) SB_NOEXCEPT;
 
 /* The bits that the classic filter needs at its best k: n ln(1/p) / ln(2)^2. items >= 0, 0 < fpr < 1, else NaN. */
 double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
@@ -29,7 +29,7 @@ double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
  * give the Poisson mixture; the inner probability here is exact instead of (1-e^..)^k).
  * REQUIRES: cells >= 2, 1 <= hashes <= 16, load >= 0.
  */
-double		sb_blocked_fpr(double cells, int hashes, double load) SB_NOEXCEPT;
+double		sb_blocked_fpr(double cells, int hash_count, double load) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -65,7 +65,7 @@ typedef struct sb_stable
  * range: finite, low < high; for two_class low = high.
  * SB_OUT_OF_RANGE: a parameter is, or the rate needs more evictions a step than are allowed. SB_TOO_LARGE: bytes.
  */
-SB_NODISCARD sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hashes,
+SB_NODISCARD sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hash_count,
 									  int bits, int64_t evictions, uint64_t seed, sb_stable *out) SB_NOEXCEPT;
 
 /* Max = 2^d - 1. */
@@ -113,7 +113,7 @@ bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEP
  * May a and b be united? Then *out has the parameters of the result: kind, fpr, seed and the generator's state are the
  * greater ones, items and steps the sums. SB_DIFFERENT fills *difference (not for kinds and schemes: compare those first).
  */
-SB_NODISCARD sb_status sb_stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out,
+SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
 
 /* dst = max(dst, src), cell by cell. REQUIRES: both were joined to `stable`. */
@@ -153,7 +153,7 @@ double		sb_stable_bound(const sb_stable_chain *chain) SB_NOEXCEPT;
  * Evictions a step for a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei 2006, section
  * 4.3), not rounded. The bound holds for an ibf, too, whatever its shares. 0 < fpr < 1. NaN out of range.
  */
-double		sb_stable_evictions(double fpr, double hashes, int max, double cells) SB_NOEXCEPT;
+double		sb_stable_evictions(double fpr, double hash_count, int max, double cells) SB_NOEXCEPT;
 
 /*
  * The same by search, for shares and value-weighted eviction: the smallest whole P <= m at which sb_stable_bound() is at

@@ -55,7 +55,7 @@ static int least_bits(uint8_t scheme)
 	return scheme == SB_STABLE ? 1 : 2;
 }
 
-sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hashes, int bits,
+sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hash_count, int bits,
 						 int64_t evictions, uint64_t seed, sb_stable *out) noexcept
 {
 	*out = {};
@@ -69,14 +69,14 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 		bits = 3;
 	if (bits < least_bits(static_cast<uint8_t>(scheme)) || bits > SB_STABLE_MAX_BITS)
 		return SB_OUT_OF_RANGE;
-	if (hashes == SB_STABLE_CHOOSE)
-		hashes = best_hashes(fpr, bits);
-	if (hashes < 1 || hashes > SB_STABLE_MAX_HASHES)
+	if (hash_count == SB_STABLE_CHOOSE)
+		hash_count = best_hashes(fpr, bits);
+	if (hash_count < 1 || hash_count > SB_STABLE_MAX_HASHES)
 		return SB_OUT_OF_RANGE;
 
 	out->scheme = static_cast<uint8_t>(scheme);
 	out->bits = static_cast<uint8_t>(bits);
-	out->hash_count = static_cast<uint8_t>(hashes);
+	out->hash_count = static_cast<uint8_t>(hash_count);
 	out->cell_count = static_cast<uint32_t>(bytes * 8 / static_cast<uint64_t>(bits));
 	out->seed = seed;
 	out->random = seed;
@@ -88,10 +88,10 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 	if (evictions == SB_STABLE_CHOOSE)
 	{
 		/* just above a whole number it is one whose last digits another C library has calculated otherwise */
-		const sb_stable_chain important = {static_cast<double>(out->cell_count), static_cast<double>(hashes), 0,
+		const sb_stable_chain important = {static_cast<double>(out->cell_count), static_cast<double>(hash_count), 0,
 										   sb_stable_max(out), true, nullptr};
 		double wanted = scheme == SB_VALUE_WEIGHTED ? sb_stable_fitting_evictions(&important, fpr) :
-			std::ceil(sb_stable_evictions(fpr, hashes, sb_stable_max(out), out->cell_count) - 1e-9);
+			std::ceil(sb_stable_evictions(fpr, hash_count, sb_stable_max(out), out->cell_count) - 1e-9);
 		if (!(wanted <= SB_STABLE_MAX_EVICTIONS))
 			return SB_OUT_OF_RANGE;
 		evictions = static_cast<int64_t>(wanted);
@@ -254,7 +254,7 @@ bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 
 /* --------------------------------------------------------------------- union */
 
-sb_status sb_stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out, sb_difference *difference) noexcept
+sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out, sb_difference *difference) noexcept
 {
 	const struct
 	{

@@ -92,13 +92,13 @@ double sb_stable_bound(const sb_stable_chain *chain) noexcept
 	return std::isnan(zeros) ? zeros : std::pow(1 - zeros, chain->hash_count);
 }
 
-double sb_stable_evictions(double fpr, double hashes, int max, double cells) noexcept
+double sb_stable_evictions(double fpr, double hash_count, int max, double cells) noexcept
 {
-	if (!(fpr > 0 && fpr < 1) || !is_valid({cells, hashes, 0, max, false, nullptr}))
+	if (!(fpr > 0 && fpr < 1) || !is_valid({cells, hash_count, 0, max, false, nullptr}))
 		return not_a_number;
 	/* V0^(-1/Max) - 1, without the cancellation where V0 is near 1 */
-	double excess = std::expm1(-std::log1p(-std::pow(fpr, 1 / hashes)) / max);
-	return 1 / (excess * (1 / hashes - 1 / cells));
+	double excess = std::expm1(-std::log1p(-std::pow(fpr, 1 / hash_count)) / max);
+	return 1 / (excess * (1 / hash_count - 1 / cells));
 }
 
 double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noexcept

@@ -1,5 +1,5 @@
 /*
- * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, sets the item's cells. See streambloom.h.
+ * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, sets the item's cells. See sb_stable.h.
  *
  * Steps depend on each other only through the cells. What can be known before is calculated for four steps at once: where
  * their items' cells are and, since the generator does not look at the cells, where they evict. In a filter that the
@@ -136,7 +136,7 @@ SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, k
 
 #endif
 
-SB_KERNEL void ask_for(const step_constants &c, size_t group, const known_steps &known, const unsigned char *cells, size_t run_bytes)
+SB_KERNEL void prefetch_cells(const step_constants &c, size_t group, const known_steps &known, const unsigned char *cells, size_t run_bytes)
 {
 	const size_t here = std::min(lanes, c.count - group * lanes);
 	for (int i = 0; i < c.k; i++)
@@ -240,7 +240,7 @@ SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_cons
 		{
 			code<variant>::template prepare<bits>(c, next, known);
 			if (ahead != 0)
-				ask_for(c, next, known, cells, reach);
+				prefetch_cells(c, next, known, cells, reach);
 		}
 		if (next < ahead)
 			continue;

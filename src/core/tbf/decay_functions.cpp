@@ -1,9 +1,11 @@
 /*
- * decay_functions.cpp: weights by age, for merging undecayed filters by any decay function. Doubles, because a weight is one; an
- * age stays an integer until it is divided, so that a whole number of half-lives, or the point of a polygon, gives
+ * decay_functions.cpp: the weight of a filter by its age, for filters that do not decay by themselves and are merged
+ * with weights. A weight is a double; an age stays an integer until it is divided, so that a whole number of
+ * half-lives, or the point of a polygon, gives
  * the weight that one would write down.
  *
- * A weight must not be too small, or a count that promises never to undercount would. So what a division rounds away is
+ * A weight must not be too small, or counts could be too small, which the filter promises they never are. So what a
+ * division rounds away is
  * kept and added to the result (Ratio), which leaves an ulp or so; where that is not enough, the weight is rounded up.
  */
 #include "base/bits.hpp"

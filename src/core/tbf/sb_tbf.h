@@ -82,15 +82,15 @@ SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64
 
 /*
  * Parameters of a filter for `items` items at a rate `fpr` of overcounts. half_life 0: no decay; else 1 .. SB_TBF_MAX_TIME, and
- * so epoch. power: size it like a filter that sizes itself (a power of two of cells).
+ * so epoch. self_sized: size it as a filter that sizes itself (a power of two of cells).
  */
-SB_NODISCARD sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool power,
+SB_NODISCARD sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized,
 								   sb_tbf *out) SB_NOEXCEPT;
 
 /* The two steps of a plan, as sb_bf_best_load() and sb_bf_plan_for_load(); the load is in items a block of 4,096. */
-double		sb_tbf_best_load(double fpr, uint8_t *hashes) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, int64_t half_life,
-											int64_t epoch, bool power, sb_tbf *out) SB_NOEXCEPT;
+double		sb_tbf_best_load(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, int64_t half_life,
+											int64_t epoch, bool self_sized, sb_tbf *out) SB_NOEXCEPT;
 
 /* The estimated number of items that `touched` non-zero cells speak of; infinity if all are. */
 double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
@@ -166,10 +166,10 @@ double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*
- * As sb_bf_join(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up
+ * As sb_bf_plan_union(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up
  * to a power of two, and neither may have recurring minimum.
  */
-SB_NODISCARD sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
 
 /*
  * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). In one pass: fills *out and

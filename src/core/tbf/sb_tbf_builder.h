@@ -20,7 +20,8 @@ extern "C" {
  * What is true after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: what was added before by calls that returned SB_OK is still in. What the call was to add
  *    is in, in part or as a whole, or it is not. The builder can be used on: it never undercounts what was added with SB_OK.
- *  - SB_OVERFLOW: the same, but that an item of the call may have its hit in some of its cells only. Hits that were waiting
+ *  - SB_OVERFLOW: the same, but that an item of the call may have its hit in some of its cells only. Hits that were
+ * pending
  *    (sb_tbf_builder_settle()) count as part of the call.
  *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was.
  *  - SB_BAD_CELLS, SB_BAD_LIST (a stored filter cannot be read): as SB_OVERFLOW.
@@ -35,14 +36,15 @@ typedef enum sb_tbf_sums_of
 } sb_tbf_sums_of;
 
 /*
- * An empty builder of a filter with the parameters of `plan`. load 0: of its size, too. Else the filter sizes itself in the
- * end, for as many items as there are, by this load; it is what sb_tbf_best_load() gave for plan->fpr. With recurring minimum
+ * An empty builder of a filter with the parameters of `plan`. If load is 0 the filter gets the plan's size. Otherwise
+ * it sizes itself when it is stored, for the items that it then has; load must be what sb_tbf_best_load() gives for
+ * plan->fpr. With recurring minimum
  * the sums are of cells from the beginning. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load,
 											sb_tbf_builder **out) SB_NOEXCEPT;
 
-/* An empty builder with the parameters of another one, and sums of what its are of. */
+/* An empty builder with the parameters of another one; its sums are of items or of cells as the other's are. */
 SB_NODISCARD sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other, sb_tbf_builder **out) SB_NOEXCEPT;
 
 /* A builder that begins with all that a stored filter holds. SB_BAD_CELLS, SB_BAD_LIST. */
@@ -50,10 +52,10 @@ SB_NODISCARD sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *
 										 sb_tbf_builder **out) SB_NOEXCEPT;
 
 /* Releases all its memory. Not needed where the whole sb_memory ends. */
-void		sb_tbf_builder_end(sb_tbf_builder *builder) SB_NOEXCEPT;
+void		sb_tbf_builder_release(sb_tbf_builder *builder) SB_NOEXCEPT;
 
 /* The parameters of the filter that is built. The pointer is good as long as the builder. */
-const sb_tbf *sb_tbf_builder_plan(const sb_tbf_builder *builder) SB_NOEXCEPT;
+const sb_tbf *sb_tbf_builder_parameters(const sb_tbf_builder *builder) SB_NOEXCEPT;
 
 /* Says what kind the items are. REQUIRES: none was said before. */
 void		sb_tbf_builder_set_kind(sb_tbf_builder *builder, const sb_kind *kind) SB_NOEXCEPT;
@@ -75,7 +77,7 @@ SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t 
 bool		sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, double weight) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, const void *text, size_t length) SB_NOEXCEPT;
 
-/* Adds the hits that are waiting. The functions below do so by themselves. */
+/* Adds the hits that are pending. The functions below do so by themselves. */
 SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEPT;
 
 /* ---------------------------------------------------------- other filters */
@@ -83,17 +85,18 @@ SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEP
 #define SB_TBF_MAX_WEIGHT 0x1p33	/* weights for merging are smaller */
 
 /*
- * Adds all that a stored filter counts, times a weight. The parameters become those of both (sb_tbf_join()), and the sums are of
+ * Adds all that a stored filter counts, times a weight. The parameters become those of both (sb_tbf_plan_merge()), and the sums are of
  * cells from then on. Whole weights, and others of at most 14 binary digits, are kept as they are; others are rounded up to 14
  * digits (by less than 2^-13 of themselves). SB_OUT_OF_RANGE: the weight is NaN, below 0, or SB_TBF_MAX_WEIGHT and more.
- * SB_DIFFERENT: the filters cannot be added up, as sb_tbf_join(), or difference->parameter is "kind"; it is NULL if this
+ * SB_DIFFERENT: the filters cannot be added up, as sb_tbf_plan_merge(), or difference->parameter is "kind"; it is NULL if this
  * filter sizes itself.
  */
 SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
 												 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Adds all that another builder holds, which stays as it is but for its waiting hits. SB_DIFFERENT: the two cannot be added up,
+ * Adds all that another builder holds, which stays as it is but for its pending hits. SB_DIFFERENT: the two cannot be
+ * added up,
  * as for a stored filter; difference->parameter is NULL if one of them has collected hits for a filter that is not the other's.
  */
 SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference) SB_NOEXCEPT;

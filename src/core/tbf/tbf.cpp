@@ -2,7 +2,8 @@
  * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (An item's place is in tbf_place.hpp, its
  * counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
  *
- * Cells lie in blocks of 4,096, and an item has all its cells in one block, so that a look-up in a stored filter
+ * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two), and an item has all its cells
+ * in one block, so that a look-up in a stored filter
  * reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
  * again. Positions may coincide: then the cell gets the hit twice, and so it does after folding. (Making them
  * distinct would break folding: the filter would look where nothing was added.)
@@ -27,39 +28,39 @@ using namespace streambloom;
  */
 static uint8_t hashes_for(double fpr)
 {
-	double hashes = std::ceil(0.6 * -std::log2(fpr));
-	return static_cast<uint8_t>(std::clamp(hashes, 1.0, static_cast<double>(SB_TBF_MAX_HASHES)));
+	double hash_count = std::ceil(0.6 * -std::log2(fpr));
+	return static_cast<uint8_t>(std::clamp(hash_count, 1.0, static_cast<double>(SB_TBF_MAX_HASHES)));
 }
 
-double sb_tbf_best_load(double fpr, uint8_t *hashes) noexcept
+double sb_tbf_best_load(double fpr, uint8_t *hash_count) noexcept
 {
-	*hashes = 1;
+	*hash_count = 1;
 	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
 		return 0;
-	*hashes = hashes_for(fpr);
-	return blocked_load(SB_TBF_BLOCK, *hashes, fpr);
+	*hash_count = hashes_for(fpr);
+	return blocked_load(SB_TBF_BLOCK, *hash_count, fpr);
 }
 
-sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool power, sb_tbf *out) noexcept
+sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized, sb_tbf *out) noexcept
 {
-	uint8_t hashes;
-	double load = sb_tbf_best_load(fpr, &hashes);
-	return sb_tbf_plan_for_load(items, fpr, hashes, load, half_life, epoch, power, out);
+	uint8_t hash_count;
+	double load = sb_tbf_best_load(fpr, &hash_count);
+	return sb_tbf_plan_for_load(items, fpr, hash_count, load, half_life, epoch, self_sized, out);
 }
 
-sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, double load, int64_t half_life,
-							   int64_t epoch, bool power, sb_tbf *out) noexcept
+sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, int64_t half_life,
+							   int64_t epoch, bool self_sized, sb_tbf *out) noexcept
 {
 	if (items == 0 || !(load > 0) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
 		(half_life == 0 ? epoch != 0 : (epoch < 1 || epoch > SB_TBF_MAX_TIME)))
 		return SB_OUT_OF_RANGE;
 
 	*out = {};
-	out->hash_count = hashes;
+	out->hash_count = hash_count;
 	out->half_life = half_life;
 	out->epoch = epoch;
 	out->fpr = fpr;
-	out->expected_items = power ? 0 : items;
+	out->expected_items = self_sized ? 0 : items;
 	out->unit_bits = half_life ? SB_TBF_UNIT_BITS : 0;
 	out->layout = SB_TBF_EXTENSIBLE;
 	out->cell_bits = 8;
@@ -69,17 +70,17 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hashes, doubl
 		return SB_TOO_LARGE;
 
 	auto count = std::max(static_cast<uint64_t>(cells), uint64_t{SB_TBF_MIN_BLOCK});
-	if (count <= SB_TBF_BLOCK || power)
+	if (count <= SB_TBF_BLOCK || self_sized)
 		count = std::bit_ceil(count);
 
 	/* In a small block an item's own cells coincide more often than the load for 4,096 allows for. */
-	while (count < SB_TBF_BLOCK && sb_blocked_fpr(static_cast<double>(count), hashes, static_cast<double>(items)) > fpr)
+	while (count < SB_TBF_BLOCK && sb_blocked_fpr(static_cast<double>(count), hash_count, static_cast<double>(items)) > fpr)
 		count *= 2;
 	uint64_t blocks = 1;
 	if (count > SB_TBF_BLOCK)
 	{
 		blocks = (count + SB_TBF_BLOCK - 1) / SB_TBF_BLOCK;
-		if (int extra = static_cast<int>(std::bit_width(blocks)) - 9; extra > 0 && !power)
+		if (int extra = static_cast<int>(std::bit_width(blocks)) - 9; extra > 0 && !self_sized)
 			blocks = shift_right_up(blocks, static_cast<uint64_t>(extra)) << extra;
 		count = SB_TBF_BLOCK;
 	}
@@ -287,7 +288,7 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 
 /* ------------------------------------------------------------------- joining */
 
-sb_status sb_tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) noexcept
+sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) noexcept
 {
 	struct
 	{

@@ -1,9 +1,10 @@
 /*
  * tbf_builder.cpp: see sb_tbf_builder.h: builders begun and ended, hits on their way into the sums.
  *
- * A builder that is not small keeps the newest hits waiting, as long as they are of one half-life, and adds them by the batch:
- * sums do not depend on when a hit arrives, and the hits arrive in the order in which they came. While some of a batch are added
- * the memory that the next need is on its way.
+ * In a builder that is not small the newest hits are pending as long as they are of one half-life, and are added a
+ * batch at a time, so that the memory of the next hits can be prefetched. A sum does not depend on when a hit is added.
+ * Where the order counts (minimum increase) it is kept: hits are added in the order in which they came, and before a
+ * plane falls out.
  */
 #include "tbf/tbf_builder.hpp"
 
@@ -87,7 +88,7 @@ sb_status streambloom::ended_if_failed(sb_status status, sb_tbf_builder **builde
 {
 	if (status != SB_OK)
 	{
-		sb_tbf_builder_end(*builder);
+		sb_tbf_builder_release(*builder);
 		*builder = nullptr;
 	}
 	return status;
@@ -117,13 +118,13 @@ sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *oth
 	return sb_tbf_builder_begin(memory, &other->plan, sums_of, other->load, out);
 }
 
-void sb_tbf_builder_end(sb_tbf_builder *builder) noexcept
+void sb_tbf_builder_release(sb_tbf_builder *builder) noexcept
 {
 	const sb_memory memory = builder->memory;
 	if (builder->form == sums_form::cells)
 		for (uint64_t *plane : builder->sums.plane)
 			release_words(builder, plane);
-	for (sb_hash_set *set : {&builder->set, &builder->moved})
+	for (sb_hash_set *set : {&builder->set, &builder->recurring})
 		if (set->slots != nullptr)
 			sb_hash_set_release(set, &memory);
 	release_list(&builder->top, &memory);
@@ -132,7 +133,7 @@ void sb_tbf_builder_end(sb_tbf_builder *builder) noexcept
 	memory.release(memory.context, builder);
 }
 
-const sb_tbf *sb_tbf_builder_plan(const sb_tbf_builder *builder) noexcept
+const sb_tbf *sb_tbf_builder_parameters(const sb_tbf_builder *builder) noexcept
 {
 	return &builder->plan;
 }
@@ -214,11 +215,11 @@ static sb_status add_pending(sb_tbf_builder *builder, uint32_t *done)
 }
 
 /*
- * What could not be added for lack of memory or time goes on waiting. Hits that overflow are dropped with their batch.
+ * What could not be added for lack of memory or time stays pending. Hits that overflow are dropped with their batch.
  *
  * This and the two others that are not inlined keep sb_tbf_builder_add_hit() short: it is called for each row.
  */
-[[gnu::noinline]] static sb_status let_in(sb_tbf_builder *builder)
+[[gnu::noinline]] static sb_status add_pending(sb_tbf_builder *builder)
 {
 	pending_hits *pending = builder->pending;
 	uint32_t done = 0;
@@ -257,7 +258,7 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 {
 	forget_unnamed(builder);
 	end_run(builder);
-	return builder->pending != nullptr && builder->pending->count != 0 ? let_in(builder) : SB_OK;
+	return builder->pending != nullptr && builder->pending->count != 0 ? add_pending(builder) : SB_OK;
 }
 
 [[gnu::noinline]] static sb_status begin_run(sb_tbf_builder *builder, const sb_moment *moment)
@@ -281,7 +282,7 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	return make_plane(builder, index);
 }
 
-/* A hit of a builder that keeps none waiting yet. */
+/* A hit of a builder that keeps none pending yet. */
 [[gnu::noinline]] static sb_status add_at_once(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, uint64_t value)
 {
 	sb_status status = add_one(builder, index_of_plane(builder, builder->run.plane), hash, moment->half_lives, value);
@@ -312,7 +313,7 @@ sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const s
 	if (pending == nullptr)
 		return add_at_once(builder, hash, moment, value);
 	if (pending->count == tbf_batch || (pending->count > 0 && pending->half_lives != moment->half_lives))
-		if (status = let_in(builder); status != SB_OK)
+		if (status = add_pending(builder); status != SB_OK)
 			return status;
 	pending->half_lives = moment->half_lives;
 	pending->plane = run->plane;
@@ -339,7 +340,7 @@ bool sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb
 
 sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, const void *text, size_t length) noexcept
 {
-	const waiting_item item = builder->unnamed;
+	const pending_item item = builder->unnamed;
 	builder->unnamed = {};
 	return item.least == 0 ? SB_OK : insert_item(&builder->top, &builder->memory, item, text, length);
 }

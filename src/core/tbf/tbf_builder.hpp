@@ -66,9 +66,9 @@ struct sb_tbf_builder
 	sb_hash_set set;			 /* items */
 	streambloom::tbf_sums sums;	 /* notes in any form; the planes of items are beside the hashes of the set */
 	streambloom::arrived_items arrived;
-	sb_hash_set moved;			 /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
+	sb_hash_set recurring;			 /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
 	streambloom::top_list top;	 /* the list of hot items, if plan.top is not 0 */
-	streambloom::waiting_item unnamed; /* new to the list, its text to come */
+	streambloom::pending_item unnamed; /* new to the list, its text to come */
 };
 
 namespace streambloom {
@@ -173,7 +173,7 @@ class item_reader
 
 inline bool counts_apart(const sb_tbf_builder *builder)
 {
-	return builder->moved.slots != nullptr;
+	return builder->recurring.slots != nullptr;
 }
 
 /* A hit. REQUIRES: sums_turn() gave the index. */

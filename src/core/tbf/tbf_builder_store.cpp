@@ -9,7 +9,7 @@
 
 using namespace streambloom;
 
-/* The size that a self-sized filter needs, or the largest there is. */
+/* The size of the stored filter. Here a filter that sizes itself gets its size, from its number of items; if the sums are of cells already, or no filter is large enough, it keeps the largest there is. */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
 	const sb_tbf &wanted = builder->plan;

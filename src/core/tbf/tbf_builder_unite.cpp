@@ -18,7 +18,7 @@ static sb_status may_add_up(const sb_tbf *a, const sb_tbf *b, sb_tbf *joined, sb
 		*difference = {"kind", static_cast<double>(a->kind.code), static_cast<double>(b->kind.code)};
 		return SB_DIFFERENT;
 	}
-	return sb_tbf_join(a, b, joined, difference);
+	return sb_tbf_plan_merge(a, b, joined, difference);
 }
 
 /* The same sums over the cells of a larger filter. Unless that is SB_OK they are as they were. */

@@ -22,30 +22,30 @@
 using namespace streambloom;
 
 /* Beside each hash are its 2^-12 hits. */
-static uint64_t *hits_of_slot(const sb_hash_set &moved, uint64_t slot)
+static uint64_t *hits_of_slot(const sb_hash_set &recurring, uint64_t slot)
 {
-	return &moved.slots[sb_hash_set_place(slot, 1) + 4];
+	return &recurring.slots[sb_hash_set_place(slot, 1) + 4];
 }
 
 sb_status streambloom::make_moved(sb_tbf_builder *builder)
 {
-	return sb_hash_set_make(&builder->moved, &builder->memory, sb_hash_set_capacity_for(1), 1);
+	return sb_hash_set_make(&builder->recurring, &builder->memory, sb_hash_set_capacity_for(1), 1);
 }
 
 /* To be called before an item is inserted. */
 static sb_status make_room(sb_tbf_builder *builder)
 {
-	sb_hash_set *moved = &builder->moved;
-	if (!sb_hash_set_has_room(moved))
-		return sb_hash_set_remake(moved, &builder->memory, sb_hash_set_next_capacity(moved->capacity), 1);
-	if (sb_hash_set_wants_secret(moved))
-		return sb_hash_set_remake(moved, &builder->memory, moved->capacity, 1);
+	sb_hash_set *recurring = &builder->recurring;
+	if (!sb_hash_set_has_room(recurring))
+		return sb_hash_set_remake(recurring, &builder->memory, sb_hash_set_next_capacity(recurring->capacity), 1);
+	if (sb_hash_set_wants_secret(recurring))
+		return sb_hash_set_remake(recurring, &builder->memory, recurring->capacity, 1);
 	return SB_OK;
 }
 
 sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
 {
-	sb_hash_set *moved = &builder->moved;
+	sb_hash_set *recurring = &builder->recurring;
 	bool recurs;
 	uint64_t minimum;
 	sb_status status = make_room(builder);
@@ -53,11 +53,11 @@ sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_
 		status = sums_add_item(&builder->sums, &builder->plan, index, hash, half_lives, value);
 	if (status != SB_OK)
 		return status;
-	if (const uint64_t slot = sb_hash_set_find(moved, hash); slot != UINT64_MAX)
-		return add_to_word(hits_of_slot(*moved, slot), value);
+	if (const uint64_t slot = sb_hash_set_find(recurring, hash); slot != UINT64_MAX)
+		return add_to_word(hits_of_slot(*recurring, slot), value);
 	status = sums_recurring_minimum(&builder->sums, &builder->plan, hash, &recurs, &minimum);
 	if (status == SB_OK && !recurs)
-		*hits_of_slot(*moved, sb_hash_set_insert(moved, hash)) = minimum;
+		*hits_of_slot(*recurring, sb_hash_set_insert(recurring, hash)) = minimum;
 	return status;
 }
 
@@ -69,7 +69,7 @@ sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter,
 	const uint64_t count = sb_tbf_entries(filter);
 
 	/* room first: hashes that ascend would pile up in a set that grows as it goes */
-	sb_status status = sb_hash_set_remake(&builder->moved, &builder->memory, sb_hash_set_capacity_for(count + 1), 1);
+	sb_status status = sb_hash_set_remake(&builder->recurring, &builder->memory, sb_hash_set_capacity_for(count + 1), 1);
 	for (uint64_t i = 0; i < count && status == SB_OK; i++)
 	{
 		sb_tbf_entry entry;
@@ -79,32 +79,32 @@ sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter,
 		if (status != SB_OK)
 			return status;
 		sb_tbf_read_entry(table, i, &entry);
-		*hits_of_slot(builder->moved, sb_hash_set_insert(&builder->moved, entry.hash)) = entry.hits;
+		*hits_of_slot(builder->recurring, sb_hash_set_insert(&builder->recurring, entry.hash)) = entry.hits;
 	}
 	return status;
 }
 
 uint32_t streambloom::size_of_moved(const sb_tbf_builder *builder)
 {
-	return static_cast<uint32_t>(std::min<uint64_t>(builder->moved.count, SB_MAX_BYTES / SB_TBF_ENTRY + 1)) * SB_TBF_ENTRY;
+	return static_cast<uint32_t>(std::min<uint64_t>(builder->recurring.count, SB_MAX_BYTES / SB_TBF_ENTRY + 1)) * SB_TBF_ENTRY;
 }
 
 sb_status streambloom::write_moved(const sb_tbf_builder *builder, unsigned char *table)
 {
-	const sb_hash_set *moved = &builder->moved;
+	const sb_hash_set *recurring = &builder->recurring;
 	uint64_t *hashes;
-	sb_status status = allocate_words(builder, std::max<uint64_t>(moved->count, 1), &hashes);
+	sb_status status = allocate_words(builder, std::max<uint64_t>(recurring->count, 1), &hashes);
 	if (status != SB_OK)
 		return status;
-	status = sb_hash_set_sort(moved, hashes);
-	for (uint64_t i = 0; i < moved->count && status == SB_OK; i++)
+	status = sb_hash_set_sort(recurring, hashes);
+	for (uint64_t i = 0; i < recurring->count && status == SB_OK; i++)
 	{
 		if (i % tbf_batch == 0 && stop_wanted())
 		{
 			status = SB_INTERRUPTED;
 			break;
 		}
-		const sb_tbf_entry entry = {hashes[i], *hits_of_slot(*moved, sb_hash_set_find(moved, hashes[i]))};
+		const sb_tbf_entry entry = {hashes[i], *hits_of_slot(*recurring, sb_hash_set_find(recurring, hashes[i]))};
 		write_entry(table, i, &entry);
 	}
 	release_words(builder, hashes);

@@ -4,7 +4,8 @@
  * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as
  * v * 2^(floor(x) mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order
  * of its terms. The newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the
- * newest hit, is dropped; how much it was goes into the slack. Only when the value is stored is anything rounded: once,
+ * newest hit, is dropped; how much it was goes into the slack and the total. (The item of a hit that is older from the
+ * beginning is entered in the set of items all the same.) Only when the value is stored is anything rounded: once,
  * and up.
  */
 #include "base/bits.hpp"
@@ -222,7 +223,7 @@ constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
 /* Not a lambda: one that does nothing but this is taken for one that does nothing, where it is not inlined. */
-SB_KERNEL void ask_for_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane, uint64_t hash)
+SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane, uint64_t hash)
 {
 	const uint64_t *own = &slots[place_of_slot(own_slot(order, hash), beside)];
 	__builtin_prefetch(own, 1);
@@ -244,12 +245,12 @@ SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, 
 	size_t i = 0;
 	*status = SB_OK;
 	for (size_t j = 0; ask < count && j < ask; j++)
-		ask_for_item(slots, order, beside, plane, hashes[j]);
+		prefetch_item(slots, order, beside, plane, hashes[j]);
 	while (i < count && added < room && *status == SB_OK)
 	{
 		uint64_t hash = hashes[i];
 		if (i + ask < count)
-			ask_for_item(slots, order, beside, plane, hashes[i + ask]);
+			prefetch_item(slots, order, beside, plane, hashes[i + ask]);
 		uint64_t amount;
 		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
 		added += *word == 0;

@@ -198,11 +198,11 @@ inline sb_status shifted(uint64_t value, int shift, uint64_t *out)
 }
 
 /* Adds to all cells of an item, which are in this block. */
-SB_KERNEL sb_status add_to_cells(uint64_t *block, uint32_t cells, int hashes, uint64_t hash, uint64_t amount)
+SB_KERNEL sb_status add_to_cells(uint64_t *block, uint32_t cells, int hash_count, uint64_t hash, uint64_t amount)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	positions_of(cells, hashes, hash, positions);
-	for (int i = 0; i < hashes; i++)
+	positions_of(cells, hash_count, hash, positions);
+	for (int i = 0; i < hash_count; i++)
 		if (sb_status status = add_to_word(&block[positions[i]], amount); status != SB_OK)
 			return status;
 	return SB_OK;

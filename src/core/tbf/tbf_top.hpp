@@ -90,7 +90,7 @@ void top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least
 /* ---------------------------------------------------- that grows (tbf_top_list.cpp) */
 
 /* What top_insert() is given of an item whose text is still to come; least 0: there is none. */
-struct waiting_item
+struct pending_item
 {
 	uint64_t hash;
 	sb_u128 least;
@@ -99,7 +99,7 @@ struct waiting_item
 /* All functions leave the list as a correct one (see sb_top.h) with any status. */
 
 /* A new entry, by top_insert(): of a text that is too long the first SB_TOP_MAX_ITEM bytes. */
-[[nodiscard]] sb_status insert_item(top_list *list, const sb_memory *memory, const waiting_item &item, const void *text,
+[[nodiscard]] sb_status insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
 									size_t length);
 
 /* All that a list of the same scale as a stored filter's holds. SB_BAD_LIST, SB_BAD_LENGTH. */

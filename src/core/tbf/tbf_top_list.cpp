@@ -107,7 +107,7 @@ void streambloom::release_list(top_list *list, const sb_memory *memory)
 
 /* ------------------------------------------------------------------- adding */
 
-sb_status streambloom::insert_item(top_list *list, const sb_memory *memory, const waiting_item &item, const void *text,
+sb_status streambloom::insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
 								   size_t length)
 {
 	const auto kept = static_cast<uint32_t>(std::min<size_t>(length, SB_TOP_MAX_ITEM));

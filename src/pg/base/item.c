@@ -100,7 +100,7 @@ item_kind_text(const sb_kind *kind)
 	return pstrdup(kind_names[kind->code]);
 }
 
-/* The name, and a hash of the whole of it for those longer than the header has room for. */
+/* The name, cut to what the header has room for, and a hash of the whole name, so that names which differ only after the cut are different kinds. */
 static void
 set_named_kind(sb_kind *kind, const char *name)
 {

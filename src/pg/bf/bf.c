@@ -58,7 +58,7 @@ bf_best_load(double fpr, uint8_t *hashes)
 }
 
 void
-bf_plan(int64 items, double fpr, bool power, sb_bf *out)
+bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out)
 {
 	uint8_t		hashes;
 	double		load;
@@ -67,17 +67,17 @@ bf_plan(int64 items, double fpr, bool power, sb_bf *out)
 		refuse_expected_items(items);
 	check_fpr(fpr);
 	load = bf_best_load(fpr, &hashes);
-	if (sb_bf_plan_for_load(items, fpr, hashes, load, power, out) != SB_OK)
+	if (sb_bf_plan_for_load(items, fpr, hashes, load, self_sized, out) != SB_OK)
 		refuse_size("bf", items, fpr);
 }
 
 void
-bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
+bf_plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
 {
 	sb_difference difference;
 
 	item_kinds_must_agree(&a->kind, &b->kind, action);
-	if (sb_bf_join(a, b, out, &difference) != SB_OK)
+	if (sb_bf_plan_union(a, b, out, &difference) != SB_OK)
 		refuse_difference("bf", action, &difference);
 }
 
@@ -307,7 +307,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_union)
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_join(&left.header, &right.header, "unite", &joined);
+	bf_plan_union(&left.header, &right.header, "unite", &joined);
 	result = bf_make(&joined, &lines);
 	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
 	must_finish(sb_bf_or(&joined, lines, &right.header, right.lines));
@@ -324,7 +324,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_join(&left.header, &right.header, "intersect", &joined);
+	bf_plan_union(&left.header, &right.header, "intersect", &joined);
 	result = bf_make(&joined, &lines);
 	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
 	must_finish(sb_bf_and(&joined, lines, &right.header, right.lines));
@@ -360,7 +360,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 		folded.fpr = Max(folded.fpr, fpr);
 	}
 	result = bf_make(&folded, &lines);
-	must_finish(sb_bf_fold_into(&bf.header, bf.lines, halvings, lines));
+	must_finish(sb_bf_fold(&bf.header, bf.lines, halvings, lines));
 	return result;
 }
 

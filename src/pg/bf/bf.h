@@ -26,10 +26,10 @@ extern Datum bf_make(const sb_bf *header, unsigned char **lines);
  */
 extern double bf_best_load(double fpr, uint8_t *hashes);
 
-/* Parameters for `items` items at a rate, or for a filter that sizes itself (power). Errors for what is out of range. */
-extern void bf_plan(int64 items, double fpr, bool power, sb_bf *out);
+/* Parameters for `items` items at a rate, or for a filter that sizes itself. Errors for what is out of range. */
+extern void bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out);
 
 /* The parameters of a and b combined, or an error that says what differs. */
-extern void bf_join(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out);
+extern void bf_plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out);
 
 #endif

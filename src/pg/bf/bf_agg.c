@@ -231,7 +231,7 @@ combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, Combine combin
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_join(&left.header, &right.header, action, &joined);
+	bf_plan_union(&left.header, &right.header, action, &joined);
 	if (AggCheckCallContext(fcinfo, NULL) && joined.line_count == left.header.line_count &&
 		left.lines == (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_BF_HEADER)
 	{

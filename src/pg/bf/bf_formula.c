@@ -1,5 +1,6 @@
 /*
- * bf_formula.c: the calculators in SQL. The formulas and their sources are in the core (streambloom.h).
+ * bf_formula.c: the calculators in SQL. The formulas are in core/bf/bf_formula.cpp, their declarations and sources in
+ * core/bf/sb_bf_formula.h.
  */
 #include "base/compat.h"
 

@@ -308,7 +308,8 @@ judge_partitions(ChunkScan *scan, List *leaves, Verdict *verdicts)
 }
 
 /*
- * Judges all leaf partitions, and then visits those that are to be read.
+ * Judges all leaf partitions, and then visits every one of them: those that are to be read open and locked, the others
+ * by OID only.
  *
  * A partition that is not read need not stay locked: the verdict holds for the snapshot, whatever becomes of the
  * partition. So with thousands of partitions the table of locks does not fill up, and DDL does not wait. A partition

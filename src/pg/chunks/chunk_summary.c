@@ -137,8 +137,8 @@ require_tables_of_snapshot(SPIPlanPtr plan)
 
 /*
  * The summary table is asked by SQL, as the user, so that its privileges and policies apply, and with the query's
- * snapshot: SPI uses the active one. A chunk is ruled out if all of its rows in the table say no. A chunk that has no
- * row there, or one with a NULL, is not ruled out.
+ * snapshot: SPI uses the active one. A chunk is ruled out if the summary table has rows for it, and the filters of all
+ * of them say no. A chunk without a row there, or with a NULL for a filter, is not ruled out.
  */
 void
 chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name, const Const *item,

@@ -247,7 +247,7 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 	/*
 	 * A deleted version may become dead to all snapshots at any time, and then its out-of-line values are removed,
 	 * perhaps before they are read here. Also, a row may have been deleted because an expression of the index fails
-	 * on it; then it must not keep the index from being made.
+	 * on it; then it must not keep the index from being built, summarized or checked.
 	 */
 	if ((verdict == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
 		(reader->runs_code && deleted_for_good(reader, tuple, verdict)))

@@ -53,7 +53,7 @@ void
 stable_state_init(StableState *state, MemoryContext context, const sb_stable *header)
 {
 	state->hasher = NULL;
-	state->waiting = 0;
+	state->pending_count = 0;
 	state->header = *header;
 	state->cells = allocate_cells(context, cell_bytes(header));
 }
@@ -62,7 +62,7 @@ void
 stable_state_copy(StableState *state, MemoryContext context, const StableValue *from)
 {
 	state->hasher = NULL;
-	state->waiting = 0;
+	state->pending_count = 0;
 	state->header = from->header;
 	state->cells = MemoryContextAlloc(context, cell_bytes(&from->header));
 	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
@@ -87,7 +87,7 @@ stable_copy_to_change(StableState *state, MemoryContext context, const StableVal
 	struct varlena *copy = value_make_in(context, sb_stable_size(&from->header), &data);
 
 	state->hasher = NULL;
-	state->waiting = 0;
+	state->pending_count = 0;
 	state->header = from->header;
 	state->cells = (unsigned char *) data + SB_STABLE_HEADER;
 	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
@@ -122,9 +122,9 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 void
 stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags, bool *nulls)
 {
-	const int	most = state->header.scheme == SB_VALUE_WEIGHTED ? 1 : STABLE_WAITING;
-	bool		duplicates[STABLE_WAITING];
-	int			which[STABLE_WAITING];
+	const int	most = state->header.scheme == SB_VALUE_WEIGHTED ? 1 : STABLE_PENDING;
+	bool		duplicates[STABLE_PENDING];
+	int			which[STABLE_PENDING];
 
 	while (items->at < items->count)
 	{
@@ -162,9 +162,9 @@ stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Element
 void
 stable_settle(StableState *state)
 {
-	uint32		count = state->waiting;
+	uint32		count = state->pending_count;
 
-	state->waiting = 0;
+	state->pending_count = 0;
 	CHECK_FOR_INTERRUPTS();
 	sb_stable_steps(&state->header, state->cells, state->hashes, state->values, count, NULL);
 }
@@ -346,7 +346,7 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 }
 
 void
-stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out)
+stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out)
 {
 	sb_difference difference;
 	const char *type = stable_type_name(a);
@@ -358,7 +358,7 @@ stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out)
 				 errmsg("cannot unite %s filters whose scheme differs: %s and %s", type,
 						stable_scheme_name(a->scheme), stable_scheme_name(b->scheme)),
 				 errhint("Build both with the same parameters.")));
-	if (sb_stable_join(a, b, out, &difference) != SB_OK)
+	if (sb_stable_plan_union(a, b, out, &difference) != SB_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot unite %s filters whose %s differ: %.15g and %.15g",
@@ -484,7 +484,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_union)
 
 	stable_open(PG_GETARG_DATUM(0), &left);
 	stable_open(PG_GETARG_DATUM(1), &right);
-	stable_join(&left.header, &right.header, &joined);
+	stable_plan_union(&left.header, &right.header, &joined);
 	result = stable_store(&joined, left.cells);
 	must_finish(sb_stable_unite(&joined, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
 	return result;
@@ -502,7 +502,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
 		left.cells != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_STABLE_HEADER)
 		return stable_union_inside(fcinfo);
 	stable_open(PG_GETARG_DATUM(1), &right);
-	stable_join(&left.header, &right.header, &joined);
+	stable_plan_union(&left.header, &right.header, &joined);
 	sb_stable_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
 	must_finish(sb_stable_unite(&joined, (unsigned char *) left.cells, right.cells));
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));

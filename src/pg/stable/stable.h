@@ -22,7 +22,7 @@ typedef struct StableValue
 	const unsigned char *cells;
 } StableValue;
 
-#define STABLE_WAITING 256
+#define STABLE_PENDING 256
 
 /* A filter that may be changed: by functions inside a new value, by aggregates and window functions in their memory. */
 typedef struct StableState
@@ -33,9 +33,9 @@ typedef struct StableState
 	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind, all of them */
 
 	/* steps that are still to be made, in their order: stable_step_later() */
-	uint32		waiting;
-	uint8_t		values[STABLE_WAITING];
-	uint64_t	hashes[STABLE_WAITING];
+	uint32		pending_count;
+	uint8_t		values[STABLE_PENDING];
+	uint64_t	hashes[STABLE_PENDING];
 } StableState;
 
 /* Parameters as a person gives them; those that are to be chosen are a number that nobody can give. */
@@ -154,10 +154,10 @@ extern void stable_settle(StableState *state);
 static inline void
 stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 {
-	state->hashes[state->waiting] = stable_hash(state, hasher, item);
-	state->values[state->waiting] = value;
+	state->hashes[state->pending_count] = stable_hash(state, hasher, item);
+	state->values[state->pending_count] = value;
 	/* value-weighted eviction may take milliseconds a step: that has to be interruptible */
-	if (++state->waiting == STABLE_WAITING || unlikely(state->header.scheme == SB_VALUE_WEIGHTED))
+	if (++state->pending_count == STABLE_PENDING || unlikely(state->header.scheme == SB_VALUE_WEIGHTED))
 		stable_settle(state);
 }
 
@@ -173,7 +173,7 @@ stable_importance(const sb_stable *header, bool is_null, double importance)
 }
 
 /* The parameters of a and b united, or an error that says what differs. */
-extern void stable_join(const sb_stable *a, const sb_stable *b, sb_stable *out);
+extern void stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out);
 
 /* An integer parameter; STABLE_CHOOSE if it is null. */
 extern int64 stable_optional(NullableDatum field);

@@ -1,6 +1,6 @@
 /*
- * stable_formula.c: the calculators of the stable filters in SQL. The formulas and their sources are in the core
- * (streambloom.h).
+ * stable_formula.c: the calculators of the stable filters in SQL. The formulas are in core/stable/stable_formula.cpp,
+ * their declarations and sources in core/stable/sb_stable.h.
  */
 #include "stable/stable.h"
 

@@ -1,5 +1,6 @@
 /*
- * decay_functions.c: weights by age in SQL. The functions and their source are in the core (streambloom.h), what they are for in
+ * decay_functions.c: weights by age in SQL. The functions and their sources are in core/tbf/sb_decay_functions.h, what
+ * they are for in
  * docs/decay.md.
  */
 #include "base/compat.h"

@@ -57,7 +57,7 @@ extern SB_NORETURN void tbf_refuse_count(TimestampTz at);
 extern void tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters);
 
 /* Parameters, as bf_plan(). half_life and epoch come from tbf_half_life() and tbf_epoch(). */
-extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out);
+extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out);
 
 /* sb_tbf_best_load() of a rate that was checked, which takes some time: the last one is remembered. */
 extern double tbf_best_load(double fpr, uint8_t *hashes);
@@ -83,7 +83,7 @@ extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 extern SB_NORETURN void tbf_refuse_overflow(void);
 
 /* The parameters of a and b added, or an error that says what differs, or that they cannot be merged at all. */
-extern void tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
+extern void tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
 
 /* ------------------------------------------------------ a list of hot items (tbf_top.c) */
 

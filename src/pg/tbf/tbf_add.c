@@ -145,7 +145,7 @@ open_to_change(Datum value, TbfValue *tbf)
 
 	if (target != NULL)
 	{
-		tbf->header = *sb_tbf_builder_plan(target->state);
+		tbf->header = *sb_tbf_builder_parameters(target->state);
 		tbf->cells = NULL;
 		return;
 	}
@@ -212,7 +212,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 	builder = builder_to_change(fcinfo, &tbf, &target);
-	plan = sb_tbf_builder_plan(builder);
+	plan = sb_tbf_builder_parameters(builder);
 	if (plan->kind.code == SB_KIND_NONE)
 		sb_tbf_builder_set_kind(builder, &tbf.header.kind);
 	tbf_builder_add_hit(builder, plan, hasher, PG_GETARG_DATUM(1), hash, &moment, hit, PG_GETARG_FLOAT8(3));
@@ -242,7 +242,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 
 	/* one sum and one rounding for them all, even where items are repeated */
 	builder = builder_to_change(fcinfo, &tbf, &target);
-	plan = sb_tbf_builder_plan(builder);
+	plan = sb_tbf_builder_parameters(builder);
 	while (next_item(&elements, &item))
 	{
 		tbf_builder_add_hit(builder, plan, hasher, item, tbf_builder_hash(builder, plan, hasher, item), &moment, hit,

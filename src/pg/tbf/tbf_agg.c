@@ -27,7 +27,7 @@ make_state(MemoryContext context, sb_tbf_builder *builder)
 	TbfAggState *state = MemoryContextAllocZero(context, sizeof(TbfAggState));
 
 	state->builder = builder;
-	state->plan = sb_tbf_builder_plan(builder);
+	state->plan = sb_tbf_builder_parameters(builder);
 	state->epoch_end = PG_INT64_MIN;
 	return state;
 }

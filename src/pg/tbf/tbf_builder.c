@@ -103,7 +103,7 @@ refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *d
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));
-	tbf_join(plan, other, &joined);
+	tbf_plan_merge(plan, other, &joined);
 	elog(ERROR, "filters differ in their %s", difference->parameter);
 }
 
@@ -114,7 +114,7 @@ tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double w
 	sb_status	status = sb_tbf_builder_add_filter(builder, &filter->header, filter->cells, weight, &difference);
 
 	if (status == SB_DIFFERENT)
-		refuse_different(sb_tbf_builder_plan(builder), &filter->header, &difference);
+		refuse_different(sb_tbf_builder_parameters(builder), &filter->header, &difference);
 	if (status == SB_OUT_OF_RANGE)
 		refuse_weight(weight);
 	tbf_builder_must(status);
@@ -127,7 +127,7 @@ tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other)
 	sb_status	status = sb_tbf_builder_unite(builder, other, &difference);
 
 	if (status == SB_DIFFERENT)
-		refuse_different(sb_tbf_builder_plan(builder), sb_tbf_builder_plan(other), &difference);
+		refuse_different(sb_tbf_builder_parameters(builder), sb_tbf_builder_parameters(other), &difference);
 	tbf_builder_must(status);
 }
 

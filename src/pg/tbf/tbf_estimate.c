@@ -119,7 +119,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	tbf_join(&left.header, &right.header, &joined);
+	tbf_plan_merge(&left.header, &right.header, &joined);
 	(void) total_at(&left.header, at);
 	(void) total_at(&right.header, at);
 	if (sb_tbf_cells(&left.header) != sb_tbf_cells(&right.header))

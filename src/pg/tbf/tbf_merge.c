@@ -30,7 +30,7 @@ refuse_different_times(const char *what, int64 left, int64 right)
 }
 
 void
-tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
+tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 {
 	sb_difference difference;
 
@@ -45,7 +45,7 @@ tbf_join(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		refuse_different_times("half-lives", a->half_life, b->half_life);
 	if (a->epoch != b->epoch)
 		refuse_different_times("epochs", a->epoch, b->epoch);
-	if (sb_tbf_join(a, b, out, &difference) != SB_OK)
+	if (sb_tbf_plan_merge(a, b, out, &difference) != SB_OK)
 		refuse_difference("tbf", "merge", &difference);
 }
 
@@ -70,7 +70,7 @@ scaled(Datum filter, double weight)
 	sb_tbf		joined;
 
 	tbf_open(filter, &tbf);
-	tbf_join(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
+	tbf_plan_merge(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
 	if (weight == 1)
 		return filter;
 	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, 0);

@@ -87,7 +87,7 @@ tbf_fit(char *value, const sb_tbf *header, unsigned char **cells)
 }
 
 void
-tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_tbf *out)
+tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out)
 {
 	double		load;
 	uint8_t		hashes;
@@ -96,7 +96,7 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool power, sb_t
 		refuse_expected_items(items);
 	check_fpr(fpr);
 	load = tbf_best_load(fpr, &hashes);
-	if (sb_tbf_plan_for_load(items, fpr, hashes, load, half_life, epoch, power, out) != SB_OK)
+	if (sb_tbf_plan_for_load(items, fpr, hashes, load, half_life, epoch, self_sized, out) != SB_OK)
 		refuse_size("tbf", items, fpr);
 }
 

@@ -1,5 +1,5 @@
 /*
- * bf_interleaved.cpp: single lines of 64 bytes, for filters that are not stored as one value: the index access method
+ * bf_single_lines.cpp: single lines of 64 bytes, for filters that are not stored as one value: the index access method
  * keeps the lines of many filters interleaved. Same lines and cells as in bf.cpp: put together they are a bf.
  */
 #include "base/bits.hpp"
@@ -12,16 +12,16 @@ uint32_t sb_bf_line_of(uint32_t lines, uint64_t hash) noexcept
 	return static_cast<uint32_t>(multiply_high(hash, lines));
 }
 
-void sb_bf_line_add(void *line, uint8_t hashes, uint64_t hash) noexcept
+void sb_bf_line_add(void *line, uint8_t hash_count, uint64_t hash) noexcept
 {
-	const sb_bf one = {.kind = {}, .line_count = 1, .hash_count = hashes, .widened = 0, .expected_items = 0, .fpr = 0};
+	const sb_bf one = {.kind = {}, .line_count = 1, .hash_count = hash_count, .widened = 0, .expected_items = 0, .fpr = 0};
 	sb_bf_add(&one, line, hash);
 }
 
-void sb_bf_lines_containing(const void *lines, size_t count, uint8_t hashes, uint64_t hash, uint64_t *mask) noexcept
+void sb_bf_lines_containing(const void *lines, size_t count, uint8_t hash_count, uint64_t hash, uint64_t *mask) noexcept
 {
 	const auto *line = static_cast<const unsigned char *>(lines);
 	for (size_t i = 0; i < count; i++, line += SB_BF_LINE)
-		if (sb_bf_line_contains(line, hashes, hash))
+		if (sb_bf_line_contains(line, hash_count, hash))
 			mask[i / 64] |= uint64_t{1} << (i % 64);
 }
