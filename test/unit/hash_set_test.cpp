@@ -21,16 +21,16 @@ struct Set
 	sb_hash_set set;
 
 	explicit Set(uint64_t capacity, uint32_t beside = 0, uint64_t secret = 0)
-		: slots(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t)), set(set_over(slots, capacity, beside, secret))
+		: slots(streambloom::hash_set_bytes(capacity, beside) / sizeof(uint64_t)), set(set_over(slots, capacity, beside, secret))
 	{
 	}
 
 	/* As an aggregate grows: insert what there is room for, else the next larger set takes all. */
 	void insert(uint64_t hash)
 	{
-		if (!sb_hash_set_has_room(&set))
-			move(sb_hash_set_next_capacity(set.capacity), set.secret[0]);
-		sb_hash_set_insert(&set, hash);
+		if (!streambloom::hash_set_has_room(&set))
+			move(streambloom::hash_set_next_capacity(set.capacity), set.secret[0]);
+		streambloom::hash_set_insert(&set, hash);
 	}
 	void move(uint64_t capacity, uint64_t secret)
 	{
@@ -44,7 +44,7 @@ struct Set
 	{
 		std::vector<uint64_t> hashes;
 		uint64_t hash = 0;
-		for (uint64_t at = sb_hash_set_next(&set, 0, &hash); at != UINT64_MAX; at = sb_hash_set_next(&set, at + 1, &hash))
+		for (uint64_t at = streambloom::hash_set_next(&set, 0, &hash); at != UINT64_MAX; at = streambloom::hash_set_next(&set, at + 1, &hash))
 			hashes.push_back(hash);
 		return hashes;
 	}
@@ -54,8 +54,8 @@ struct Set
 
 TEST(HashSet, ArrayHasOneWordMoreThanItsCapacity)
 {
-	EXPECT_EQ(sb_hash_set_bytes(8, 0), 9 * sizeof(uint64_t));
-	EXPECT_EQ(sb_hash_set_bytes(UINT64_C(1) << 20, 0), ((size_t{1} << 20) + 1) * sizeof(uint64_t));
+	EXPECT_EQ(streambloom::hash_set_bytes(8, 0), 9 * sizeof(uint64_t));
+	EXPECT_EQ(streambloom::hash_set_bytes(UINT64_C(1) << 20, 0), ((size_t{1} << 20) + 1) * sizeof(uint64_t));
 }
 
 TEST(HashSet, HoldsWhatAnUnorderedSetHolds)
@@ -87,16 +87,16 @@ TEST(HashSet, InsertTellsTheSlotThatWalkingGives)
 {
 	Random random(12);
 	Set set(1024);
-	while (sb_hash_set_has_room(&set.set))
+	while (streambloom::hash_set_has_room(&set.set))
 	{
 		uint64_t hash = random() % 700;
-		uint64_t slot = sb_hash_set_insert(&set.set, hash);
+		uint64_t slot = streambloom::hash_set_insert(&set.set, hash);
 		ASSERT_LE(slot, set.set.capacity);
 		uint64_t found = ~hash;
-		EXPECT_EQ(sb_hash_set_next(&set.set, slot, &found), slot);
+		EXPECT_EQ(streambloom::hash_set_next(&set.set, slot, &found), slot);
 		EXPECT_EQ(found, hash);
 		uint64_t count = set.set.count;
-		EXPECT_EQ(sb_hash_set_insert(&set.set, hash), slot);
+		EXPECT_EQ(streambloom::hash_set_insert(&set.set, hash), slot);
 		EXPECT_EQ(set.set.count, count);
 	}
 }
@@ -113,10 +113,10 @@ TEST(HashSet, CountsWhatIsMissing)
 			set.insert(hash);
 		others.push_back(hash);
 	}
-	EXPECT_EQ(sb_hash_set_missing(&set.set, others.data(), others.size()), others.size() - set.set.count);
+	EXPECT_EQ(streambloom::hash_set_missing(&set.set, others.data(), others.size()), others.size() - set.set.count);
 	set.insert(0);
-	EXPECT_EQ(sb_hash_set_missing(&set.set, others.data(), others.size()), others.size() - set.set.count);
-	EXPECT_EQ(sb_hash_set_missing(&set.set, others.data(), 0), 0u);
+	EXPECT_EQ(streambloom::hash_set_missing(&set.set, others.data(), others.size()), others.size() - set.set.count);
+	EXPECT_EQ(streambloom::hash_set_missing(&set.set, others.data(), 0), 0u);
 }
 
 TEST(HashSet, MovesWordsWithTheirHashes)
@@ -127,16 +127,16 @@ TEST(HashSet, MovesWordsWithTheirHashes)
 			for (uint64_t capacity : {UINT64_C(8), UINT64_C(12), UINT64_C(64), UINT64_C(4092)})
 			{
 				Set from(capacity, before);
-				Set to(before == after ? sb_hash_set_next_capacity(capacity) : capacity, after);
+				Set to(before == after ? streambloom::hash_set_next_capacity(capacity) : capacity, after);
 				auto word = [](Set &set, uint64_t slot, uint32_t which) -> uint64_t & {
-					return set.slots[sb_hash_set_place(slot, set.set.beside) + 4 * (which + 1)];
+					return set.slots[streambloom::hash_set_place(slot, set.set.beside) + 4 * (which + 1)];
 				};
 				std::unordered_set<uint64_t> hashes = {0};
 				while (hashes.size() < capacity / 2)
 					hashes.insert(hashes.size() % 2 == 0 ? random() : ~(random() % capacity));
 				for (uint64_t hash : hashes)
 				{
-					uint64_t slot = sb_hash_set_insert(&from.set, hash);
+					uint64_t slot = streambloom::hash_set_insert(&from.set, hash);
 					for (uint32_t i = 0; i < before; i++)
 						word(from, slot, i) = hash + i + 1;
 				}
@@ -145,7 +145,7 @@ TEST(HashSet, MovesWordsWithTheirHashes)
 				EXPECT_EQ(to.walked().size(), hashes.size());
 				for (uint64_t hash : hashes)
 				{
-					uint64_t slot = sb_hash_set_find(&to.set, hash);
+					uint64_t slot = streambloom::hash_set_find(&to.set, hash);
 					ASSERT_NE(slot, UINT64_MAX);
 					for (uint32_t i = 0; i < after; i++)
 						ASSERT_EQ(word(to, slot, i), i < before ? hash + i + 1 : 0);
@@ -161,9 +161,9 @@ TEST(HashSet, WritesItsHashesAndReadsThemBack)
 		set.insert(random());
 	set.insert(0);
 	std::vector<uint8_t> bytes(set.set.count * 8 + 1);
-	EXPECT_EQ(sb_hash_set_write(&set.set, bytes.data() + 1), SB_OK); /* nowhere aligned */
+	EXPECT_EQ(streambloom::hash_set_write(&set.set, bytes.data() + 1), SB_OK); /* nowhere aligned */
 	std::vector<uint64_t> hashes(set.set.count);
-	sb_hash_set_read_words(bytes.data() + 1, hashes.data(), hashes.size());
+	streambloom::hash_set_read_words(bytes.data() + 1, hashes.data(), hashes.size());
 	EXPECT_EQ(hashes, set.walked());
 	EXPECT_EQ(bytes[1], hashes[0] & 0xff);
 }
@@ -172,10 +172,10 @@ TEST(HashSet, HoldsTheHashZeroBesideTheOthers)
 {
 	Set set(8);
 	EXPECT_TRUE(set.walked().empty());
-	EXPECT_EQ(sb_hash_set_insert(&set.set, 0), 8u);
-	EXPECT_EQ(sb_hash_set_insert(&set.set, 0), 8u);
+	EXPECT_EQ(streambloom::hash_set_insert(&set.set, 0), 8u);
+	EXPECT_EQ(streambloom::hash_set_insert(&set.set, 0), 8u);
 	EXPECT_EQ(set.set.count, 1u);
-	sb_hash_set_insert(&set.set, 77);
+	streambloom::hash_set_insert(&set.set, 77);
 	EXPECT_EQ(set.set.count, 2u);
 	EXPECT_EQ(set.walked(), (std::vector<uint64_t>{77, 0}));
 }
@@ -186,8 +186,8 @@ TEST(HashSet, HasRoomUpToALoadOfFiveEighths)
 	{
 		Set set(capacity);
 		uint64_t inserted = 0;
-		while (sb_hash_set_has_room(&set.set))
-			sb_hash_set_insert(&set.set, inserted++);
+		while (streambloom::hash_set_has_room(&set.set))
+			streambloom::hash_set_insert(&set.set, inserted++);
 		EXPECT_EQ(set.set.count, inserted);
 		EXPECT_EQ(inserted, capacity * 5 / 8);
 	}
@@ -195,14 +195,14 @@ TEST(HashSet, HasRoomUpToALoadOfFiveEighths)
 
 TEST(HashSet, CapacityForIsTheSmallestThatHolds)
 {
-	uint64_t expected = sb_hash_set_capacity_for(0);
+	uint64_t expected = streambloom::hash_set_capacity_for(0);
 	for (uint64_t count = 0; count < 30000; count++)
 	{
 		if (count > expected * 5 / 8)
-			expected = sb_hash_set_next_capacity(expected);
-		ASSERT_EQ(sb_hash_set_capacity_for(count), expected) << count;
+			expected = streambloom::hash_set_next_capacity(expected);
+		ASSERT_EQ(streambloom::hash_set_capacity_for(count), expected) << count;
 	}
-	EXPECT_EQ(sb_hash_set_capacity_for(0), 12u);
+	EXPECT_EQ(streambloom::hash_set_capacity_for(0), 12u);
 }
 
 TEST(HashSet, CapacityForAnyCountEnds)
@@ -210,18 +210,18 @@ TEST(HashSet, CapacityForAnyCountEnds)
 	for (int bit = 12; bit < 58; bit++)
 	{
 		uint64_t count = UINT64_C(1) << bit;
-		EXPECT_GE(sb_hash_set_capacity_for(count) / 8 * 5, count);
+		EXPECT_GE(streambloom::hash_set_capacity_for(count) / 8 * 5, count);
 	}
-	EXPECT_NE(sb_hash_set_capacity_for(UINT64_MAX), 0u);
+	EXPECT_NE(streambloom::hash_set_capacity_for(UINT64_MAX), 0u);
 }
 
 /* What PostgreSQL's allocator rounds up to a power of two must not be a little more than one. */
 TEST(HashSet, ArraysTakeJustLessThanAPowerOfTwo)
 {
-	for (uint64_t capacity = sb_hash_set_capacity_for(1); capacity < 1 << 20; capacity = sb_hash_set_next_capacity(capacity))
+	for (uint64_t capacity = streambloom::hash_set_capacity_for(1); capacity < 1 << 20; capacity = streambloom::hash_set_next_capacity(capacity))
 		for (uint32_t beside : {0u, 1u, 3u})
 		{
-			size_t bytes = sb_hash_set_bytes(capacity, beside);
+			size_t bytes = streambloom::hash_set_bytes(capacity, beside);
 			EXPECT_EQ(bytes + 3 * sizeof(uint64_t), std::bit_ceil(bytes)) << capacity << " " << beside;
 		}
 }
@@ -230,11 +230,11 @@ TEST(HashSet, WalkEndsBeyondTheLastSlot)
 {
 	Set set(8);
 	uint64_t hash = 1;
-	EXPECT_EQ(sb_hash_set_next(&set.set, 0, &hash), UINT64_MAX);
-	EXPECT_EQ(sb_hash_set_next(&set.set, 9, &hash), UINT64_MAX);
-	sb_hash_set_insert(&set.set, 0);
-	EXPECT_EQ(sb_hash_set_next(&set.set, 0, &hash), 8u);
-	EXPECT_EQ(sb_hash_set_next(&set.set, 9, &hash), UINT64_MAX);
+	EXPECT_EQ(streambloom::hash_set_next(&set.set, 0, &hash), UINT64_MAX);
+	EXPECT_EQ(streambloom::hash_set_next(&set.set, 9, &hash), UINT64_MAX);
+	streambloom::hash_set_insert(&set.set, 0);
+	EXPECT_EQ(streambloom::hash_set_next(&set.set, 0, &hash), 8u);
+	EXPECT_EQ(streambloom::hash_set_next(&set.set, 9, &hash), UINT64_MAX);
 }
 
 /* --------------------------------------------------------------- chosen hashes */
@@ -248,12 +248,12 @@ static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes,
 	uint64_t farthest = 0;
 	for (size_t done = 0; done < hashes.size();)
 	{
-		done += sb_hash_set_insert_many(&set.set, hashes.data() + done, std::min<size_t>(hashes.size() - done, 128));
+		done += streambloom::hash_set_insert_many(&set.set, hashes.data() + done, std::min<size_t>(hashes.size() - done, 128));
 		if (done % 1024 < 128 || set.set.crowded)
 			farthest = std::max(farthest, farthest_search(&set.set));
-		if (!sb_hash_set_has_room(&set.set))
-			set.move(sb_hash_set_next_capacity(set.set.capacity), set.set.crowded ? secret : set.set.secret[0]);
-		else if (sb_hash_set_wants_secret(&set.set))
+		if (!streambloom::hash_set_has_room(&set.set))
+			set.move(streambloom::hash_set_next_capacity(set.set.capacity), set.set.crowded ? secret : set.set.secret[0]);
+		else if (streambloom::hash_set_wants_secret(&set.set))
 			set.move(set.set.capacity, secret);
 	}
 	return farthest;
@@ -280,17 +280,17 @@ TEST(HashSet, ChosenHashesDoNotCrowd)
 	{
 		Set set(12);
 		uint64_t farthest = insert_by_batches(set, hashes, 77);
-		EXPECT_LE(farthest, SB_HASH_SET_FAR + 128u / 4 + 1);
-		EXPECT_LE(farthest_search(&set.set), SB_HASH_SET_FAR);
+		EXPECT_LE(farthest, streambloom::hash_set_far + 128u / 4 + 1);
+		EXPECT_LE(farthest_search(&set.set), streambloom::hash_set_far);
 		EXPECT_EQ(set.set.count, hashes.size());
 		std::vector<uint64_t> walked = set.walked();
 		EXPECT_EQ(std::unordered_set<uint64_t>(walked.begin(), walked.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
 		for (uint64_t hash : hashes)
-			ASSERT_NE(sb_hash_set_find(&set.set, hash), UINT64_MAX);
-		EXPECT_EQ(sb_hash_set_missing(&set.set, hashes.data(), hashes.size()), 0u);
+			ASSERT_NE(streambloom::hash_set_find(&set.set, hash), UINT64_MAX);
+		EXPECT_EQ(streambloom::hash_set_missing(&set.set, hashes.data(), hashes.size()), 0u);
 
 		std::vector<uint64_t> sorted(set.set.count);
-		EXPECT_EQ(sb_hash_set_sort(&set.set, sorted.data()), SB_OK);
+		EXPECT_EQ(streambloom::hash_set_sort(&set.set, sorted.data()), SB_OK);
 		EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
 		EXPECT_EQ(std::unordered_set<uint64_t>(sorted.begin(), sorted.end()), std::unordered_set<uint64_t>(hashes.begin(), hashes.end()));
 	}
@@ -303,7 +303,7 @@ TEST(HashSet, OtherHashesNeedNoSecret)
 	std::vector<uint64_t> hashes(1500000);
 	for (uint64_t &hash : hashes)
 		hash = random();
-	EXPECT_LT(insert_by_batches(set, hashes, 77), SB_HASH_SET_FAR);
+	EXPECT_LT(insert_by_batches(set, hashes, 77), streambloom::hash_set_far);
 	EXPECT_FALSE(set.set.crowded);
 	EXPECT_EQ(set.set.secret[0], 0u);
 }
@@ -317,7 +317,7 @@ TEST(HashSet, ASecretMovesEachHash)
 		Set other(4092, beside, 6);
 		size_t same = 0;
 		for (uint64_t hash : hashes)
-			same += sb_hash_set_insert(&one.set, hash) == sb_hash_set_insert(&other.set, hash);
+			same += streambloom::hash_set_insert(&one.set, hash) == streambloom::hash_set_insert(&other.set, hash);
 		EXPECT_LT(same, 20u);
 		EXPECT_FALSE(one.set.crowded);
 		EXPECT_FALSE(other.set.crowded);
@@ -330,7 +330,7 @@ static std::vector<uint64_t> walk(const sb_hash_set *set)
 {
 	std::vector<uint64_t> hashes;
 	uint64_t hash = 0;
-	for (uint64_t at = sb_hash_set_next(set, 0, &hash); at != UINT64_MAX; at = sb_hash_set_next(set, at + 1, &hash))
+	for (uint64_t at = streambloom::hash_set_next(set, 0, &hash); at != UINT64_MAX; at = streambloom::hash_set_next(set, at + 1, &hash))
 		hashes.push_back(hash);
 	std::sort(hashes.begin(), hashes.end());
 	return hashes;
@@ -343,16 +343,16 @@ TEST(HashSet, IsMadeAndRemadeInTheMemoryItIsGiven)
 	{
 		Memory memory;
 		sb_hash_set set;
-		ASSERT_EQ(sb_hash_set_make(&set, memory, 12, beside), SB_OK);
+		ASSERT_EQ(streambloom::hash_set_make(&set, memory, 12, beside), SB_OK);
 		std::vector<uint64_t> all;
 		for (int i = 0; i < 3000; i++)
 		{
-			if (!sb_hash_set_has_room(&set))
+			if (!streambloom::hash_set_has_room(&set))
 			{
-				ASSERT_EQ(sb_hash_set_remake(&set, memory, sb_hash_set_next_capacity(set.capacity), beside), SB_OK);
+				ASSERT_EQ(streambloom::hash_set_remake(&set, memory, streambloom::hash_set_next_capacity(set.capacity), beside), SB_OK);
 			}
 			all.push_back(random());
-			sb_hash_set_insert(&set, all.back());
+			streambloom::hash_set_insert(&set, all.back());
 		}
 		if (set.capacity * (beside + 1) >= 1024)
 		{
@@ -371,13 +371,13 @@ TEST(HashSet, CrowdedSetIsRemadeWithTheSecret)
 	Memory memory;
 	sb_hash_set set;
 	const std::vector<uint64_t> hashes = chosen_hashes(2000)[0];
-	ASSERT_EQ(sb_hash_set_make(&set, memory, sb_hash_set_capacity_for(2001), 1), SB_OK);
-	EXPECT_EQ(sb_hash_set_insert_many(&set, hashes.data(), hashes.size()), hashes.size());
-	ASSERT_TRUE(sb_hash_set_wants_secret(&set));
-	ASSERT_EQ(sb_hash_set_remake(&set, memory, set.capacity, 1), SB_OK);
-	EXPECT_FALSE(sb_hash_set_wants_secret(&set));
+	ASSERT_EQ(streambloom::hash_set_make(&set, memory, streambloom::hash_set_capacity_for(2001), 1), SB_OK);
+	EXPECT_EQ(streambloom::hash_set_insert_many(&set, hashes.data(), hashes.size()), hashes.size());
+	ASSERT_TRUE(streambloom::hash_set_wants_secret(&set));
+	ASSERT_EQ(streambloom::hash_set_remake(&set, memory, set.capacity, 1), SB_OK);
+	EXPECT_FALSE(streambloom::hash_set_wants_secret(&set));
 	EXPECT_NE(set.secret[0], 0u);
-	EXPECT_LE(farthest_search(&set), SB_HASH_SET_FAR);
+	EXPECT_LE(farthest_search(&set), streambloom::hash_set_far);
 	EXPECT_EQ(walk(&set), hashes);
 	sb_hash_set_release(&set, memory);
 }
@@ -387,13 +387,46 @@ TEST(HashSet, IsAsItWasWhereThereIsNoMemory)
 	Memory memory;
 	sb_hash_set set;
 	memory.fails_at = 0;
-	EXPECT_EQ(sb_hash_set_make(&set, memory, 1020, 1), SB_NO_MEMORY);
+	EXPECT_EQ(streambloom::hash_set_make(&set, memory, 1020, 1), SB_NO_MEMORY);
 	EXPECT_EQ(set.slots, nullptr);
 	memory.fails_at = 2;
-	ASSERT_EQ(sb_hash_set_make(&set, memory, 1020, 1), SB_OK);
-	sb_hash_set_insert(&set, 4711);
-	EXPECT_EQ(sb_hash_set_remake(&set, memory, 2044, 1), SB_NO_MEMORY);
+	ASSERT_EQ(streambloom::hash_set_make(&set, memory, 1020, 1), SB_OK);
+	streambloom::hash_set_insert(&set, 4711);
+	EXPECT_EQ(streambloom::hash_set_remake(&set, memory, 2044, 1), SB_NO_MEMORY);
 	EXPECT_EQ(set.capacity, 1020u);
 	EXPECT_EQ(walk(&set), std::vector<uint64_t>{4711});
+	sb_hash_set_release(&set, memory);
+}
+
+TEST(HashSet, OneThatGrowsByItselfGivesItsHashesAway)
+{
+	Random random(31);
+	Memory memory;
+	sb_hash_set set;
+	ASSERT_EQ(sb_hash_set_begin(&set, memory, 5), SB_OK);
+	for (int round = 0; round < 3; round++)
+	{
+		/* chosen ones and others, and each of them twice */
+		std::vector<uint64_t> hashes = chosen_hashes(500)[0];
+		for (int i = 0; i < 3000; i++)
+			hashes.push_back(random());
+		for (int twice = 0; twice < 2; twice++)
+			for (uint64_t hash : hashes)
+				ASSERT_EQ(sb_hash_set_add(&set, memory, hash), SB_OK);
+		ASSERT_EQ(set.count, hashes.size());
+		std::vector<uint64_t> taken(set.count);
+		ASSERT_EQ(sb_hash_set_take(&set, taken.data()), SB_OK);
+		std::sort(hashes.begin(), hashes.end());
+		std::sort(taken.begin(), taken.end());
+		EXPECT_EQ(taken, hashes);
+		EXPECT_EQ(set.count, 0u);
+		EXPECT_TRUE(walk(&set).empty());
+	}
+	memory.fails_at = memory.allocations;
+	while (streambloom::hash_set_has_room(&set))
+		ASSERT_EQ(sb_hash_set_add(&set, memory, random()), SB_OK);
+	const std::vector<uint64_t> before = walk(&set);
+	EXPECT_EQ(sb_hash_set_add(&set, memory, 4711), SB_NO_MEMORY);
+	EXPECT_EQ(walk(&set), before);
 	sb_hash_set_release(&set, memory);
 }

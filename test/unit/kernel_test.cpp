@@ -330,14 +330,14 @@ TEST(Kernel, InsertsManyHashes)
 		std::vector<uint64_t> expected(capacity + 1);
 		sb_hash_set one = set_over(expected, capacity, 0, secret);
 		size_t taken = 0;
-		while (taken < hashes.size() && sb_hash_set_has_room(&one))
-			(void) sb_hash_set_insert(&one, hashes[taken++]);
+		while (taken < hashes.size() && streambloom::hash_set_has_room(&one))
+			(void) streambloom::hash_set_insert(&one, hashes[taken++]);
 		with_each_variant([&] {
 			std::vector<uint64_t> slots(capacity + 1);
 			sb_hash_set many = set_over(slots, capacity, 0, secret);
 			size_t done = 0;
-			while (done < hashes.size() && sb_hash_set_has_room(&many))
-				done += sb_hash_set_insert_many(&many, hashes.data() + done, std::min<size_t>(hashes.size() - done, 64));
+			while (done < hashes.size() && streambloom::hash_set_has_room(&many))
+				done += streambloom::hash_set_insert_many(&many, hashes.data() + done, std::min<size_t>(hashes.size() - done, 64));
 			EXPECT_EQ(done, taken);
 			EXPECT_EQ(many.count, one.count);
 			EXPECT_EQ(many.crowded, one.crowded);
@@ -373,7 +373,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 	for (uint32_t beside : {1u, 2u, 3u})
 	{
 		const size_t place = 4 * size_t{beside}; /* of the last word beside a hash */
-		std::vector<uint64_t> expected(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t));
+		std::vector<uint64_t> expected(streambloom::hash_set_bytes(capacity, beside) / sizeof(uint64_t));
 		sb_hash_set set = set_over(expected, capacity, beside);
 		streambloom::tbf_sums sums{};
 		sums.width = capacity + 1;
@@ -381,8 +381,8 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 		ASSERT_EQ(streambloom::sums_turn(&sums, 35), 0);
 		sums.plane[0] = expected.data() + place;
 		size_t taken = 0;
-		for (; taken < hashes.size() && sb_hash_set_has_room(&set); taken++)
-			ASSERT_EQ(streambloom::sums_add_word(&sums, 0, sb_hash_set_insert(&set, hashes[taken]), 35, values[taken]), SB_OK);
+		for (; taken < hashes.size() && streambloom::hash_set_has_room(&set); taken++)
+			ASSERT_EQ(streambloom::sums_add_word(&sums, 0, streambloom::hash_set_insert(&set, hashes[taken]), 35, values[taken]), SB_OK);
 		ASSERT_GT(taken, 2000u);
 
 		with_each_variant([&] {
@@ -394,7 +394,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			ASSERT_EQ(streambloom::sums_turn(&into, 35), 0);
 			into.plane[0] = slots.data() + place;
 			size_t done = 0;
-			while (done < hashes.size() && sb_hash_set_has_room(&many))
+			while (done < hashes.size() && streambloom::hash_set_has_room(&many))
 			{
 				sb_status status;
 				done += streambloom::sums_add_hits(&into, &many, 0, 35, &hashes[done], &values[done], std::min<size_t>(64, hashes.size() - done), &status);
@@ -409,7 +409,7 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			sb_status status;
 			const uint64_t most = SB_TBF_MAX_CELL / 8 - 1;
 			const uint64_t hash = hashes[1];
-			uint64_t *word = &into.plane[0][sb_hash_set_place(sb_hash_set_find(&many, hash), beside)];
+			uint64_t *word = &into.plane[0][streambloom::hash_set_place(streambloom::hash_set_find(&many, hash), beside)];
 			*word = SB_TBF_MAX_CELL - 1;
 			many.count = 0;
 			EXPECT_EQ(streambloom::sums_add_hits(&into, &many, 0, 35, &hash, &most, 1, &status), 1u);

@@ -111,28 +111,28 @@ TEST(Stop, BloomFilters)
 TEST(Stop, Sets)
 {
 	auto make = [](uint64_t capacity, uint32_t beside, std::vector<uint64_t> &slots) {
-		slots.assign(sb_hash_set_bytes(capacity, beside) / sizeof(uint64_t), 0);
+		slots.assign(streambloom::hash_set_bytes(capacity, beside) / sizeof(uint64_t), 0);
 		return set_over(slots, capacity, beside);
 	};
 	constexpr uint64_t count = 10000;
 	std::vector<uint64_t> slots;
 	std::vector<uint64_t> larger_slots;
-	sb_hash_set set = make(sb_hash_set_capacity_for(count), 0, slots);
+	sb_hash_set set = make(streambloom::hash_set_capacity_for(count), 0, slots);
 	Random random(2);
 	for (uint64_t i = 0; i < count; i++)
-		sb_hash_set_insert(&set, random());
+		streambloom::hash_set_insert(&set, random());
 	sb_bf bf;
 	ASSERT_EQ(sb_bf_plan(count, 0.01, &bf), SB_OK);
 	std::vector<unsigned char> lines(sb_bf_size(&bf));
 	std::vector<unsigned char> words(count * sizeof(uint64_t));
 
 	expect_stops("move", count / 256, [&] {
-		sb_hash_set larger = make(sb_hash_set_next_capacity(set.capacity), 0, larger_slots);
+		sb_hash_set larger = make(streambloom::hash_set_next_capacity(set.capacity), 0, larger_slots);
 		return move_set(&larger, &set);
 	});
-	expect_stops("write", count / 256, [&] { return sb_hash_set_write(&set, words.data()); });
+	expect_stops("write", count / 256, [&] { return streambloom::hash_set_write(&set, words.data()); });
 	std::vector<uint64_t> sorted(count);
-	expect_stops("sort", count / 256, [&] { return sb_hash_set_sort(&set, sorted.data()); });
+	expect_stops("sort", count / 256, [&] { return streambloom::hash_set_sort(&set, sorted.data()); });
 	expect_stops("add set", count / 256, [&] { return add_set(&bf, lines.data(), &set); });
 }
 
@@ -142,13 +142,13 @@ TEST(Stop, SetsThatAreRemade)
 	Random random(29);
 	Memory memory;
 	sb_hash_set set;
-	ASSERT_EQ(sb_hash_set_make(&set, memory, 1u << 18, 1), SB_OK);
+	ASSERT_EQ(streambloom::hash_set_make(&set, memory, 1u << 18, 1), SB_OK);
 	for (int i = 0; i < 100000; i++)
-		sb_hash_set_insert(&set, random());
-	expect_stops("sb_hash_set_remake", 8, [&] {
+		streambloom::hash_set_insert(&set, random());
+	expect_stops("hash_set_remake", 8, [&] {
 		sb_hash_set copy = set;
 		const uint64_t blocks = memory.blocks;
-		sb_status status = sb_hash_set_remake(&copy, memory, 1u << 19, 1);
+		sb_status status = streambloom::hash_set_remake(&copy, memory, 1u << 19, 1);
 		if (status == SB_OK)
 			std::swap(copy, set); /* the old slots are released */
 		EXPECT_EQ(memory.blocks, blocks);
@@ -161,18 +161,18 @@ TEST(Stop, SetsThatAreRemade)
 TEST(Stop, SortsManyHashes)
 {
 	constexpr uint64_t count = UINT64_C(1) << 20;
-	std::vector<uint64_t> slots(sb_hash_set_bytes(sb_hash_set_capacity_for(count), 0) / sizeof(uint64_t));
+	std::vector<uint64_t> slots(streambloom::hash_set_bytes(streambloom::hash_set_capacity_for(count), 0) / sizeof(uint64_t));
 	std::vector<uint64_t> hashes(count);
 	std::vector<uint64_t> sorted(count);
-	sb_hash_set set = set_over(slots, sb_hash_set_capacity_for(count), 0, 1);
+	sb_hash_set set = set_over(slots, streambloom::hash_set_capacity_for(count), 0, 1);
 	Random random(3);
 	for (uint64_t i = 0; i < count; i++)
 	{
 		hashes[i] = i % 2 == 0 ? i : random();
-		sb_hash_set_insert(&set, hashes[i]);
+		streambloom::hash_set_insert(&set, hashes[i]);
 	}
 	ASSERT_EQ(set.count, count);
-	expect_stops("sort", set.capacity / 1024 + count / 16384, [&] { return sb_hash_set_sort(&set, sorted.data()); });
+	expect_stops("sort", set.capacity / 1024 + count / 16384, [&] { return streambloom::hash_set_sort(&set, sorted.data()); });
 	std::ranges::sort(hashes);
 	EXPECT_EQ(sorted, hashes);
 }

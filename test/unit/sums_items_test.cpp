@@ -25,7 +25,7 @@ class Items : public Builder
 		sb_hash_set sorted = builder->set;
 		EXPECT_EQ(builder->form, streambloom::sums_form::items);
 		sorted_.resize(sorted.count);
-		EXPECT_EQ(sb_hash_set_sort(&sorted, sorted_.data()), SB_OK);
+		EXPECT_EQ(streambloom::hash_set_sort(&sorted, sorted_.data()), SB_OK);
 		sorted.sorted = sorted.secret[0] != 0 ? sorted_.data() : nullptr;
 		return sorted;
 	}
@@ -161,8 +161,8 @@ TEST(SumsOfItems, ThatDoNotFitACellAreAnOverflow)
 		}
 		const sb_hash_set set = items.set();
 		uint64_t hash;
-		for (uint64_t slot = 0; (slot = sb_hash_set_next(&set, slot, &hash)) != UINT64_MAX; slot++)
-			items.sums().plane[0][sb_hash_set_place(slot, set.beside)] = SB_TBF_MAX_CELL - 1;
+		for (uint64_t slot = 0; (slot = streambloom::hash_set_next(&set, slot, &hash)) != UINT64_MAX; slot++)
+			items.sums().plane[0][streambloom::hash_set_place(slot, set.beside)] = SB_TBF_MAX_CELL - 1;
 		Tbf stored;
 		EXPECT_EQ(streambloom::sums_plan(&items.sums(), &set, &tbf, &stored.parameters), SB_OVERFLOW);
 		stored.cells = Bytes(10000);

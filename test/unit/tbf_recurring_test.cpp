@@ -74,17 +74,17 @@ TEST(Recurring, FindsHashesOfTheSetAndNoOthers)
 		std::vector<uint64_t> slots(capacity + 1);
 		sb_hash_set set = set_over(slots, capacity, 0);
 		std::unordered_map<uint64_t, uint64_t> slot_of;
-		for (uint64_t i = 0; sb_hash_set_has_room(&set); i++)
+		for (uint64_t i = 0; streambloom::hash_set_has_room(&set); i++)
 		{
 			uint64_t hash = i % 3 == 0 ? i / 3 : random() % 4 * capacity + random() % 8; /* 0 too, and many of a slot */
-			slot_of[hash] = sb_hash_set_insert(&set, hash);
+			slot_of[hash] = streambloom::hash_set_insert(&set, hash);
 		}
 		for (const auto &[hash, slot] : slot_of)
-			EXPECT_EQ(sb_hash_set_find(&set, hash), slot);
+			EXPECT_EQ(streambloom::hash_set_find(&set, hash), slot);
 		for (int i = 0; i < 1000; i++)
 			if (uint64_t hash = random() % (8 * capacity); !slot_of.contains(hash))
 			{
-				EXPECT_EQ(sb_hash_set_find(&set, hash), UINT64_MAX);
+				EXPECT_EQ(streambloom::hash_set_find(&set, hash), UINT64_MAX);
 			}
 	}
 }

@@ -13,46 +13,47 @@
 #include "streambloom.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 using namespace streambloom;
 
-size_t sb_hash_set_bytes(uint64_t capacity, uint32_t beside) noexcept
+size_t streambloom::hash_set_bytes(uint64_t capacity, uint32_t beside)
 {
 	/* of the extra four only the first is used */
 	return (static_cast<size_t>(capacity) * (beside + 1) + 4 * beside + 1) * sizeof(uint64_t);
 }
 
-bool sb_hash_set_has_room(const sb_hash_set *set) noexcept
+bool streambloom::hash_set_has_room(const sb_hash_set *set)
 {
 	return set->count < largest_count(set->capacity);
 }
 
-uint64_t sb_hash_set_capacity_for(uint64_t count) noexcept
+uint64_t streambloom::hash_set_capacity_for(uint64_t count)
 {
 	uint64_t capacity = 12;
 	while (largest_count(capacity) < count && capacity < (UINT64_C(1) << 59))
-		capacity = sb_hash_set_next_capacity(capacity);
+		capacity = hash_set_next_capacity(capacity);
 	return capacity;
 }
 
-uint64_t sb_hash_set_next_capacity(uint64_t capacity) noexcept
+uint64_t streambloom::hash_set_next_capacity(uint64_t capacity)
 {
 	return 2 * capacity + 4;
 }
 
-uint64_t sb_hash_set_insert(sb_hash_set *set, uint64_t hash) noexcept
+uint64_t streambloom::hash_set_insert(sb_hash_set *set, uint64_t hash)
 {
 	uint64_t farthest = 0;
 	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
 	uint64_t *word = &set->slots[place_of_slot(slot, set->beside)];
-	set->crowded |= farthest > SB_HASH_SET_FAR;
+	set->crowded |= farthest > hash_set_far;
 	set->count += *word == 0;
 	*word = hash != 0 ? hash : 1;
 	return slot;
 }
 
-uint64_t sb_hash_set_find(const sb_hash_set *set, uint64_t hash) noexcept
+uint64_t streambloom::hash_set_find(const sb_hash_set *set, uint64_t hash)
 {
 	uint64_t farthest = 0;
 	const uint64_t slot = slot_for<SB_SIMD_PORTABLE>(set->slots, slot_order(set), set->beside, hash, &farthest);
@@ -75,9 +76,9 @@ void sb_set_secret(uint64_t first, uint64_t second) noexcept
  */
 static constexpr size_t aligned_from_bytes = 8192;
 
-sb_status sb_hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside) noexcept
+sb_status streambloom::hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside)
 {
-	const size_t size = sb_hash_set_bytes(capacity, beside);
+	const size_t size = hash_set_bytes(capacity, beside);
 	void *slots;
 	const sb_status status = size < aligned_from_bytes ? allocate_zeroed(memory, size, &slots) : allocate_aligned(memory, size, &slots);
 	*set = {};
@@ -90,13 +91,13 @@ sb_status sb_hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t c
 	return status;
 }
 
-sb_status sb_hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside) noexcept
+sb_status streambloom::hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside)
 {
 	sb_hash_set remade;
-	sb_status status = sb_hash_set_make(&remade, memory, capacity, beside);
+	sb_status status = hash_set_make(&remade, memory, capacity, beside);
 	if (status != SB_OK)
 		return status;
-	if (set->secret[0] != 0 || sb_hash_set_wants_secret(set))
+	if (set->secret[0] != 0 || hash_set_wants_secret(set))
 		std::copy_n(process_secret, 2, remade.secret);
 	status = move_set(&remade, set);
 	sb_hash_set_release(status == SB_OK ? set : &remade, memory);
@@ -107,11 +108,43 @@ sb_status sb_hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t
 
 void sb_hash_set_release(sb_hash_set *set, const sb_memory *memory) noexcept
 {
-	if (sb_hash_set_bytes(set->capacity, set->beside) < aligned_from_bytes)
+	if (hash_set_bytes(set->capacity, set->beside) < aligned_from_bytes)
 		memory->release(memory->context, set->slots);
 	else
 		release_aligned(memory, set->slots);
 	set->slots = nullptr;
+}
+
+sb_status sb_hash_set_begin(sb_hash_set *set, const sb_memory *memory, uint64_t expected) noexcept
+{
+	return hash_set_make(set, memory, hash_set_capacity_for(expected), 0);
+}
+
+sb_status sb_hash_set_add(sb_hash_set *set, const sb_memory *memory, uint64_t hash) noexcept
+{
+	sb_status status = SB_OK;
+	if (!hash_set_has_room(set))
+		status = hash_set_remake(set, memory, hash_set_next_capacity(set->capacity), 0);
+	else if (hash_set_wants_secret(set)) [[unlikely]]
+		status = hash_set_remake(set, memory, set->capacity, 0);
+	if (status == SB_OK)
+		(void)hash_set_insert(set, hash);
+	return status;
+}
+
+sb_status sb_hash_set_take(sb_hash_set *set, uint64_t *out) noexcept
+{
+	bool stopped = false; /* the rest of the walk does nothing then */
+	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		stopped = stopped || stop_wanted();
+		if (!stopped)
+			out = std::copy_n(hashes, count, out);
+	});
+	if (stopped)
+		return SB_INTERRUPTED;
+	std::memset(set->slots, 0, hash_set_bytes(set->capacity, set->beside));
+	set->count = 0;
+	return SB_OK;
 }
 
 /* ------------------------------------------------------------ many at once */
@@ -140,7 +173,7 @@ SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *
 		*word = hash != 0 ? hash : 1;
 	}
 	set->count += added;
-	set->crowded |= farthest > SB_HASH_SET_FAR;
+	set->crowded |= farthest > hash_set_far;
 	return i;
 }
 
@@ -152,7 +185,7 @@ SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, si
 static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
 SB_VARIANTS(size_t, insert_many, (sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
 
-size_t sb_hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count) noexcept
+size_t streambloom::hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
 	return insert_many(set, hashes, count);
 }
@@ -170,7 +203,7 @@ SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes
 static uint64_t missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 SB_VARIANTS(uint64_t, missing, (const sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
 
-uint64_t sb_hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count) noexcept
+uint64_t streambloom::hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
 	return missing(set, hashes, count);
 }
@@ -185,7 +218,7 @@ static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint6
 		int taken = (four[0] != 0) + (four[1] != 0) + (four[2] != 0) + (four[3] != 0);
 		if (taken < 4)
 		{
-			set->crowded |= passed > SB_HASH_SET_FAR;
+			set->crowded |= passed > hash_set_far;
 			return four + taken;
 		}
 		slot = following(set->capacity, slot, 4);
@@ -252,7 +285,7 @@ static sb_status sort_from_bit(uint64_t *begin, uint64_t *end, int bit)
 	return SB_OK;
 }
 
-sb_status sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) noexcept
+sb_status streambloom::hash_set_sort(const sb_hash_set *set, uint64_t *out)
 {
 	uint64_t *end = out;
 	bool stopped = false;
@@ -266,7 +299,7 @@ sb_status sb_hash_set_sort(const sb_hash_set *set, uint64_t *out) noexcept
 
 /* -------------------------------------------------------------- walking, travel */
 
-uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash) noexcept
+uint64_t streambloom::hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash)
 {
 	for (; slot <= set->capacity; slot++)
 		if (uint64_t word = set->slots[place_of_slot(slot, set->beside)]; word != 0)
@@ -277,7 +310,7 @@ uint64_t sb_hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash)
 	return UINT64_MAX;
 }
 
-sb_status sb_hash_set_write(const sb_hash_set *set, void *out) noexcept
+sb_status streambloom::hash_set_write(const sb_hash_set *set, void *out)
 {
 	auto *to = static_cast<unsigned char *>(out);
 	bool stopped = false;
@@ -285,19 +318,19 @@ sb_status sb_hash_set_write(const sb_hash_set *set, void *out) noexcept
 		stopped = stopped || stop_wanted();
 		if (stopped)
 			return;
-		sb_hash_set_write_words(hashes, count, to);
+		hash_set_write_words(hashes, count, to);
 		to += count * sizeof(uint64_t);
 	});
 	return stopped ? SB_INTERRUPTED : SB_OK;
 }
 
-void sb_hash_set_write_words(const uint64_t *words, size_t count, void *out) noexcept
+void streambloom::hash_set_write_words(const uint64_t *words, size_t count, void *out)
 {
 	for (size_t i = 0; i < count; i++)
 		store_le(static_cast<unsigned char *>(out) + i * sizeof(uint64_t), words[i]);
 }
 
-void sb_hash_set_read_words(const void *from, uint64_t *words, size_t count) noexcept
+void streambloom::hash_set_read_words(const void *from, uint64_t *words, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		words[i] = load_le<uint64_t>(static_cast<const unsigned char *>(from) + i * sizeof(uint64_t));

@@ -1,5 +1,6 @@
 /*
- * hash_set.hpp: the search for a slot, for the kernels that add many hashes; the walk over a range of hashes.
+ * hash_set.hpp: all that the core does with sets of hashes; the search for a slot, for the kernels that add many of them; the
+ * walk over a range of hashes.
  */
 #ifndef STREAMBLOOM_HASH_SET_HPP
 #define STREAMBLOOM_HASH_SET_HPP
@@ -11,6 +12,75 @@
 #include <algorithm>
 
 namespace streambloom {
+
+/* ------------------------------------------------------------------ functions */
+
+constexpr uint64_t hash_set_far = 64;
+
+/* Should the hashes be moved to a set with a secret? */
+inline bool hash_set_wants_secret(const sb_hash_set *set)
+{
+	return set->crowded && set->secret[0] == 0;
+}
+
+/* Where in `slots` the hash of a slot is; its words are 4, 8, ... after it. */
+inline size_t hash_set_place(uint64_t slot, uint32_t beside)
+{
+	return (size_t) (slot / 4 * 4 * (1 + (uint64_t) beside) + slot % 4);
+}
+
+/* The bytes of the array. */
+size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
+
+/* Is there room for one more without passing a load of 5/8? */
+bool hash_set_has_room(const sb_hash_set *set);
+
+/*
+ * The capacities by which a set grows: 12, 28, 60, ... With no words beside, with one or with three the array then takes just less
+ * than a power of two, which is what an allocator such as PostgreSQL's gives to it. The smallest that holds `count` hashes, and
+ * the next one.
+ */
+uint64_t hash_set_capacity_for(uint64_t count);
+uint64_t hash_set_next_capacity(uint64_t capacity);
+
+/* An empty set of this capacity. SB_NO_MEMORY, SB_INTERRUPTED: *set has no slots then. */
+[[nodiscard]] sb_status hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside);
+
+/*
+ * The same hashes and words in a set of another capacity, or with another number of words beside; with the secret if the set
+ * wants it, or has it already. SB_NO_MEMORY, SB_INTERRUPTED: *set is as it was.
+ */
+[[nodiscard]] sb_status hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside);
+
+/* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: hash_set_has_room(). */
+uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
+
+/*
+ * Adds hashes in their order, until all are in or there is no room; returns how many were. Prefetches: in batches of a
+ * hundred or more it costs little more in a large set than in a small one. A set without room is left as it is.
+ */
+size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
+
+/* How many of these hashes, no two of them the same, are not in the set. */
+uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
+
+/* The slot of a hash, or UINT64_MAX if it is not in the set. */
+uint64_t hash_set_find(const sb_hash_set *set, uint64_t hash);
+
+/* Its hashes in their order: `count` of them. SB_INTERRUPTED. */
+[[nodiscard]] sb_status hash_set_sort(const sb_hash_set *set, uint64_t *out);
+
+/* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
+uint64_t hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash);
+
+/* Its hashes as little-endian words, in the order of slots: `count` times 8 bytes. */
+[[nodiscard]] sb_status hash_set_write(const sb_hash_set *set, void *out);
+
+/* Hashes, and what is kept beside them, to little-endian words and back; these need not be aligned. */
+void hash_set_write_words(const uint64_t *words, size_t count, void *out);
+void hash_set_read_words(const void *from, uint64_t *words, size_t count);
+
+/* ----------------------------------------------------------------- for kernels */
 
 /* What sb_set_secret() was given. */
 extern uint64_t process_secret[2];
@@ -75,7 +145,7 @@ constexpr uint64_t following(uint64_t capacity, uint64_t slot, uint64_t places)
 /* Where in `slots` the hash of a slot is; `beside` is best known to the compiler. */
 inline size_t place_of_slot(uint64_t slot, uint64_t beside)
 {
-	return sb_hash_set_place(slot, static_cast<uint32_t>(beside));
+	return hash_set_place(slot, static_cast<uint32_t>(beside));
 }
 
 #if SB_HAS_AVX2_CODE
@@ -192,7 +262,7 @@ inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take 
 	{
 		const uint64_t *end = set->sorted + set->count;
 		for (const uint64_t *hash = std::lower_bound(set->sorted, end, least); hash < end && *hash <= most; hash++)
-			found.add(*hash, sb_hash_set_find(set, *hash), true);
+			found.add(*hash, hash_set_find(set, *hash), true);
 		found.flush();
 		return;
 	}

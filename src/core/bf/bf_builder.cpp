@@ -46,7 +46,7 @@ sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory, c
 	builder->memory = *memory;
 	if (sizes_itself(builder))
 		builder->plan.line_count = self_sized_lines;
-	const sb_status status = sb_hash_set_make(&builder->set, memory, sb_hash_set_capacity_for(1), 0);
+	const sb_status status = hash_set_make(&builder->set, memory, hash_set_capacity_for(1), 0);
 	builder->form = status == SB_OK ? SB_BF_OWNS_SET : SB_BF_HAS_NOTHING;
 	return status;
 }
@@ -106,14 +106,14 @@ static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
 {
 	if (sizes_itself(builder))
 		return capacity <= self_sized_set;
-	return sb_hash_set_bytes(capacity, 0) <= line_bytes(&builder->plan);
+	return hash_set_bytes(capacity, 0) <= line_bytes(&builder->plan);
 }
 
 static sb_status grow_set(sb_bf_builder *builder, uint64_t capacity)
 {
 	if (!set_may_grow_to(builder, capacity))
 		return set_to_lines(builder);
-	return sb_hash_set_remake(&builder->set, &builder->memory, capacity, 0);
+	return hash_set_remake(&builder->set, &builder->memory, capacity, 0);
 }
 
 /*
@@ -126,14 +126,14 @@ static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size
 	sb_hash_set *set = &builder->set;
 	while (count > 0 && builder->form == SB_BF_OWNS_SET)
 	{
-		const size_t added = sb_hash_set_insert_many(set, hashes, count);
+		const size_t added = hash_set_insert_many(set, hashes, count);
 		hashes += added;
 		count -= added;
 		sb_status status = SB_OK;
-		if (!sb_hash_set_has_room(set))
-			status = grow_set(builder, sb_hash_set_next_capacity(set->capacity));
-		else if (sb_hash_set_wants_secret(set)) [[unlikely]]
-			status = sb_hash_set_remake(set, &builder->memory, set->capacity, 0);
+		if (!hash_set_has_room(set))
+			status = grow_set(builder, hash_set_next_capacity(set->capacity));
+		else if (hash_set_wants_secret(set)) [[unlikely]]
+			status = hash_set_remake(set, &builder->memory, set->capacity, 0);
 		if (status != SB_OK)
 			return status;
 	}
@@ -180,7 +180,7 @@ sb_status streambloom::settle(sb_bf_builder *builder)
 
 static bool is_small(const sb_bf_builder *builder)
 {
-	return builder->form == SB_BF_OWNS_SET && sb_hash_set_bytes(builder->set.capacity, 0) < pending_from_bytes;
+	return builder->form == SB_BF_OWNS_SET && hash_set_bytes(builder->set.capacity, 0) < pending_from_bytes;
 }
 
 /* Items of this kind may be pending from now on. REQUIRES: none of the other kind is. */
@@ -250,7 +250,7 @@ static sb_status walk_hashes(const sb_bf_builder *of, Take take)
 	for (uint64_t first = 0; first < all && status == SB_OK; first += hashes_at_once)
 	{
 		const size_t count = std::min<uint64_t>(all - first, hashes_at_once);
-		sb_hash_set_read_words(of->borrowed + first * sizeof(uint64_t), hashes, count);
+		hash_set_read_words(of->borrowed + first * sizeof(uint64_t), hashes, count);
 		next(hashes, count);
 	}
 	return status;
@@ -264,10 +264,10 @@ static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *othe
 {
 	uint64_t wanted = builder->set.count + 1;
 	const sb_status status = walk_hashes(other, [&](const uint64_t *hashes, size_t count) {
-		wanted += sb_hash_set_missing(&builder->set, hashes, count);
+		wanted += hash_set_missing(&builder->set, hashes, count);
 		return SB_OK;
 	});
-	const uint64_t capacity = sb_hash_set_capacity_for(wanted);
+	const uint64_t capacity = hash_set_capacity_for(wanted);
 	return status == SB_OK && capacity > builder->set.capacity ? grow_set(builder, capacity) : status;
 }
 

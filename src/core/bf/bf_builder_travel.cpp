@@ -11,6 +11,7 @@
  * worker, is worth squeezing.
  */
 #include "base/bits.hpp"
+#include "base/hash_set.hpp"
 #include "base/stop.hpp"
 #include "bf/bf.hpp"
 #include "bf/bf_builder.hpp"
@@ -98,7 +99,7 @@ sb_status sb_bf_builder_serialize(sb_bf_builder *builder, void *out, size_t size
 		if (items != builder->set.count * sizeof(uint64_t))
 			return SB_BAD_LENGTH;
 		write_header(builder, travel_form::hashes, to);
-		return sb_hash_set_write(&builder->set, to + travel_header);
+		return hash_set_write(&builder->set, to + travel_header);
 	}
 	if (items != builder->borrowed_bytes)
 		return SB_BAD_LENGTH;

@@ -55,7 +55,7 @@ sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 static sb_status begin_items(sb_tbf_builder *builder)
 {
 	builder->form = sums_form::items;
-	const sb_status status = sb_hash_set_make(&builder->set, &builder->memory, sb_hash_set_capacity_for(1), 1);
+	const sb_status status = hash_set_make(&builder->set, &builder->memory, hash_set_capacity_for(1), 1);
 	builder->sums.width = builder->set.capacity + 1;
 	builder->sums.beside = 1;
 	return status;
@@ -151,7 +151,7 @@ static sb_status add_item(sb_tbf_builder *builder, int index, uint64_t hash, int
 	tbf_sums *sums = &builder->sums;
 	if (builder->form == sums_form::items)
 	{
-		const uint64_t slot = sb_hash_set_insert(&builder->set, hash);
+		const uint64_t slot = hash_set_insert(&builder->set, hash);
 		return index >= 0 ? sums_add_word(sums, index, slot, half_lives, value) : SB_OK;
 	}
 	if (counts_apart(builder))

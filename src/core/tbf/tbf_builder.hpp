@@ -116,7 +116,7 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 
 [[nodiscard]] inline sb_status grow_if_needed(sb_tbf_builder *builder)
 {
-	if (builder->form != sums_form::items || (sb_hash_set_has_room(&builder->set) && !sb_hash_set_wants_secret(&builder->set)))
+	if (builder->form != sums_form::items || (hash_set_has_room(&builder->set) && !hash_set_wants_secret(&builder->set)))
 		return SB_OK;
 	return grow(builder);
 }

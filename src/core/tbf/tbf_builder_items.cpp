@@ -24,13 +24,13 @@ size_t item_reader::next()
 	if (of_->form == sums_form::arrived)
 	{
 		count_ = static_cast<size_t>(std::min<uint64_t>(of_->arrived.count - next_, tbf_batch));
-		sb_hash_set_read_words(of_->arrived.hashes + next_ * sizeof(uint64_t), hashes_, count_);
+		hash_set_read_words(of_->arrived.hashes + next_ * sizeof(uint64_t), hashes_, count_);
 		next_ += count_;
 		return count_;
 	}
 	for (count_ = 0; count_ < tbf_batch && next_ <= of_->set.capacity; count_++)
 	{
-		slots_[count_] = sb_hash_set_next(&of_->set, next_, &hashes_[count_]);
+		slots_[count_] = hash_set_next(&of_->set, next_, &hashes_[count_]);
 		if (slots_[count_] == UINT64_MAX)
 		{
 			next_ = of_->set.capacity + 1;
@@ -44,10 +44,10 @@ size_t item_reader::next()
 const uint64_t *item_reader::words(int index)
 {
 	if (of_->form == sums_form::arrived)
-		sb_hash_set_read_words(of_->arrived.words[index] + (next_ - count_) * sizeof(uint64_t), words_, count_);
+		hash_set_read_words(of_->arrived.words[index] + (next_ - count_) * sizeof(uint64_t), words_, count_);
 	else
 		for (size_t i = 0; i < count_; i++)
-			words_[i] = of_->sums.plane[index][sb_hash_set_place(slots_[i], of_->set.beside)];
+			words_[i] = of_->sums.plane[index][hash_set_place(slots_[i], of_->set.beside)];
 	return words_;
 }
 
@@ -59,7 +59,7 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 	ptrdiff_t place[SB_TBF_PLANES];
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		place[i] = builder->sums.plane[i] != nullptr ? builder->sums.plane[i] - slots : 0;
-	if (sb_status status = sb_hash_set_remake(&builder->set, &builder->memory, capacity, beside); status != SB_OK)
+	if (sb_status status = hash_set_remake(&builder->set, &builder->memory, capacity, beside); status != SB_OK)
 		return status;
 	builder->sums.width = capacity + 1;
 	builder->sums.beside = beside;
@@ -79,13 +79,13 @@ static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 sb_status streambloom::grow(sb_tbf_builder *builder)
 {
 	const uint64_t capacity = builder->set.capacity;
-	return sb_hash_set_has_room(&builder->set) ? remake_items(builder, capacity, builder->set.beside)
-											   : grow_set(builder, sb_hash_set_next_capacity(capacity));
+	return hash_set_has_room(&builder->set) ? remake_items(builder, capacity, builder->set.beside)
+											   : grow_set(builder, hash_set_next_capacity(capacity));
 }
 
 sb_status streambloom::grow_to(sb_tbf_builder *builder, uint64_t items)
 {
-	const uint64_t capacity = sb_hash_set_capacity_for(items);
+	const uint64_t capacity = hash_set_capacity_for(items);
 	return capacity > builder->set.capacity ? grow_set(builder, capacity) : grow_if_needed(builder);
 }
 
@@ -143,7 +143,7 @@ static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items
 			continue;
 		}
 		if (builder->form == sums_form::items)
-			(void) sb_hash_set_insert_many(&builder->set, reader.hashes(), count);
+			(void) hash_set_insert_many(&builder->set, reader.hashes(), count);
 		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 			if (has_plane(items, i))
 				status = add_words(builder, i, reader.hashes(), reader.words(i), count);
@@ -208,8 +208,8 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 	builder->form = sums_form::items;
 
 	/* room first: in the order of hashes items would pile up in a set that grows as it goes */
-	const uint64_t capacity = sb_hash_set_capacity_for(items.arrived.count + 1);
-	const sb_status status = sb_hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
+	const uint64_t capacity = hash_set_capacity_for(items.arrived.count + 1);
+	const sb_status status = hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
 	if (status != SB_OK)
 	{
 		*builder = items;
@@ -234,7 +234,7 @@ static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *ot
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		wanted += sb_hash_set_missing(&builder->set, reader.hashes(), count);
+		wanted += hash_set_missing(&builder->set, reader.hashes(), count);
 	}
 	return grow_to(builder, wanted);
 }
@@ -255,7 +255,7 @@ static sb_status unite_some(sb_tbf_builder *builder, const sb_tbf_builder *other
 
 	/* items count for the size, if all hits have fallen out too */
 	if (builder->form == sums_form::items && !inserted)
-		(void) sb_hash_set_insert_many(&builder->set, reader->hashes(), count);
+		(void) hash_set_insert_many(&builder->set, reader->hashes(), count);
 	return grow_if_needed(builder);
 }
 

@@ -135,7 +135,7 @@ static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uin
 		return SB_OK;
 	sb_status status = allocate_words(builder, std::max<uint64_t>(set->count, 1), sorted);
 	if (status == SB_OK)
-		status = sb_hash_set_sort(&builder->set, *sorted);
+		status = hash_set_sort(&builder->set, *sorted);
 	set->sorted = *sorted;
 	return status;
 }

@@ -156,10 +156,10 @@ static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
 		unsigned char *part = to;
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		sb_hash_set_write_words(reader.hashes(), count, part);
+		hash_set_write_words(reader.hashes(), count, part);
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			if (has_plane(builder, i))
-				sb_hash_set_write_words(reader.words(i), count, part += column);
+				hash_set_write_words(reader.words(i), count, part += column);
 		to += count * sizeof(uint64_t);
 	}
 	out->took(bytes);
@@ -367,7 +367,7 @@ static sb_status check_words(const unsigned char *column, uint64_t count)
 		const auto now = static_cast<size_t>(std::min<uint64_t>(count - done, tbf_batch));
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		sb_hash_set_read_words(column + done * sizeof(uint64_t), words, now);
+		hash_set_read_words(column + done * sizeof(uint64_t), words, now);
 		if (std::any_of(words, words + now, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
 			return SB_BAD_CELLS;
 	}

@@ -24,22 +24,22 @@ using namespace streambloom;
 /* Beside each hash are its 2^-12 hits. */
 static uint64_t *hits_of_slot(const sb_hash_set &recurring, uint64_t slot)
 {
-	return &recurring.slots[sb_hash_set_place(slot, 1) + 4];
+	return &recurring.slots[hash_set_place(slot, 1) + 4];
 }
 
 sb_status streambloom::make_moved(sb_tbf_builder *builder)
 {
-	return sb_hash_set_make(&builder->recurring, &builder->memory, sb_hash_set_capacity_for(1), 1);
+	return hash_set_make(&builder->recurring, &builder->memory, hash_set_capacity_for(1), 1);
 }
 
 /* To be called before an item is inserted. */
 static sb_status make_room(sb_tbf_builder *builder)
 {
 	sb_hash_set *recurring = &builder->recurring;
-	if (!sb_hash_set_has_room(recurring))
-		return sb_hash_set_remake(recurring, &builder->memory, sb_hash_set_next_capacity(recurring->capacity), 1);
-	if (sb_hash_set_wants_secret(recurring))
-		return sb_hash_set_remake(recurring, &builder->memory, recurring->capacity, 1);
+	if (!hash_set_has_room(recurring))
+		return hash_set_remake(recurring, &builder->memory, hash_set_next_capacity(recurring->capacity), 1);
+	if (hash_set_wants_secret(recurring))
+		return hash_set_remake(recurring, &builder->memory, recurring->capacity, 1);
 	return SB_OK;
 }
 
@@ -53,11 +53,11 @@ sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_
 		status = sums_add_item(&builder->sums, &builder->plan, index, hash, half_lives, value);
 	if (status != SB_OK)
 		return status;
-	if (const uint64_t slot = sb_hash_set_find(recurring, hash); slot != UINT64_MAX)
+	if (const uint64_t slot = hash_set_find(recurring, hash); slot != UINT64_MAX)
 		return add_to_word(hits_of_slot(*recurring, slot), value);
 	status = sums_recurring_minimum(&builder->sums, &builder->plan, hash, &recurs, &minimum);
 	if (status == SB_OK && !recurs)
-		*hits_of_slot(*recurring, sb_hash_set_insert(recurring, hash)) = minimum;
+		*hits_of_slot(*recurring, hash_set_insert(recurring, hash)) = minimum;
 	return status;
 }
 
@@ -69,7 +69,7 @@ sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter,
 	const uint64_t count = sb_tbf_entries(filter);
 
 	/* room first: hashes that ascend would pile up in a set that grows as it goes */
-	sb_status status = sb_hash_set_remake(&builder->recurring, &builder->memory, sb_hash_set_capacity_for(count + 1), 1);
+	sb_status status = hash_set_remake(&builder->recurring, &builder->memory, hash_set_capacity_for(count + 1), 1);
 	for (uint64_t i = 0; i < count && status == SB_OK; i++)
 	{
 		sb_tbf_entry entry;
@@ -79,7 +79,7 @@ sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter,
 		if (status != SB_OK)
 			return status;
 		sb_tbf_read_entry(table, i, &entry);
-		*hits_of_slot(builder->recurring, sb_hash_set_insert(&builder->recurring, entry.hash)) = entry.hits;
+		*hits_of_slot(builder->recurring, hash_set_insert(&builder->recurring, entry.hash)) = entry.hits;
 	}
 	return status;
 }
@@ -96,7 +96,7 @@ sb_status streambloom::write_moved(const sb_tbf_builder *builder, unsigned char 
 	sb_status status = allocate_words(builder, std::max<uint64_t>(recurring->count, 1), &hashes);
 	if (status != SB_OK)
 		return status;
-	status = sb_hash_set_sort(recurring, hashes);
+	status = hash_set_sort(recurring, hashes);
 	for (uint64_t i = 0; i < recurring->count && status == SB_OK; i++)
 	{
 		if (i % tbf_batch == 0 && stop_wanted())
@@ -104,7 +104,7 @@ sb_status streambloom::write_moved(const sb_tbf_builder *builder, unsigned char 
 			status = SB_INTERRUPTED;
 			break;
 		}
-		const sb_tbf_entry entry = {hashes[i], *hits_of_slot(*recurring, sb_hash_set_find(recurring, hashes[i]))};
+		const sb_tbf_entry entry = {hashes[i], *hits_of_slot(*recurring, hash_set_find(recurring, hashes[i]))};
 		write_entry(table, i, &entry);
 	}
 	release_words(builder, hashes);

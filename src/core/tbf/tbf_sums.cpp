@@ -62,7 +62,7 @@ static void clear(uint64_t *plane, uint64_t width, uint32_t beside)
 		std::memset(plane, 0, width * sizeof *plane);
 	else
 		for (uint64_t word = 0; word < width; word++)
-			plane[sb_hash_set_place(word, beside)] = 0;
+			plane[hash_set_place(word, beside)] = 0;
 }
 
 /* Makes this plane the newest if it is newer: those that fall out at the far end are cleared and serve again. */
@@ -215,7 +215,7 @@ sb_status streambloom::sums_add_word(tbf_sums *sums, int index, uint64_t word, i
 	uint64_t amount;
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
-	return add_to_word(&sums->plane[index][sb_hash_set_place(word, sums->beside)], amount);
+	return add_to_word(&sums->plane[index][hash_set_place(word, sums->beside)], amount);
 }
 
 /* How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a cache. */
@@ -261,7 +261,7 @@ SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, 
 		i++;
 	}
 	set->count += added;
-	set->crowded |= farthest > SB_HASH_SET_FAR;
+	set->crowded |= farthest > hash_set_far;
 	return i;
 }
 

@@ -22,7 +22,7 @@ struct tbf_sums
 {
 	uint64_t   *plane[SB_TBF_PLANES];	/* [i] is plane number newest_plane - i */
 	uint64_t	width;			/* words in each plane */
-	uint32_t	beside;			/* word i lies at sb_hash_set_place(i, beside): that of the set; 0 for cells */
+	uint32_t	beside;			/* word i lies at hash_set_place(i, beside): that of the set; 0 for cells */
 	sb_u128		total[SB_TBF_PLANES];
 	sb_u128		slack[SB_TBF_PLANES];
 	sb_u128		loss[SB_TBF_PLANES];	/* what one item loses at most if the plane falls out */
@@ -50,7 +50,7 @@ int sums_turn(tbf_sums *sums, int64_t half_lives);
 
 /*
  * Hits of one half-life on items of a set, of whose slots the words are the sums: adds the items to the set and the values to
- * their words, in order, until there is no room in the set; returns how many. REQUIRES: sb_hash_set_has_room(); index >= 0; the
+ * their words, in order, until there is no room in the set; returns how many. REQUIRES: hash_set_has_room(); index >= 0; the
  * plane is one of those beside the hashes.
  */
 size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
@@ -145,7 +145,7 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  *
  * The words are those of the cells of tbf (set is NULL), or of the slots of a set of items: those become cells here, to the
  * same bytes as if they had been added to cells. REQUIRES of a set: the planes are beside its hashes, no filter was merged, and if it
- * has a secret, `sorted` is what sb_hash_set_sort() gave.
+ * has a secret, `sorted` is what hash_set_sort() gave.
  */
 [[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_write(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, void *cells);

@@ -53,27 +53,3 @@ allocate_cells(MemoryContext context, size_t bytes)
 	clear_in_pieces(cells, bytes);
 	return cells;
 }
-
-void
-allocate_set(MemoryContext context, sb_hash_set *set)
-{
-	sb_memory	memory = memory_in(context);
-
-	must_finish(sb_hash_set_make(set, &memory, set->capacity, set->beside));
-}
-
-void
-remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside)
-{
-	sb_memory	memory = memory_in(context);
-
-	must_finish(sb_hash_set_remake(set, &memory, capacity, beside));
-}
-
-void
-free_set(sb_hash_set *set)
-{
-	sb_memory	memory = memory_in(NULL);
-
-	sb_hash_set_release(set, &memory);
-}

@@ -15,14 +15,4 @@ extern sb_memory memory_in(MemoryContext context);
 /* Zeroed memory for a state, also more than a gigabyte. Looks for interrupts while it is cleared. */
 extern void *allocate_cells(MemoryContext context, size_t bytes);
 
-/* The same for a set whose capacity and `beside` are set; it is empty then. */
-extern void allocate_set(MemoryContext context, sb_hash_set *set);
-extern void free_set(sb_hash_set *set);
-
-/*
- * The same hashes in a set of another capacity, or with another number of words beside. A set in which hashes crowd together gets
- * the secret of this process, and keeps it. If that is interrupted *set is as it was.
- */
-extern void remake_set(MemoryContext context, sb_hash_set *set, uint64_t capacity, uint32_t beside);
-
 #endif

@@ -31,6 +31,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "base/call.h"
 #include "base/memory.h"
 
 struct BfHeapReader
@@ -129,12 +130,14 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 void
 bf_index_close_heap(BfHeapReader *reader)
 {
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
+
 	ExecDropSingleTupleTableSlot(reader->slot);
 	FreeExecutorState(reader->estate);
 	FreeAccessStrategy(reader->strategy);
 	for (int column = 0; column < reader->hashers.columns; column++)
 		if (reader->sets[column].slots != NULL)
-			free_set(&reader->sets[column]);
+			sb_hash_set_release(&reader->sets[column], &memory);
 	pfree(reader);
 }
 
@@ -446,30 +449,13 @@ hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
 
 /* ------------------------------------------------------------------ a range */
 
-/* Adds a hash to a set, which is made larger first if it is full. */
-static void
-add_to_set(sb_hash_set *set, uint64 hash)
-{
-	if (!sb_hash_set_has_room(set))
-		remake_set(CurrentMemoryContext, set, sb_hash_set_next_capacity(set->capacity), 0);
-	else if (unlikely(sb_hash_set_wants_secret(set)))
-		remake_set(CurrentMemoryContext, set, set->capacity, 0);
-	(void) sb_hash_set_insert(set, hash);
-}
-
 /* Moves the hashes of a set into an array. */
 static uint64 *
 take_set(sb_hash_set *set)
 {
 	uint64	   *hashes = palloc_extended(Max(set->count, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
-	uint64		count = 0,
-				item;
 
-	for (uint64 slot = sb_hash_set_next(set, 0, &item); slot != UINT64_MAX;
-		 slot = sb_hash_set_next(set, slot + 1, &item))
-		hashes[count++] = item;
-	memset(set->slots, 0, sb_hash_set_bytes(set->capacity, 0));
-	set->count = 0;
+	must_finish(sb_hash_set_take(set, hashes));
 	return hashes;
 }
 
@@ -480,12 +466,11 @@ take_set(sb_hash_set *set)
 static void
 prepare_sets(BfHeapReader *reader)
 {
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
+
 	for (int column = 0; column < reader->hashers.columns; column++)
 		if (reader->sets[column].slots == NULL)
-		{
-			reader->sets[column].capacity = sb_hash_set_capacity_for(ITEMS_EXPECTED);
-			allocate_set(GetMemoryChunkContext(reader), &reader->sets[column]);
-		}
+			must_finish(sb_hash_set_begin(&reader->sets[column], &memory, ITEMS_EXPECTED));
 }
 
 /* Adds the items of row version `i` of the page that was read to the sets, unless the version is left out. */
@@ -495,17 +480,15 @@ add_row(BfHeapReader *reader, BlockNumber block, int i)
 	HTSV_Result verdict = reader->verdicts[i];
 	HeapTupleData tuple;
 	uint64		hashes[INDEX_MAX_KEYS];
-	MemoryContext caller;
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
 
 	if (verdict == HEAPTUPLE_LIVE || verdict == HEAPTUPLE_DELETE_IN_PROGRESS)
 		reader->live_rows++;
 	get_tuple(reader, block, i, &tuple);
 	if (leave_out(reader, &tuple, verdict) || !hash_row(reader, &tuple, hashes))
 		return;
-	caller = MemoryContextSwitchTo(GetMemoryChunkContext(reader));
 	for (int column = 0; column < reader->hashers.columns; column++)
-		add_to_set(&reader->sets[column], hashes[column]);
-	MemoryContextSwitchTo(caller);
+		must_finish(sb_hash_set_add(&reader->sets[column], &memory, hashes[column]));
 	reader->rows++;
 }
 
