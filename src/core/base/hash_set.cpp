@@ -120,13 +120,18 @@ sb_status sb_hash_set_begin(sb_hash_set *set, const sb_memory *memory, uint64_t 
 	return hash_set_make(set, memory, hash_set_capacity_for(expected), 0);
 }
 
+sb_status streambloom::hash_set_make_room(sb_hash_set *set, const sb_memory *memory)
+{
+	if (!hash_set_has_room(set))
+		return hash_set_remake(set, memory, hash_set_next_capacity(set->capacity), set->beside);
+	if (hash_set_wants_secret(set)) [[unlikely]]
+		return hash_set_remake(set, memory, set->capacity, set->beside);
+	return SB_OK;
+}
+
 sb_status sb_hash_set_add(sb_hash_set *set, const sb_memory *memory, uint64_t hash) noexcept
 {
-	sb_status status = SB_OK;
-	if (!hash_set_has_room(set))
-		status = hash_set_remake(set, memory, hash_set_next_capacity(set->capacity), 0);
-	else if (hash_set_wants_secret(set)) [[unlikely]]
-		status = hash_set_remake(set, memory, set->capacity, 0);
+	const sb_status status = hash_set_make_room(set, memory);
 	if (status == SB_OK)
 		(void)hash_set_insert(set, hash);
 	return status;

@@ -52,6 +52,9 @@ uint64_t hash_set_next_capacity(uint64_t capacity);
  */
 [[nodiscard]] sb_status hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside);
 
+/* Makes sure of room for one more; and of the secret, if the set wants it. As hash_set_remake(). */
+[[nodiscard]] sb_status hash_set_make_room(sb_hash_set *set, const sb_memory *memory);
+
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: hash_set_has_room(). */
 uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
 

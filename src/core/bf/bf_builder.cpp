@@ -1,5 +1,5 @@
 /*
- * bf_builder.cpp: a set of hashes that grows and becomes lines; items let in by the batch; two builders united; the
+ * bf_builder.cpp: a set of hashes that grows and becomes lines; items added by the batch; two builders united; the
  * result. See sb_bf_builder.h; bf_builder_travel.cpp serializes it.
  *
  * After a failure nothing has to be undone, since each step either ends with all items in their new place or leaves
@@ -24,7 +24,7 @@ using namespace streambloom;
 static constexpr uint64_t self_sized_set = UINT64_C(1) << 20;
 
 /*
- * A builder whose set has fewer bytes lets each item in at once: such a set lies in the processor's cache, and where
+ * A builder whose set has fewer bytes adds each item at once: such a set lies in the processor's cache, and where
  * there are many groups an array of pending items for each would take more memory than their sets.
  */
 static constexpr size_t pending_from_bytes = 4096;

@@ -65,7 +65,7 @@ static sb_status begin_cells(sb_tbf_builder *builder)
 {
 	builder->form = sums_form::cells;
 	builder->sums.width = sb_tbf_cells(&builder->plan);
-	return (builder->plan.flags & SB_TBF_RECURRING_MINIMUM) != 0 ? make_moved(builder) : SB_OK;
+	return (builder->plan.flags & SB_TBF_RECURRING_MINIMUM) != 0 ? make_recurring(builder) : SB_OK;
 }
 
 sb_status streambloom::make_builder(const sb_memory *memory, const sb_tbf *plan, double load, sb_tbf_builder **out)
@@ -121,12 +121,9 @@ sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *oth
 void sb_tbf_builder_release(sb_tbf_builder *builder) noexcept
 {
 	const sb_memory memory = builder->memory;
-	if (builder->form == sums_form::cells)
-		for (uint64_t *plane : builder->sums.plane)
-			release_words(builder, plane);
-	for (sb_hash_set *set : {&builder->set, &builder->recurring})
-		if (set->slots != nullptr)
-			sb_hash_set_release(set, &memory);
+	release_sums(builder);
+	if (counts_apart(builder))
+		sb_hash_set_release(&builder->recurring, &memory);
 	release_list(&builder->top, &memory);
 	if (builder->pending != nullptr)
 		memory.release(memory.context, builder->pending);

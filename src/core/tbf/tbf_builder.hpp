@@ -133,6 +133,9 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 /* Sums of items become sums of cells. SB_OVERFLOW and others: it is as it was. */
 [[nodiscard]] sb_status items_to_cells(sb_tbf_builder *builder);
 
+/* Releases the memory of the sums: the planes of cells, the set of items. */
+void release_sums(sb_tbf_builder *builder);
+
 /* The number of different items. REQUIRES: the sums are of items. */
 inline uint64_t count_items(const sb_tbf_builder *builder)
 {
@@ -169,7 +172,7 @@ class item_reader
 
 /* ------------------------------------------- recurring minimum (tbf_recurring.cpp) */
 
-[[nodiscard]] sb_status make_moved(sb_tbf_builder *builder);
+[[nodiscard]] sb_status make_recurring(sb_tbf_builder *builder);
 
 inline bool counts_apart(const sb_tbf_builder *builder)
 {
@@ -180,11 +183,11 @@ inline bool counts_apart(const sb_tbf_builder *builder)
 [[nodiscard]] sb_status add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value);
 
 /* The table of a stored filter. */
-[[nodiscard]] sb_status read_moved(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells);
+[[nodiscard]] sb_status read_recurring(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells);
 
 /* Its bytes, stored; and those themselves. */
-uint32_t size_of_moved(const sb_tbf_builder *builder);
-[[nodiscard]] sb_status write_moved(const sb_tbf_builder *builder, unsigned char *table);
+uint32_t size_of_recurring(const sb_tbf_builder *builder);
+[[nodiscard]] sb_status write_recurring(const sb_tbf_builder *builder, unsigned char *table);
 
 } // namespace streambloom
 

@@ -13,7 +13,7 @@ using namespace streambloom;
 
 /*
  * Where a filter that sizes itself goes over from items to the cells of the largest filter there is, 1 GB for each plane:
- * at 5/8 of so many items (512 MB), which are more than that filter holds at 1 %.
+ * when 5/8 of so many slots are taken. These are more items than that filter holds at 1 %.
  */
 constexpr uint64_t self_sized_set = UINT64_C(1) << 25;
 
@@ -155,7 +155,7 @@ static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items
 	return SB_OK;
 }
 
-static void release_sums(sb_tbf_builder *builder)
+void streambloom::release_sums(sb_tbf_builder *builder)
 {
 	if (builder->form == sums_form::cells)
 		for (uint64_t *plane : builder->sums.plane)

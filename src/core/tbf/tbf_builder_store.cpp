@@ -9,7 +9,10 @@
 
 using namespace streambloom;
 
-/* The size of the stored filter. Here a filter that sizes itself gets its size, from its number of items; if the sums are of cells already, or no filter is large enough, it keeps the largest there is. */
+/*
+ * The size of the stored filter. Here a filter that sizes itself gets its size, from its number of items; if the sums are of
+ * cells already, or no filter is large enough, it keeps the largest there is.
+ */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
 	const sb_tbf &wanted = builder->plan;
@@ -69,7 +72,7 @@ class value_block
 static size_t most_extra(const sb_tbf_builder *builder)
 {
 	if (counts_apart(builder))
-		return size_of_moved(builder);
+		return size_of_recurring(builder);
 	size_t bytes = 0;
 	if (builder->plan.top != 0)
 		bytes = SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * builder->top.count + builder->top.bytes_used;
@@ -79,7 +82,7 @@ static size_t most_extra(const sb_tbf_builder *builder)
 static void plan_extra(const sb_tbf_builder *builder, sb_tbf *header)
 {
 	if (counts_apart(builder))
-		header->extra = size_of_moved(builder);
+		header->extra = size_of_recurring(builder);
 	if (builder->plan.top != 0 && (header->flags & SB_TBF_HAS_HITS) != 0)
 		header->extra = top_size(&builder->top, header->base);
 }
@@ -87,7 +90,7 @@ static void plan_extra(const sb_tbf_builder *builder, sb_tbf *header)
 static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header, unsigned char *out)
 {
 	if (counts_apart(builder))
-		return write_moved(builder, out);
+		return write_recurring(builder, out);
 	if (header->extra != 0)
 		top_write(&builder->top, header->base, out);
 	return SB_OK;

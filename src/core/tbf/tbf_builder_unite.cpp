@@ -88,7 +88,7 @@ sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const
 	if (status == SB_OK)
 		status = add_stored_list(&builder->top, memory, filter, cells);
 	if (status == SB_OK && counts_apart(builder))
-		status = read_moved(builder, filter, static_cast<const unsigned char *>(cells));
+		status = read_recurring(builder, filter, static_cast<const unsigned char *>(cells));
 	return ended_if_failed(status, out);
 }
 

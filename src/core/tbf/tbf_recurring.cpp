@@ -27,20 +27,9 @@ static uint64_t *hits_of_slot(const sb_hash_set &recurring, uint64_t slot)
 	return &recurring.slots[hash_set_place(slot, 1) + 4];
 }
 
-sb_status streambloom::make_moved(sb_tbf_builder *builder)
+sb_status streambloom::make_recurring(sb_tbf_builder *builder)
 {
 	return hash_set_make(&builder->recurring, &builder->memory, hash_set_capacity_for(1), 1);
-}
-
-/* To be called before an item is inserted. */
-static sb_status make_room(sb_tbf_builder *builder)
-{
-	sb_hash_set *recurring = &builder->recurring;
-	if (!hash_set_has_room(recurring))
-		return hash_set_remake(recurring, &builder->memory, hash_set_next_capacity(recurring->capacity), 1);
-	if (hash_set_wants_secret(recurring))
-		return hash_set_remake(recurring, &builder->memory, recurring->capacity, 1);
-	return SB_OK;
 }
 
 sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
@@ -48,7 +37,7 @@ sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_
 	sb_hash_set *recurring = &builder->recurring;
 	bool recurs;
 	uint64_t minimum;
-	sb_status status = make_room(builder);
+	sb_status status = hash_set_make_room(recurring, &builder->memory);
 	if (status == SB_OK)
 		status = sums_add_item(&builder->sums, &builder->plan, index, hash, half_lives, value);
 	if (status != SB_OK)
@@ -63,7 +52,7 @@ sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_
 
 /* ------------------------------------------------------------------- stored */
 
-sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells)
+sb_status streambloom::read_recurring(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells)
 {
 	const unsigned char *table = cells + sb_tbf_counters_size(filter);
 	const uint64_t count = sb_tbf_entries(filter);
@@ -75,7 +64,7 @@ sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter,
 		sb_tbf_entry entry;
 		if (i % tbf_batch == 0 && stop_wanted())
 			return SB_INTERRUPTED;
-		status = make_room(builder);
+		status = hash_set_make_room(&builder->recurring, &builder->memory);
 		if (status != SB_OK)
 			return status;
 		sb_tbf_read_entry(table, i, &entry);
@@ -84,12 +73,12 @@ sb_status streambloom::read_moved(sb_tbf_builder *builder, const sb_tbf *filter,
 	return status;
 }
 
-uint32_t streambloom::size_of_moved(const sb_tbf_builder *builder)
+uint32_t streambloom::size_of_recurring(const sb_tbf_builder *builder)
 {
 	return static_cast<uint32_t>(std::min<uint64_t>(builder->recurring.count, SB_MAX_BYTES / SB_TBF_ENTRY + 1)) * SB_TBF_ENTRY;
 }
 
-sb_status streambloom::write_moved(const sb_tbf_builder *builder, unsigned char *table)
+sb_status streambloom::write_recurring(const sb_tbf_builder *builder, unsigned char *table)
 {
 	const sb_hash_set *recurring = &builder->recurring;
 	uint64_t *hashes;

@@ -297,38 +297,38 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_contains_all)
 
 /* ------------------------------------------------------------------ combining */
 
-SB_FUNCTION_IN_OWN_MEMORY(bf_union)
+Datum
+bf_combined(const BfValue *left, const BfValue *right, const sb_bf *joined, BfCombine combine)
+{
+	unsigned char *lines;
+	Datum		result = bf_make(joined, &lines);
+
+	must_finish(sb_bf_or(joined, lines, &left->header, left->lines));
+	must_finish(combine(joined, lines, &right->header, right->lines));
+	return result;
+}
+
+static Datum
+combine_arguments(FunctionCallInfo fcinfo, const char *action, BfCombine combine)
 {
 	BfValue		left;
 	BfValue		right;
 	sb_bf		joined;
-	unsigned char *lines;
-	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_plan_union(&left.header, &right.header, "unite", &joined);
-	result = bf_make(&joined, &lines);
-	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
-	must_finish(sb_bf_or(&joined, lines, &right.header, right.lines));
-	return result;
+	bf_plan_union(&left.header, &right.header, action, &joined);
+	return bf_combined(&left, &right, &joined, combine);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_union)
+{
+	return combine_arguments(fcinfo, "unite", sb_bf_or);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
 {
-	BfValue		left;
-	BfValue		right;
-	sb_bf		joined;
-	unsigned char *lines;
-	Datum		result;
-
-	bf_open(PG_GETARG_DATUM(0), &left);
-	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_plan_union(&left.header, &right.header, "intersect", &joined);
-	result = bf_make(&joined, &lines);
-	must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
-	must_finish(sb_bf_and(&joined, lines, &right.header, right.lines));
-	return result;
+	return combine_arguments(fcinfo, "intersect", sb_bf_and);
 }
 
 /* Folds while a rate would still hold for the estimated number of items. */

@@ -216,36 +216,26 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 
 /* ---------------------------------------------- bf_union_agg, bf_intersection_agg */
 
-/* The state is a bf value in the aggregate's context, so that it travels between workers as it is. */
-typedef sb_status (*Combine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
-
-/* left op right, in place where nobody else can see the left one and the size stays. */
+/*
+ * left op right, in place where nobody else can see the left one and the size stays. The state is a bf value in the aggregate's
+ * context, so that it travels between workers as it is.
+ */
 static Datum
-combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, Combine combine)
+combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, BfCombine combine)
 {
 	BfValue		left;
 	BfValue		right;
 	sb_bf		joined;
-	unsigned char *lines;
-	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
 	bf_plan_union(&left.header, &right.header, action, &joined);
-	if (AggCheckCallContext(fcinfo, NULL) && joined.line_count == left.header.line_count &&
-		left.lines == (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_BF_HEADER)
-	{
-		result = PG_GETARG_DATUM(0);
-		lines = (unsigned char *) left.lines;
-		sb_bf_encode_header(&joined, VARDATA(DatumGetPointer(result)));
-	}
-	else
-	{
-		result = bf_make(&joined, &lines);
-		must_finish(sb_bf_or(&joined, lines, &left.header, left.lines));
-	}
-	must_finish(combine(&joined, lines, &right.header, right.lines));
-	return result;
+	if (!AggCheckCallContext(fcinfo, NULL) || joined.line_count != left.header.line_count ||
+		left.lines != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_BF_HEADER)
+		return bf_combined(&left, &right, &joined, combine);
+	sb_bf_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
+	must_finish(combine(&joined, (unsigned char *) left.lines, &right.header, right.lines));
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
