@@ -282,7 +282,7 @@ void decaying(uint64_t keys, uint8_t layout, sb_tbf *header, std::vector<unsigne
 	void *stored;
 	check(sb_tbf_builder_store(builder, &memory, 0, header, &stored));
 	const unsigned char *bytes = static_cast<unsigned char *>(stored) + SB_TBF_HEADER;
-	cells->assign(bytes, bytes + sb_tbf_counters_size(header));
+	cells->assign(bytes, bytes + (sb_tbf_size(header) - SB_TBF_HEADER));
 	std::free(stored);
 	sb_tbf_builder_release(builder);
 }
@@ -314,11 +314,18 @@ void whole(uint64_t keys, int rounds)
 	decaying(keys, SB_TBF_EXTENSIBLE, &extensible, &extensible_cells);
 	std::vector<unsigned char> decayed(flat_cells.size());
 
-	auto decay = [&decayed](const sb_tbf &header, const std::vector<unsigned char> &cells)
+	/* Decays to the same block again and again, whose pages are there. */
+	const sb_memory same_block = {[](void *context, size_t size) -> void * {
+									  auto *bytes = static_cast<std::vector<unsigned char> *>(context);
+									  bytes->resize(size);
+									  return bytes->data();
+								  },
+								  [](void *, void *) {}, &decayed};
+	auto decay = [&same_block](const sb_tbf &header, const std::vector<unsigned char> &cells)
 	{
 		sb_tbf out;
-		decayed.resize(sb_tbf_decay_room(&header));
-		check(sb_tbf_decay(&header, cells.data(), 8 * 24 * hour, &out, decayed.data()));
+		void *value;
+		check(sb_tbf_decay(&header, cells.data(), 8 * 24 * hour, &same_block, 0, &out, &value));
 	};
 	auto copy = [&decayed](const std::vector<unsigned char> &cells)
 	{

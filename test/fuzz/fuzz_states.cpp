@@ -180,7 +180,7 @@ static void store(sb_tbf_builder *builder)
 		return;
 	sb_tbf read;
 	(void)!sb_tbf_decode_header(value, SB_TBF_HEADER, sb_tbf_size(&stored), &read);
-	FUZZ_CHECK(sb_tbf_check_cells(&stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER) != SB_TRUNCATED);
+	FUZZ_CHECK(sb_tbf_check(&stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER) != SB_TRUNCATED);
 	std::free(value);
 }
 

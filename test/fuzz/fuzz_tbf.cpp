@@ -15,6 +15,7 @@
 #include <memory>
 
 using namespace fuzz;
+using namespace streambloom;
 
 const size_t fuzz::prefix_size = 40;
 
@@ -38,11 +39,11 @@ static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 	for (uint64_t &hash : hashes)
 		hash = random();
 	std::sort(hashes.begin(), hashes.end());
-	std::vector<unsigned char> table(hashes.size() * SB_TBF_ENTRY);
+	std::vector<unsigned char> table(hashes.size() * recurring_entry_size);
 	for (size_t i = 0; i < hashes.size(); i++)
 	{
-		sb_tbf_entry entry{hashes[i], 1 + (random() >> (3 + random() % 60))};
-		streambloom::write_entry(table.data(), i, &entry);
+		recurring_entry entry{hashes[i], 1 + (random() >> (3 + random() % 60))};
+		write_entry(table.data(), i, &entry);
 	}
 	return table;
 }
@@ -51,23 +52,23 @@ static std::vector<unsigned char> make_table(sb_tbf *tbf, Random &random)
 static std::vector<unsigned char> make_list(sb_tbf *tbf, Random &random)
 {
 	static constexpr char text[] = "an item of some length that is kept with its hash and its hits, in the value itself, to be shown";
-	streambloom::top_list list{};
+	top_list list{};
 	list.limit = static_cast<uint32_t>(1 + random() % 8);
 	list.any = true;
 	list.base = tbf->base;
 	for (uint64_t n = random() % 20; n > 0; n--)
 	{
 		uint64_t hash = random() % 64 == 0 ? 0 : random();
-		sb_u128 least = static_cast<sb_u128>(1 + random() % 1000) << SB_TOP_FRACTION_BITS;
+		sb_u128 least = static_cast<sb_u128>(1 + random() % 1000) << top_fraction_bits;
 		tbf->total = std::max<uint64_t>(tbf->total, UINT64_C(1) << 40);
-		if (!streambloom::top_add(&list, hash, tbf->base, &least, 0))
-			FUZZ_CHECK(streambloom::insert_item(&list, memory(), {hash, least}, text, random() % 90) == SB_OK);
+		if (!top_add(&list, hash, tbf->base, &least, 0))
+			FUZZ_CHECK(insert_item(&list, memory(), {hash, least}, text, random() % 90) == SB_OK);
 	}
-	streambloom::top_purge(&list);
+	top_purge(&list);
 	tbf->top = static_cast<uint16_t>(list.limit);
-	std::vector<unsigned char> section(streambloom::top_size(&list, tbf->base));
-	streambloom::top_write(&list, tbf->base, section.data());
-	streambloom::release_list(&list, memory());
+	std::vector<unsigned char> section(top_size(&list, tbf->base));
+	top_write(&list, tbf->base, section.data());
+	release_list(&list, memory());
 	return section;
 }
 
@@ -116,7 +117,7 @@ Input fuzz::make_input(Random &random)
 	append_number(&input, random() % 8 == 0 ? random() : weight);
 	append_number(&input, random());
 
-	std::vector<unsigned char> cells(sb_tbf_counters_size(&tbf));
+	std::vector<unsigned char> cells(counters_size(&tbf));
 	size_t width = tbf.cell_bits / 8u;
 	int full = static_cast<int>(random() % 4);
 	for (size_t i = 0; i < sb_tbf_cells(&tbf); i++)
@@ -129,12 +130,14 @@ Input fuzz::make_input(Random &random)
 		for (size_t byte = 0; byte < width; byte++)
 			cells[i * width + byte] = static_cast<unsigned char>(value >> (8 * byte));
 	}
-	if (sb_tbf packed; random() % 2 == 0 && sb_tbf_layout_plan(&tbf, cells.data(), SB_TBF_EXTENSIBLE, &packed) == SB_OK)
+	sb_tbf packed;
+	void *value;
+	if (random() % 2 == 0 && sb_tbf_set_layout(&tbf, cells.data(), SB_TBF_EXTENSIBLE, memory(), 0, &packed, &value) == SB_OK)
 	{
-		std::vector<unsigned char> to(sb_tbf_counters_size(&packed));
-		FUZZ_CHECK(sb_tbf_layout_write(&tbf, cells.data(), &packed, to.data()) == SB_OK);
+		const auto *to = static_cast<unsigned char *>(value) + SB_TBF_HEADER;
 		tbf = packed;
-		cells = to;
+		cells.assign(to, to + counters_size(&packed));
+		std::free(value);
 	}
 
 	std::vector<unsigned char> after;
@@ -197,17 +200,50 @@ static void check_readable(const Filter &filter)
 	FUZZ_CHECK(sb_tbf_decode_header(header.data(), SB_TBF_HEADER, sb_tbf_size(&filter.tbf), &read) == SB_OK);
 	sb_tbf_encode_header(&read, again.data());
 	FUZZ_CHECK(header == again);
-	FUZZ_CHECK(sb_tbf_check_cells(&filter.tbf, filter.cells.data()) == SB_OK);
+	FUZZ_CHECK(sb_tbf_check(&filter.tbf, filter.cells.data()) == SB_OK);
+}
+
+/*
+ * What a function of the core makes of a filter: status = make(to, in_front, &tbf, &value). It is that filter where there was
+ * nothing to do, and nothing with a status that is not SB_OK.
+ */
+template <typename Make>
+static std::unique_ptr<Filter> made(const Filter &filter, sb_status *status, Make make)
+{
+	constexpr size_t in_front = 3;
+	sb_tbf tbf;
+	void *value = &tbf; /* whatever stood there */
+	*status = make(memory(), in_front, &tbf, &value);
+	FUZZ_CHECK(*status == SB_OK || value == nullptr);
+	if (*status != SB_OK)
+		return nullptr;
+	if (value == nullptr)
+		return std::make_unique<Filter>(Filter{tbf, filter.cells});
+	const auto *bytes = static_cast<unsigned char *>(value) + in_front;
+	Copy header(SB_TBF_HEADER);
+	sb_tbf_encode_header(&tbf, header.data());
+	FUZZ_CHECK(std::memcmp(bytes, header.data(), SB_TBF_HEADER) == 0);
+	auto result = std::make_unique<Filter>(Filter{tbf, Copy(bytes + SB_TBF_HEADER, sb_tbf_size(&tbf) - SB_TBF_HEADER)});
+	std::free(value);
+	check_readable(*result);
+	return result;
 }
 
 static Filter decayed(const Filter &filter, int64_t at)
 {
-	sb_tbf tbf;
-	Copy room(sb_tbf_decay_room(&filter.tbf));
-	FUZZ_CHECK(sb_tbf_decay(&filter.tbf, filter.cells.data(), at, &tbf, room.data()) == SB_OK);
-	Filter result{tbf, Copy(room.data(), sb_tbf_counters_size(&tbf))};
-	check_readable(result);
-	return result;
+	sb_status status;
+	auto result = made(filter, &status, [&](const sb_memory *to, size_t in_front, sb_tbf *tbf, void **value) {
+		return sb_tbf_decay(&filter.tbf, filter.cells.data(), at, to, in_front, tbf, value);
+	});
+	FUZZ_CHECK(status == SB_OK);
+	return *result;
+}
+
+static std::unique_ptr<Filter> in_layout(const Filter &filter, uint8_t layout, sb_status *status)
+{
+	return made(filter, status, [&](const sb_memory *to, size_t in_front, sb_tbf *tbf, void **value) {
+		return sb_tbf_set_layout(&filter.tbf, filter.cells.data(), layout, to, in_front, tbf, value);
+	});
 }
 
 static bool equal(const Filter &a, const Filter &b)
@@ -349,7 +385,7 @@ static Filter without_list(const Filter &filter)
 	sb_tbf tbf = filter.tbf;
 	tbf.top = 0;
 	tbf.extra = 0;
-	return {tbf, Copy(filter.cells.data(), sb_tbf_counters_size(&tbf))};
+	return {tbf, Copy(filter.cells.data(), counters_size(&tbf))};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -390,7 +426,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)!sb_tbf_unpack_block(&tbf, filter.cells.data(), block, counters);
 	}
 	const bool list_is_fine = check_list(value, then) || tbf.top == 0;
-	if (sb_tbf_check_cells(&tbf, filter.cells.data()) != SB_OK)
+	status = sb_tbf_check(&filter.tbf, filter.cells.data());
+	FUZZ_CHECK((sb_tbf_check(&tbf, whole.cells.data()) == SB_OK) == (status == SB_OK && list_is_fine));
+	if (status != SB_OK)
 		return -1;
 	check_readable(filter);
 
@@ -415,40 +453,29 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	double factor = sb_tbf_decay_factor(&tbf);
 	FUZZ_CHECK(factor >= 0 && factor <= 1);
 
-	/* the same counters in the other layout, and back to the same bytes */
 	const bool of_usual_size = sb_tbf_cells(&tbf) <= UINT64_C(1) << 16; /* a few bytes can say that there are 10^8 zeros */
 	if (list_is_fine && of_usual_size)
 		check_builder_of(whole, items, then);
 	if (list_is_fine && tbf.top != 0)
 	{
-		sb_tbf later;
-		Copy room(sb_tbf_decay_room(&tbf));
-		Copy list(tbf.extra);
-		sb_top_section section;
-		FUZZ_CHECK(sb_tbf_decay(&tbf, whole.cells.data(), then, &later, room.data()) == SB_OK);
-		FUZZ_CHECK(sb_tbf_decay_list(&tbf, whole.cells.data(), memory(), &later, list.data()) == SB_OK);
-		FUZZ_CHECK(later.extra <= tbf.extra);
-		FUZZ_CHECK(later.extra == 0 || sb_top_open(list.data(), later.extra, later.top, UINT64_MAX, &section) == SB_OK);
+		const Filter later = decayed(whole, then);
+		FUZZ_CHECK(later.tbf.extra <= tbf.extra);
+		FUZZ_CHECK(later.tbf.extra != 0 || tbf.extra == 0);
 	}
-	tbf = filter.tbf;
-	if (tbf.extra == 0 && of_usual_size)
+
+	/* the same counters and the same list or table in the other layout, and back to the same bytes */
+	if (list_is_fine && of_usual_size)
 	{
-		sb_tbf planned;
-		uint8_t other_layout = tbf.layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
-		if (sb_tbf_layout_plan(&tbf, filter.cells.data(), other_layout, &planned) == SB_OK)
+		const uint8_t other_layout = tbf.layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
+		if (const auto other = in_layout(whole, other_layout, &status); status == SB_OK)
 		{
-			Filter other{planned, Copy(sb_tbf_counters_size(&planned))};
-			FUZZ_CHECK(sb_tbf_layout_write(&tbf, filter.cells.data(), &planned, other.cells.data()) == SB_OK);
-			check_readable(other);
 			for (uint64_t item : items)
-				FUZZ_CHECK(other.least(item) == filter.least(item));
-			sb_tbf back;
-			FUZZ_CHECK(sb_tbf_layout_plan(&planned, other.cells.data(), tbf.layout, &back) == SB_OK);
-			Filter again{back, Copy(sb_tbf_counters_size(&back))};
-			FUZZ_CHECK(sb_tbf_layout_write(&planned, other.cells.data(), &back, again.cells.data()) == SB_OK);
-			FUZZ_CHECK(equal(again, filter));
+				FUZZ_CHECK(other->least(item) == whole.least(item));
+			const auto again = in_layout(*other, tbf.layout, &status);
+			FUZZ_CHECK(status == SB_OK && equal(*again, whole));
 		}
 	}
+	tbf = filter.tbf;
 
 	/* a hit taken out: refused, or a value that holds no less of the other items than without their hits */
 	sb_moment moment;
@@ -456,18 +483,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sb_tbf_moment(tbf.half_life, tbf.epoch, then, &moment);
 	if (of_usual_size && sb_tbf_slack(&tbf) == 0 && (tbf.flags & SB_TBF_OPTIONS) == 0 && tbf.top == 0 && sb_tbf_hit(&moment, weight, &hit) == SB_OK && hit > 0)
 	{
-		sb_tbf planned;
 		double most = 0;
-		sb_status removed = sb_tbf_remove_plan(&tbf, filter.cells.data(), hash, &moment, hit, &planned, &most);
+		const auto without = made(filter, &status, [&](const sb_memory *to, size_t in_front, sb_tbf *out, void **made_value) {
+			return sb_tbf_remove(&tbf, filter.cells.data(), hash, &moment, hit, to, in_front, out, made_value, &most);
+		});
 		FUZZ_CHECK(most >= 0);
-		if (removed == SB_OK)
-		{
-			Filter without{planned, Copy(sb_tbf_size(&planned) - SB_TBF_HEADER)};
-			FUZZ_CHECK(sb_tbf_remove_write(&tbf, filter.cells.data(), hash, &moment, hit, &planned, without.cells.data()) == SB_OK);
-			check_readable(without);
+		if (status == SB_OK)
 			for (uint64_t item : items)
-				FUZZ_CHECK(without.least(item) <= filter.least(item));
-		}
+				FUZZ_CHECK(without->least(item) <= filter.least(item));
 	}
 
 	/* a table of recurring minimum: it has been checked, nothing decays, and nothing is merged */
@@ -476,7 +499,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sb_tbf out;
 		sb_difference difference{};
 		FUZZ_CHECK(sb_tbf_plan_merge(&tbf, &tbf, &out, &difference) == SB_DIFFERENT);
-		FUZZ_CHECK(sb_tbf_entries(&tbf) * SB_TBF_ENTRY == tbf.extra);
+		FUZZ_CHECK(recurring_entries(&tbf) * recurring_entry_size == tbf.extra);
 		return 0;
 	}
 

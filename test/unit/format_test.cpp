@@ -632,7 +632,7 @@ static void expect_golden(const std::string &name, const Tbf &made)
 	Bytes value = golden_bytes(name);
 	sb_tbf read;
 	ASSERT_EQ(sb_tbf_decode_header(value.data(), value.size(), value.size(), &read), SB_OK);
-	EXPECT_EQ(sb_tbf_check_cells(&read, value.data() + SB_TBF_HEADER), SB_OK);
+	EXPECT_EQ(sb_tbf_check(&read, value.data() + SB_TBF_HEADER), SB_OK);
 	EXPECT_TRUE(same_bytes(made.value(), value));
 }
 

@@ -576,7 +576,7 @@ TEST(Kernel, DecaysCountersOfAllWidths)
 					Tbf later = filter->decayed(j * 3600);
 					EXPECT_EQ(counters_of(later), expected);
 					EXPECT_EQ((later.parameters.flags & SB_TBF_FORGOTTEN) != 0, forgotten);
-					EXPECT_EQ(sb_tbf_check_cells(&later.parameters, later.cells.data()), SB_OK); /* so there is one form only */
+					EXPECT_EQ(sb_tbf_check(&later.parameters, later.cells.data()), SB_OK); /* so there is one form only */
 				}
 				EXPECT_TRUE(same_bytes(flat.relaid().value(), extensible.value()));
 			});

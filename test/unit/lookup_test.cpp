@@ -157,11 +157,11 @@ static Tbf random_counters(Random &random, uint32_t cells, bool recurring)
 /* With its table of recurring minimum. */
 static Bytes with_table(Tbf filter, const std::map<uint64_t, uint64_t> &table)
 {
-	Bytes stored(table.size() * SB_TBF_ENTRY);
+	Bytes stored(table.size() * streambloom::recurring_entry_size);
 	uint64_t i = 0;
 	for (const auto &[hash, hits] : table)
 	{
-		sb_tbf_entry entry{hash, hits};
+		streambloom::recurring_entry entry{hash, hits};
 		streambloom::write_entry(stored.data(), i++, &entry);
 	}
 	filter.parameters.extra = static_cast<uint32_t>(stored.size());

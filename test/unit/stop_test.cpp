@@ -211,20 +211,28 @@ TEST(Stop, TimeDecayingFilters)
 		expect_stops("plan", blocks, [&] { return streambloom::sums_plan(&sums, nullptr, &plan, &stored); });
 		expect_stops("write", blocks, [&] { return streambloom::sums_write(&sums, nullptr, &stored, bytes.data()); });
 		expect_stops("store", blocks, [&] { return streambloom::sums_store(&sums, nullptr, &plan, &stored, bytes.data(), bytes.size()); });
-		expect_stops("check", blocks, [&] { return sb_tbf_check_cells(&stored, bytes.data()); });
+		expect_stops("check", blocks, [&] { return sb_tbf_check(&stored, bytes.data()); });
 
 		sb_tbf out;
-		std::vector<unsigned char> to(cells * 8 + sb_tbf_decay_room(&stored));
+		std::vector<unsigned char> to(cells * 16);
+		Memory memory;
+		void *made;
+		auto released = [&](sb_status status) {
+			EXPECT_EQ(made != nullptr, status == SB_OK);
+			if (made != nullptr)
+				memory.memory.release(memory.memory.context, made);
+			return status;
+		};
 		double most;
 		const uint64_t pieces = layout == SB_TBF_EXTENSIBLE ? blocks : 1;
 		const uint8_t other = layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
-		expect_stops("decay", pieces, [&] { return sb_tbf_decay(&stored, bytes.data(), 101 * hour, &out, to.data()); });
-		expect_stops("layout", blocks, [&] { return sb_tbf_layout_plan(&stored, bytes.data(), other, &out); });
-		expect_stops("layout", blocks, [&] { return sb_tbf_layout_write(&stored, bytes.data(), &out, to.data()); });
-		expect_stops("remove", blocks,
-					 [&] { return sb_tbf_remove_plan(&stored, bytes.data(), hash, &moment, value, &out, &most); });
-		expect_stops("remove", blocks,
-					 [&] { return sb_tbf_remove_write(&stored, bytes.data(), hash, &moment, value, &out, to.data()); });
+		expect_stops("decay", pieces,
+					 [&] { return released(sb_tbf_decay(&stored, bytes.data(), 101 * hour, memory, 0, &out, &made)); });
+		expect_stops("layout", 2 * blocks,
+					 [&] { return released(sb_tbf_set_layout(&stored, bytes.data(), other, memory, 0, &out, &made)); });
+		expect_stops("remove", 2 * blocks, [&] {
+			return released(sb_tbf_remove(&stored, bytes.data(), hash, &moment, value, memory, 0, &out, &made, &most));
+		});
 		expect_stops("pack", blocks,
 					 [&] { return streambloom::sums_pack_plane(words.data(), &plan, &out, to.data(), to.size()); });
 

@@ -491,16 +491,16 @@ TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
 	ASSERT_EQ(sb_tbf_builder_name_hot_item(builder.get(), long_text.data(), long_text.size()), SB_OK);
 	ASSERT_EQ(sb_tbf_builder_name_hot_item(builder.get(), "again", 5), SB_OK) << "there is nothing to name";
 	const Tbf filter = stored_by(builder.get());
-	sb_top_section section;
+	streambloom::top_section section;
 	sb_top_item item;
-	ASSERT_EQ(sb_top_open(filter.cells.data() + sb_tbf_counters_size(&filter.parameters), filter.parameters.extra, 3,
+	ASSERT_EQ(streambloom::top_open(filter.cells.data() + streambloom::counters_size(&filter.parameters), filter.parameters.extra, 3,
 						  filter.parameters.total, &section), SB_OK);
-	ASSERT_TRUE(sb_top_next(&section, &item));
+	ASSERT_TRUE(streambloom::top_next(&section, &item));
 	EXPECT_EQ(item.hash, 1u);
 	EXPECT_EQ(item.length, size_t{SB_TOP_MAX_ITEM});
 	EXPECT_EQ(item.least >> section.fraction_bits, 5u);
 	EXPECT_EQ(section.error >> section.fraction_bits, 10u);
-	EXPECT_FALSE(sb_top_next(&section, &item));
+	EXPECT_FALSE(streambloom::top_next(&section, &item));
 
 	/* without a list none is wanted */
 	plan.top = 0;
@@ -557,13 +557,13 @@ TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 	for (sb_tbf_builder *builder : {whole.get(), second.get()})
 	{
 		const Tbf filter = stored_by(builder);
-		const unsigned char *table = filter.cells.data() + sb_tbf_counters_size(&filter.parameters);
-		ASSERT_EQ(sb_tbf_entries(&filter.parameters), expected.size());
+		const unsigned char *table = filter.cells.data() + streambloom::counters_size(&filter.parameters);
+		ASSERT_EQ(streambloom::recurring_entries(&filter.parameters), expected.size());
 		uint64_t i = 0;
 		for (const auto &[hash, units] : expected)
 		{
-			sb_tbf_entry entry;
-			sb_tbf_read_entry(table, i++, &entry);
+			streambloom::recurring_entry entry;
+			streambloom::read_entry(table, i++, &entry);
 			ASSERT_EQ(entry.hash, hash);
 			ASSERT_EQ(entry.hits, units);
 		}

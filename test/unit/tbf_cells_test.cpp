@@ -41,17 +41,16 @@ TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 	for (int zeros : {0, 1, 30, 70, 99, 100})
 	{
 		std::vector<uint64_t> counters = all_sorts(16384, zeros);
-		sb_tbf flat, packed;
-		Bytes cells = flat_filter(counters, &flat);
-		ASSERT_EQ(sb_tbf_layout_plan(&flat, cells.data(), SB_TBF_EXTENSIBLE, &packed), SB_OK);
-		Bytes extensible(sb_tbf_counters_size(&packed));
-		EXPECT_EQ(sb_tbf_layout_write(&flat, cells.data(), &packed, extensible.data()), SB_OK);
-		ASSERT_EQ(sb_tbf_check_cells(&packed, extensible.data()), SB_OK) << zeros << " % zeros";
+		Tbf flat;
+		Tbf packed;
+		flat.cells = flat_filter(counters, &flat.parameters);
+		ASSERT_EQ(flat.set_layout(SB_TBF_EXTENSIBLE, &packed), SB_OK);
+		ASSERT_EQ(sb_tbf_check(&packed.parameters, packed.cells.data()), SB_OK) << zeros << " % zeros";
 
-		std::vector<uint64_t> block(packed.block_cells);
-		for (uint32_t i = 0; i < packed.block_count; i++)
+		std::vector<uint64_t> block(packed.parameters.block_cells);
+		for (uint32_t i = 0; i < packed.parameters.block_count; i++)
 		{
-			ASSERT_EQ(sb_tbf_unpack_block(&packed, extensible.data(), i, block.data()), SB_OK);
+			ASSERT_EQ(sb_tbf_unpack_block(&packed.parameters, packed.cells.data(), i, block.data()), SB_OK);
 			for (size_t j = 0; j < block.size(); j++)
 				ASSERT_EQ(block[j], counters[i * block.size() + j]) << zeros << " % zeros, counter " << i << ", " << j;
 		}
@@ -65,10 +64,17 @@ TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
 	{
 		std::vector<uint64_t> counters = all_sorts(4096, 50);
 		counters[1234] = counter;
-		sb_tbf flat, out;
-		Bytes cells = flat_filter(counters, &flat);
-		EXPECT_EQ(sb_tbf_layout_plan(&flat, cells.data(), SB_TBF_EXTENSIBLE, &out), SB_BAD_CELLS) << counter;
-		EXPECT_EQ(sb_tbf_layout_plan(&flat, cells.data(), SB_TBF_FLAT, &out), SB_BAD_CELLS) << counter;
+		Tbf flat;
+		Tbf out;
+		flat.cells = flat_filter(counters, &flat.parameters);
+		EXPECT_EQ(flat.set_layout(SB_TBF_EXTENSIBLE, &out), SB_BAD_CELLS) << counter;
+		sb_tbf planned = flat.parameters;
+		EXPECT_EQ(streambloom::measure_cells(&planned,
+											 [&](uint32_t block, uint64_t *unpacked) {
+												 return sb_tbf_unpack_block(&flat.parameters, flat.cells.data(), block, unpacked);
+											 }),
+				  SB_BAD_CELLS)
+			<< counter << ", flat";
 	}
 }
 

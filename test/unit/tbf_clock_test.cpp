@@ -471,10 +471,13 @@ TEST(TbfCount, SurvivesTheExtremesOfTheScale)
 					{
 						EXPECT_GE(sb_tbf_count(&read, 1, at), 0);
 						sb_tbf later;
-						Bytes faded(sb_tbf_decay_room(&read));
-						EXPECT_EQ(sb_tbf_decay(&read, cells.data(), at, &later, faded.data()), SB_OK);
+						Memory memory;
+						void *value;
+						EXPECT_EQ(sb_tbf_decay(&read, cells.data(), at, memory, 0, &later, &value), SB_OK);
 						EXPECT_GE(later.base, read.base);
-						EXPECT_EQ(later.base > read.base, sb_tbf_decays(&read, at));
+						EXPECT_EQ(later.base > read.base, value != nullptr);
+						if (value != nullptr)
+							memory.memory.release(memory.memory.context, value);
 					}
 				}
 	EXPECT_GT(read_at_all, 0);

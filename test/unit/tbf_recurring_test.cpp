@@ -93,10 +93,10 @@ static sb_status checked(const Bytes &value)
 {
 	sb_tbf tbf;
 	sb_status status = sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf);
-	return status == SB_OK ? sb_tbf_check_cells(&tbf, value.data() + SB_TBF_HEADER) : status;
+	return status == SB_OK ? sb_tbf_check(&tbf, value.data() + SB_TBF_HEADER) : status;
 }
 
-static Bytes with_table(uint8_t unit_bits, const std::vector<sb_tbf_entry> &entries, size_t cut = 0)
+static Bytes with_table(uint8_t unit_bits, const std::vector<streambloom::recurring_entry> &entries, size_t cut = 0)
 {
 	Builder sums(recurring(64, 3));
 	EXPECT_EQ(sums.add(Hit{1, 0, 3}), SB_OK);
@@ -106,11 +106,11 @@ static Bytes with_table(uint8_t unit_bits, const std::vector<sb_tbf_entry> &entr
 	}
 	Tbf filter = sums.stored();
 	EXPECT_EQ(filter.parameters.unit_bits, unit_bits);
-	Bytes table(entries.size() * SB_TBF_ENTRY);
+	Bytes table(entries.size() * streambloom::recurring_entry_size);
 	for (size_t i = 0; i < entries.size(); i++)
 		streambloom::write_entry(table.data(), i, &entries[i]);
 	filter.parameters.extra = static_cast<uint32_t>(table.size() - cut);
-	EXPECT_EQ(sb_tbf_entries(&filter.parameters), (table.size() - cut) / SB_TBF_ENTRY);
+	EXPECT_EQ(streambloom::recurring_entries(&filter.parameters), (table.size() - cut) / streambloom::recurring_entry_size);
 	return filter.value() + Bytes(table.data(), table.size() - cut);
 }
 
@@ -131,11 +131,11 @@ TEST(Recurring, TablesThatCannotBeAreRefused)
 
 	/* the length follows from the header, and a filter without hits has no table */
 	Bytes value = with_table(0, {{7, hit}});
-	EXPECT_EQ(checked(Bytes(value.data(), value.size() - SB_TBF_ENTRY)), SB_BAD_LENGTH);
+	EXPECT_EQ(checked(Bytes(value.data(), value.size() - streambloom::recurring_entry_size)), SB_BAD_LENGTH);
 	value[4] = SB_TBF_HAS_HITS;
 	EXPECT_NE(checked(value), SB_OK);
 	sb_tbf empty = recurring(64, 3);
-	empty.extra = SB_TBF_ENTRY;
+	empty.extra = streambloom::recurring_entry_size;
 	Bytes header(sb_tbf_size(&empty));
 	sb_tbf_encode_header(&empty, header.data());
 	EXPECT_EQ(checked(header), SB_BAD_HEADER);

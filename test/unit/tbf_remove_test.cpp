@@ -24,14 +24,9 @@ static Removed removed(const Tbf &from, const Hit &hit)
 	uint64_t value;
 	sb_tbf_moment(from.parameters.half_life, from.parameters.epoch, hit.at, &moment);
 	EXPECT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
-	result.status = sb_tbf_remove_plan(&from.parameters, from.cells.data(), hit.hash, &moment, value,
-									   &result.filter.parameters, &result.most);
+	result.status = from.remove(hit.hash, &moment, value, &result.filter, &result.most);
 	if (result.status == SB_OK)
 	{
-		result.filter.cells = Bytes(result.filter.cell_bytes());
-		EXPECT_EQ(sb_tbf_remove_write(&from.parameters, from.cells.data(), hit.hash, &moment, value, &result.filter.parameters,
-									  result.filter.cells.data()),
-				  SB_OK);
 		EXPECT_TRUE(readable(result.filter));
 	}
 	return result;

@@ -416,12 +416,12 @@ TEST(TbfCells, AreRefusedWhereNarrowerOnesWouldDo)
 		filter.parameters.cell_bits = static_cast<uint8_t>(bits);
 		filter.cells = Bytes(filter.cell_bytes());
 		auto last = static_cast<size_t>(bits / 8 / 2); /* the lowest byte of the upper half of cell 0 */
-		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+		EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
 		filter.cells[last] = 1;
-		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_OK);
+		EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_OK);
 		filter.cells[last] = 0;
 		filter.cells[last - 1] = 255;
-		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+		EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
 	}
 }
 
@@ -433,11 +433,11 @@ TEST(TbfCells, AreRefusedBeyondTheLargest)
 	filter.parameters.cell_bits = 64;
 	filter.cells = Bytes(filter.cell_bytes());
 	filter.cells[63 * 8 + 7] = 0x3f;
-	EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_OK);
+	EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_OK);
 	for (unsigned top : {0x40u, 0x80u, 0xffu})
 	{
 		filter.cells[63 * 8 + 7] = static_cast<unsigned char>(top);
-		EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+		EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
 	}
 }
 
@@ -446,9 +446,75 @@ TEST(TbfCells, AreRefusedWithoutHits)
 	Tbf filter;
 	filter.parameters = shape(64, 4, hour, hour);
 	filter.cells = Bytes(64);
-	EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_OK);
+	EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_OK);
 	filter.cells[63] = 1;
-	EXPECT_EQ(sb_tbf_check_cells(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+	EXPECT_EQ(sb_tbf_check(&filter.parameters, filter.cells.data()), SB_BAD_CELLS);
+}
+
+/* ------------------------------------------------------- new values of old ones */
+
+/* No memory: nothing is left behind, and nothing is handed over. */
+TEST(TbfNewValue, NoMemoryIsSaid)
+{
+	Builder builder(shape(4096, 4, hour, hour));
+	ASSERT_EQ(builder.add(Hit{1, 0}), SB_OK);
+	const Tbf filter = builder.stored();
+	const sb_tbf *tbf = &filter.parameters;
+	const void *cells = filter.cells.data();
+	sb_moment moment;
+	uint64_t hit;
+	sb_tbf_moment(hour, hour, 0, &moment);
+	ASSERT_EQ(sb_tbf_hit(&moment, 1, &hit), SB_OK);
+	for (uint64_t fails_at : {0u, 1u})
+	{
+		Memory memory;
+		memory.fails_at = fails_at;
+		const sb_status expected = fails_at == 0 ? SB_NO_MEMORY : SB_OK;
+		sb_tbf out;
+		double most;
+		void *values[3];
+		auto expect = [&](int i, sb_status status) {
+			EXPECT_EQ(status, expected);
+			EXPECT_EQ(values[i] != nullptr, status == SB_OK);
+			memory.allocations = 0;
+		};
+		expect(0, sb_tbf_decay(tbf, cells, 5 * hour, memory, 4, &out, &values[0]));
+		const uint8_t other = tbf->layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
+		expect(1, sb_tbf_set_layout(tbf, cells, other, memory, 4, &out, &values[1]));
+		expect(2, sb_tbf_remove(tbf, cells, 1, &moment, hit, memory, 4, &out, &values[2], &most));
+		for (void *value : values)
+			if (value != nullptr)
+				memory.memory.release(memory.memory.context, value);
+	}
+}
+
+/* Nothing to do: nothing is allocated, and the header is the old one. Tbf::made() looks at both. */
+TEST(TbfNewValue, NothingToDoAllocatesNothing)
+{
+	Tbf out;
+	double most;
+	for (int64_t half_life : {INT64_C(0), hour})
+	{
+		Builder builder(shape(256, 4, half_life, hour));
+		const Tbf empty = builder.stored();
+		ASSERT_EQ(builder.add(Hit{1, 10 * hour + 1}), SB_OK);
+		const Tbf filter = builder.stored();
+		for (int64_t at : {-SB_TBF_MAX_TIME, 10 * hour, 11 * hour - 1})
+		{
+			EXPECT_EQ(filter.decay(at, &out), SB_OK);
+			EXPECT_TRUE(same_bytes(out.value(), filter.value()));
+		}
+		EXPECT_EQ(filter.decay(11 * hour, &out), SB_OK);
+		EXPECT_EQ(out.value() == filter.value(), half_life == 0);
+		EXPECT_EQ(empty.decay(SB_TBF_MAX_TIME, &out), SB_OK);
+		EXPECT_TRUE(same_bytes(out.value(), empty.value()));
+		EXPECT_EQ(filter.set_layout(filter.parameters.layout, &out), SB_OK);
+		EXPECT_TRUE(same_bytes(out.value(), filter.value()));
+		sb_moment moment;
+		sb_tbf_moment(half_life, half_life == 0 ? 0 : hour, 10 * hour, &moment);
+		EXPECT_EQ(filter.remove(1, &moment, 0, &out, &most), SB_OK);
+		EXPECT_TRUE(same_bytes(out.value(), filter.value()));
+	}
 }
 
 /* --------------------------------------------------------------------- joining */

@@ -74,8 +74,8 @@ class List
 	}
 	void add(const Bytes &bytes, int64_t base, uint64_t total = UINT64_MAX)
 	{
-		sb_top_section section;
-		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), list.limit, total, &section), SB_OK);
+		streambloom::top_section section;
+		ASSERT_EQ(streambloom::top_open(bytes.data(), bytes.size(), list.limit, total, &section), SB_OK);
 		EXPECT_EQ(streambloom::add_section(&list, *memory_, section, base), SB_OK);
 	}
 
@@ -107,7 +107,7 @@ long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t at)
 		long double start = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch);
 		distance = static_cast<long double>(base) - start / static_cast<long double>(tbf.half_life);
 	}
-	return static_cast<long double>(amount) * exp2l(distance - SB_TOP_FRACTION_BITS);
+	return static_cast<long double>(amount) * exp2l(distance - streambloom::top_fraction_bits);
 }
 
 /* steps: stores, decays, merges: each may have lost one 2^-40 hit at its base, and at most there is one newer than all. */
@@ -198,11 +198,11 @@ TEST(TbfTop, AHitIsBoundedFromBothSides)
 		streambloom::top_hit(&moment, weight, &least, &lost);
 		ASSERT_EQ(sb_tbf_hit(&moment, weight, &counted), SB_OK);
 		long double x = static_cast<long double>(floor_quotient(at, tbf.epoch)) * static_cast<long double>(tbf.epoch) / static_cast<long double>(half_life);
-		long double exact = static_cast<long double>(weight) * exp2l(x - static_cast<long double>(moment.half_lives) + SB_TOP_FRACTION_BITS);
+		long double exact = static_cast<long double>(weight) * exp2l(x - static_cast<long double>(moment.half_lives) + streambloom::top_fraction_bits);
 		EXPECT_LE(static_cast<long double>(least), exact * (1 + 1e-15L));
 		EXPECT_GE(static_cast<long double>(least + lost), exact * (1 - 1e-15L));
 		EXPECT_LE(static_cast<long double>(lost), exact * 0x1p-28L + 2);
-		EXPECT_TRUE(least <= u128{counted} << (SB_TOP_FRACTION_BITS - SB_TBF_HIT_BITS)) << "the counters count less";
+		EXPECT_TRUE(least <= u128{counted} << (streambloom::top_fraction_bits - SB_TBF_HIT_BITS)) << "the counters count less";
 	}
 }
 
@@ -425,10 +425,10 @@ TEST(TbfTop, ALowerBoundIsRoundedDown)
 		int64_t half_life = between(random, 1000, 1000 * hour);
 		sb_tbf tbf = shape(64, 2, half_life, 1);
 		int64_t at = between(random, 0, half_life);
-		sb_top_section section{1, 40, 0, nullptr, nullptr, 0};
+		streambloom::top_section section{1, 40, 0, nullptr, nullptr, 0};
 		double from;
 		double to;
-		streambloom::top_bounds(&tbf, &section, UINT64_C(1) << 40, at, &from, &to);
+		streambloom::top_bounds(&tbf, section.fraction_bits, section.error, UINT64_C(1) << 40, at, &from, &to);
 		long double exact = exp2l(-static_cast<long double>(at) / static_cast<long double>(half_life));
 		EXPECT_LE(from, exact * (1 + oracle_error)) << at << " of " << half_life;
 		EXPECT_GE(to, exact * (1 - oracle_error)) << at << " of " << half_life;
@@ -452,15 +452,15 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 		tbf.base = base;
 		for (int64_t at : {INT64_C(0), 90 * hour, 91 * hour, 95 * hour + 17, 10000 * hour, -300 * hour, 500000 * hour})
 		{
-			sb_top_section section;
+			streambloom::top_section section;
 			sb_top_item item;
-			ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
+			ASSERT_EQ(streambloom::top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
 			EXPECT_GT(section.count, 10u);
-			while (sb_top_next(&section, &item))
+			while (streambloom::top_next(&section, &item))
 			{
 				double from;
 				double to;
-				streambloom::top_bounds(&tbf, &section, item.least, at, &from, &to);
+				streambloom::top_bounds(&tbf, section.fraction_bits, section.error, item.least, at, &from, &to);
 				long double exact = truth(tbf, hits, item.hash, at);
 				EXPECT_LE(from, exact * (1 + 1e-15L)) << at;
 				EXPECT_GE(to, exact * (1 - 1e-15L)) << at;
@@ -469,13 +469,13 @@ TEST(TbfTop, BoundsHoldAtAnyTime)
 			}
 		}
 		/* so long ago that no double holds it */
-		sb_top_section section;
-		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
+		streambloom::top_section section;
+		ASSERT_EQ(streambloom::top_open(bytes.data(), bytes.size(), 20, UINT64_MAX, &section), SB_OK);
 		double from;
 		double to;
-		streambloom::top_bounds(&tbf, &section, 1, -5000 * 24 * hour, &from, &to);
+		streambloom::top_bounds(&tbf, section.fraction_bits, section.error, 1, -5000 * 24 * hour, &from, &to);
 		EXPECT_TRUE(std::isinf(to));
-		streambloom::top_bounds(&tbf, &section, 1, 5000 * 24 * hour, &from, &to);
+		streambloom::top_bounds(&tbf, section.fraction_bits, section.error, 1, 5000 * 24 * hour, &from, &to);
 		EXPECT_EQ(from, 0);
 		EXPECT_GT(to, 0);
 	}
@@ -588,7 +588,7 @@ TEST(TbfTop, ALookUpRefusesADamagedList)
 		Bytes damaged = value;
 		sb_tbf tbf;
 		ASSERT_EQ(sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf), SB_OK);
-		size_t from = SB_TBF_HEADER + sb_tbf_counters_size(&tbf);
+		size_t from = SB_TBF_HEADER + streambloom::counters_size(&tbf);
 		size_t at = random() % (round % 2 == 0 ? 40 : tbf.extra);
 		damaged[from + at] = static_cast<unsigned char>(random());
 		sb_lookup by_pieces;
@@ -614,11 +614,11 @@ TEST(TbfTop, StoresLargeNumbersWithFewerFractionBits)
 	{
 		Bytes bytes(streambloom::top_size(&list.list, base));
 		streambloom::top_write(&list.list, base, bytes.data());
-		sb_top_section section;
+		streambloom::top_section section;
 		sb_top_item item;
-		ASSERT_EQ(sb_top_open(bytes.data(), bytes.size(), 3, UINT64_MAX, &section), SB_OK);
+		ASSERT_EQ(streambloom::top_open(bytes.data(), bytes.size(), 3, UINT64_MAX, &section), SB_OK);
 		EXPECT_LT(section.fraction_bits, 40);
-		while (sb_top_next(&section, &item))
+		while (streambloom::top_next(&section, &item))
 		{
 			long double hits = ldexpl(item.hash == 9 ? 8e12L : 1, static_cast<int>(-base));
 			long double least = ldexpl(static_cast<long double>(item.least), -section.fraction_bits);
@@ -637,16 +637,16 @@ TEST(TbfTop, RefusesWhatNoListIs)
 		list.add(tbf, {i * 100, 0, static_cast<double>(i)});
 	Bytes good(streambloom::top_size(&list.list, 0));
 	streambloom::top_write(&list.list, 0, good.data());
-	sb_top_section section;
+	streambloom::top_section section;
 	auto status = [&](const Bytes &bytes, uint32_t limit = 4, uint64_t total = UINT64_MAX) {
-		return sb_top_open(bytes.data(), bytes.size(), limit, total, &section);
+		return streambloom::top_open(bytes.data(), bytes.size(), limit, total, &section);
 	};
 	auto with = [&](size_t at, unsigned char byte) {
 		Bytes changed(good.data(), good.size());
 		changed[at] = byte;
 		return changed;
 	};
-	constexpr size_t entry = SB_TOP_SECTION;
+	constexpr size_t entry = streambloom::top_section_size;
 	ASSERT_EQ(status(good), SB_OK);
 	EXPECT_EQ(status(good, 4, 10 << SB_TBF_HIT_BITS), SB_OK);
 	EXPECT_EQ(status(good, 4, (10 << SB_TBF_HIT_BITS) - 1), SB_BAD_LIST) << "more hits than there were";
@@ -656,9 +656,9 @@ TEST(TbfTop, RefusesWhatNoListIs)
 	EXPECT_EQ(status(with(7, 1)), SB_BAD_LIST);
 	EXPECT_EQ(status(with(15, 128)), SB_BAD_LIST) << "error";
 	EXPECT_EQ(status(with(entry + 15, 128)), SB_BAD_LIST) << "L";
-	EXPECT_EQ(status(with(entry + SB_TOP_ENTRY, 100)), SB_BAD_LIST) << "hashes 100 and 256 + 100 - ... out of order";
+	EXPECT_EQ(status(with(entry + streambloom::top_entry_size, 100)), SB_BAD_LIST) << "hashes 100 and 256 + 100 - ... out of order";
 	Bytes same = with(0, 4);
-	std::memcpy(same.data() + entry + SB_TOP_ENTRY, same.data() + entry, 8);
+	std::memcpy(same.data() + entry + streambloom::top_entry_size, same.data() + entry, 8);
 	EXPECT_EQ(status(same), SB_BAD_LIST) << "twice the same hash";
 	Bytes nothing = with(0, 4);
 	std::memset(nothing.data() + entry + 8, 0, 8);
@@ -690,16 +690,62 @@ TEST(TbfTop, RefusesWhatNoListIs)
 	}
 }
 
+/*
+ * A stored list decays to the bytes that the growing list stores after it was turned to the same base, with few and with all
+ * fraction bits, and whatever number of items falls out.
+ */
+TEST(TbfTop, AStoredListDecaysAsTheGrowingOneTurns)
+{
+	Random random(23);
+	for (int round = 0; round < 300; round++)
+	{
+		const auto limit = static_cast<uint32_t>(between(random, 1, 40));
+		const int64_t base = between(random, -50, 50);
+		List list(limit);
+		for (int64_t n = between(random, 0, 60); n > 0; n--)
+		{
+			const int digits = static_cast<int>(between(random, 1, round % 3 == 0 ? 100 : 60));
+			const u128 least = (u128{random()} << 64 | random() | 1) >> (128 - digits);
+			const uint64_t hash = random();
+			list.add(hash, base, least == 0 ? 1 : least, random() >> 40, name_of(hash));
+		}
+		streambloom::top_purge(&list.list);
+		Bytes stored(streambloom::top_size(&list.list, base));
+		streambloom::top_write(&list.list, base, stored.data());
+		sb_tbf filter = decaying(hour);
+		filter.flags = SB_TBF_HAS_HITS;
+		filter.base = base;
+		filter.total = UINT64_MAX; /* not known */
+		filter.top = static_cast<uint16_t>(limit);
+		filter.extra = static_cast<uint32_t>(stored.size());
+		for (uint64_t half_lives : {1u, 2u, 7u, 39u, 64u, 100u, 127u, 128u, 5000u})
+		{
+			List turned(limit);
+			turned.add(stored, base);
+			const int64_t later = base + static_cast<int64_t>(half_lives);
+			streambloom::top_turn(&turned.list, later);
+			Bytes expected(streambloom::top_size(&turned.list, later));
+			streambloom::top_write(&turned.list, later, expected.data());
+
+			Bytes room(stored.size());
+			uint32_t size;
+			ASSERT_EQ(streambloom::decay_list(&filter, stored.data(), half_lives, room.data(), &size), SB_OK);
+			ASSERT_LE(size, stored.size());
+			ASSERT_TRUE(same_bytes(Bytes(room.data(), size), expected)) << half_lives << " half-lives";
+		}
+	}
+}
+
 /* Forged lists with the largest numbers there are saturate instead of wrapping. */
 TEST(TbfTop, ForgedNumbersDoNotWrap)
 {
-	Bytes section(SB_TOP_SECTION + SB_TOP_ENTRY);
+	Bytes section(streambloom::top_section_size + streambloom::top_entry_size);
 	section[0] = 1;
 	std::memset(section.data() + 8, 255, 7);
 	section[15] = 127;
-	section[SB_TOP_SECTION] = 1;
-	std::memset(section.data() + SB_TOP_SECTION + 8, 255, 7);
-	section[SB_TOP_SECTION + 15] = 127;
+	section[streambloom::top_section_size] = 1;
+	std::memset(section.data() + streambloom::top_section_size + 8, 255, 7);
+	section[streambloom::top_section_size + 15] = 127;
 	List list(3);
 	for (int i = 0; i < 3; i++)
 	{

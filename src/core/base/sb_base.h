@@ -64,9 +64,9 @@ typedef struct sb_difference
 /* ----------------------------------------------------------------- memory */
 
 /*
- * Where memory comes from for what grows: sets of hashes and the builders. Nothing else in the core allocates. The functions must
- * not throw and must not jump out of the core. Who hands over a sb_memory may also end it as a whole, with all that was
- * allocated in it, instead of releasing what was made with it.
+ * Where memory comes from for sets of hashes, for builders, and for new values of tbf. Nothing else in the core allocates. The
+ * functions must not throw and must not jump out of the core. The caller that hands over an sb_memory may also end it as a whole,
+ * with all that was allocated in it, instead of releasing what was made with it.
  */
 typedef struct sb_memory
 {

@@ -80,7 +80,8 @@ typedef struct sb_lookup
 	uint64_t	to;				/* of a stable filter's cell: at which bit of the bytes it begins */
 	double		low;			/* of a table: between which hashes those entries lie */
 	double		high;
-	sb_top_section list;
+	uint64_t	list_error;		/* of a list of hot items: its error, in 2^-list_fraction_bits hits */
+	uint8_t		list_fraction_bits;
 	sb_top_item *items;
 } sb_lookup;
 

@@ -17,11 +17,9 @@ extern "C" {
 #define SB_TBF_MAX_CELLS (UINT64_C(1) << 27)
 #define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
 #define SB_TBF_UNIT_BITS 4		/* stored counters of a decaying filter count in 1/16 hits */
-#define SB_TBF_PLANE 16			/* half-lives of a plane */
-#define SB_TBF_PLANES 4
 #define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
 #define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
-#define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* of times from 2000, half-lives and epochs: 36,500 years */
+#define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* microseconds from 2000; also the longest half-life and epoch */
 
 /* sb_tbf.layout; stored. */
 #define SB_TBF_FLAT 0
@@ -29,9 +27,9 @@ extern "C" {
 
 /* Bits of sb_tbf.flags; stored. */
 #define SB_TBF_HAS_HITS 1		/* base and newest mean something */
-#define SB_TBF_FORGOTTEN 2		/* decay has let a counter go to zero: up to half a unit is missing somewhere */
-#define SB_TBF_MINIMUM_INCREASE 4	/* parameter: hits raise only the counters that have to be */
-#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: items whose minimum does not recur are counted in a table of their own */
+#define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0: up to half a unit is missing in it */
+#define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
+#define SB_TBF_RECURRING_MINIMUM 8	/* parameter: items whose minimum does not recur are counted in a table */
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
 
 #define SB_TBF_MAX_TOP 10000	/* entries of a list of hot items */
@@ -48,11 +46,11 @@ typedef struct sb_tbf
 	uint8_t		cell_bits;		/* of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */
 	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4 */
 	uint8_t		widened;		/* as in sb_bf */
-	int64_t		half_life;		/* microseconds; 0: no decay */
-	int64_t		epoch;			/* microseconds; 0 if there is no decay */
+	int64_t		half_life;		/* microseconds; 0: the filter does not decay */
+	int64_t		epoch;			/* microseconds; 0 if the filter does not decay */
 	int64_t		base;			/* the counters' scale: half-lives since 2000-01-01 UTC */
 	int64_t		newest;			/* start of the epoch of the newest hit; microseconds */
-	uint64_t	slack;			/* what decay has forgotten at most, of any one item: 2^-12 hits at the base */
+	uint64_t	slack;			/* how much decay has dropped of any one item, at most: 2^-12 hits at the base */
 	uint64_t	total;			/* all hits, decayed: 2^-12 hits at the base, rounded up */
 	uint64_t	expected_items;
 	double		fpr;
@@ -61,12 +59,12 @@ typedef struct sb_tbf
 	uint16_t	top;			/* parameter: entries of the list of hot items; 0: none is kept */
 } sb_tbf;
 
-/* A moment on the decaying scale: 2^half_lives * scale / 2^62 is the weight of one hit, rounded up by < 1e-9. */
+/* A moment on the decaying scale. A hit then weighs 2^half_lives * scale / 2^62, rounded up by less than 1e-9 of itself. */
 typedef struct sb_moment
 {
 	int64_t		half_lives;		/* floor(E*T / half_life) */
 	uint64_t	scale;			/* 2^62 .. 2^63 */
-	uint64_t	inverse;		/* 2^62 .. 2^63: twice the reciprocal of scale, rounded up too (2^63 if scale is 1) */
+	uint64_t	inverse;		/* 2^62 .. 2^63: twice the reciprocal of scale, rounded up too; 2^63 if scale stands for 1 */
 	int64_t		epoch_start;	/* E*T, microseconds */
 } sb_moment;
 
@@ -77,7 +75,11 @@ typedef struct sb_moment
  */
 void		sb_tbf_moment(int64_t half_life, int64_t epoch, int64_t at, sb_moment *out) SB_NOEXCEPT;
 
-/* A hit of this weight in 2^-12 hits, before the shift by half-lives: ceil(w * 2^(12 + frac x)). weight >= 0. */
+/*
+ * The value of a hit of this weight: ceil(weight * 2^(12 + frac x)), in 2^-12 hits at the start of the moment's half-life.
+ * SB_OUT_OF_RANGE if the weight is NaN, infinite or below 0; SB_OVERFLOW if the value does not fit, which it does for every
+ * weight below 2^33.
+ */
 SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) SB_NOEXCEPT;
 
 /*
@@ -92,64 +94,49 @@ double		sb_tbf_best_load(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, int64_t half_life,
 											int64_t epoch, bool self_sized, sb_tbf *out) SB_NOEXCEPT;
 
-/* The estimated number of items that `touched` non-zero cells speak of; infinity if all are. */
+/* Estimates the number of items from the number of cells that are not 0; infinity if no cell is 0. */
 double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
 
 uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
 size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the whole value */
-size_t		sb_tbf_counters_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the counters alone, which follow the header */
 void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
 
-/* As sb_bf_decode_header(). What follows the header is looked at by sb_tbf_check_cells(). */
+/* As sb_bf_decode_header(). What follows the header is looked at by sb_tbf_check(). */
 SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
 
-/* All counters of one stored block, in units: block_cells of them. cells: all that follows the header. */
+/*
+ * Checks everything after the header: the counters, and the table of recurring minimum or the list of hot items. To be called
+ * once for each value that comes from outside; no other function of the core depends on it for its safety. `cells`: all that
+ * follows the header, as for the functions below. SB_BAD_CELLS: counters or table; SB_BAD_LIST, SB_BAD_LENGTH: the list.
+ */
+SB_NODISCARD sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
+
+/* Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block < block_count. */
 SB_NODISCARD sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block,
 										   uint64_t *counters) SB_NOEXCEPT;
 
-/* The same counters in another layout. Two calls, as for decay. */
-SB_NODISCARD sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, uint8_t layout, sb_tbf *out) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) SB_NOEXCEPT;
-
 /*
- * The table of recurring minimum, after the counters: entries of 16 bytes, by ascending hash. An item that is in it has
- * these hits, whatever its counters say.
- */
-#define SB_TBF_ENTRY 16
-
-typedef struct sb_tbf_entry
-{
-	uint64_t	hash;
-	uint64_t	hits;			/* 2^-12 hits: 1 .. SB_TBF_MAX_CELL - 1 */
-} sb_tbf_entry;
-
-uint64_t	sb_tbf_entries(const sb_tbf *tbf) SB_NOEXCEPT;	/* how many; 0 without SB_TBF_RECURRING_MINIMUM */
-void		sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) SB_NOEXCEPT;
-
-/*
- * The count that a counter of `units` stands for at a time: (units + slack) * 2^(base - x(at)), rounded up.
- * Infinity if `at` lies so far before the base that no double holds it.
+ * The count at the time `at` of an item whose smallest counter is `units`: (units + slack) * 2^(base - x(at)) hits, rounded
+ * up. Infinity if `at` lies so far before the base that no double holds the count.
  */
 double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 
-/* The decayed total of all hits at a time, rounded up; infinity as sb_tbf_count(). */
+/* The decayed total of all hits at a time, rounded up. Infinity as for sb_tbf_count(). */
 double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 
-/* How many hits `units` (of any sign) at the base are at a time; rounded to nearest, without slack: for estimates. */
+/* For estimates: so many units at the base, of any sign, as hits at a time; rounded to nearest, without slack. */
 double		sb_tbf_hits(const sb_tbf *tbf, double units, int64_t at) SB_NOEXCEPT;
 
 /*
- * The probability at most that an item is counted too high by more than `over` hits, of `total` hits in all (both at the
- * same time): (k W / (m t))^k, Markov's inequality for each of the k cells.
- * over > 0 and total >= 0, else NaN.
+ * An upper bound of the probability that an item is counted too high by more than `over` hits, of `total` hits in all, both at
+ * the same time: (k W / (m t))^k, by Markov's inequality for each of the k cells. NaN unless over > 0 and total >= 0.
  */
 double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
 
 /*
- * An estimate of an item's counter, in units: the smallest of its cells less what others bring to that on average, the
- * mean of the smallest of k cells drawn from the block; in 0 .. the smallest counter. May be too small. Not for minimum
- * increase, whose counters are no sums. SB_BAD_CELLS if the block cannot be read.
+ * Estimates an item's hits, in units: the smallest of its k counters, less what other items add to it on average, which is the
+ * mean of the smallest of k counters drawn from the block. The result lies between 0 and the smallest counter, and may be too
+ * small. Not for minimum increase, whose counters are no sums. SB_BAD_CELLS if the block cannot be read.
  */
 SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) SB_NOEXCEPT;
 
@@ -166,31 +153,45 @@ double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;
 uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
 
 /*
- * As sb_bf_plan_union(): may they be added? *out is the header of an empty filter; half_life, epoch and hashes must agree, sizes up
- * to a power of two, and neither may have recurring minimum.
+ * As sb_bf_plan_union(): may the two filters be merged? *out is the header of an empty filter. Half-life, epoch and number of
+ * hashes must agree, the sizes may differ by a power of two, and neither may have recurring minimum. SB_DIFFERENT.
  */
 SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
 
-/*
- * Decay to the half-life that `at` lies in: q <= 2^(j-1) becomes 0 and otherwise ceil(q / 2^j). In one pass: fills *out and
- * the cells, sb_tbf_counters_size(out) bytes in the end; on the way it may need all of the room. Where there is nothing to do
- * (sb_tbf_decays() is false) the result is the same filter. SB_BAD_CELLS if a stored block cannot be read, SB_TOO_LARGE as
- * sb_tbf_builder_store().
- */
-bool		sb_tbf_decays(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
-size_t		sb_tbf_decay_room(const sb_tbf *tbf) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out, void *to) SB_NOEXCEPT;
+/* ------------------------------------------------------- a new value of an old one */
 
 /*
- * Takes a hit out again that was added at this moment with this value (as sb_tbf_hit() gives it). Two calls, as for decay.
- * SB_OUT_OF_RANGE if the item has no such hit: *most is how many hits it has at most at that moment, 0 also if the
- * moment lies after the newest hit. SB_BAD_CELLS. REQUIRES: nothing was forgotten (sb_tbf_slack() is 0), neither of
- * SB_TBF_OPTIONS, value > 0.
+ * These three functions make a whole new value of a stored one, in one block of `to`: `in_front` bytes for the caller, the
+ * header, all that follows it. *out is the new header, and *value the block, which may be larger than in_front +
+ * sb_tbf_size(out). The caller releases it. *value is NULL with any status but SB_OK. With SB_OK it is NULL if there was
+ * nothing to do: the new value would be the same as the old one, and nothing was allocated.
+ *
+ * The statuses of all three: SB_BAD_CELLS if the stored counters cannot be read; SB_TOO_LARGE if the new value would have more
+ * than SB_MAX_BYTES (sb_tbf_size(out) says how many); SB_NO_MEMORY; SB_INTERRUPTED.
  */
-SB_NODISCARD sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
-										  uint64_t value, sb_tbf *out, double *most) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
-										   uint64_t value, const sb_tbf *planned, void *out) SB_NOEXCEPT;
+
+/*
+ * Decays a filter to the half-life in which the time `at` lies: by j half-lives a counter q <= 2^(j-1) becomes 0, any other
+ * ceil(q / 2^j). There is nothing to do for a filter without half-life or without hits, and for a time in or before the
+ * half-life of its base. Also SB_BAD_LIST and SB_BAD_LENGTH, if the list of hot items cannot be read. `at`: microseconds;
+ * REQUIRES: |at| <= SB_TBF_MAX_TIME.
+ */
+SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const sb_memory *to, size_t in_front,
+									sb_tbf *out, void **value) SB_NOEXCEPT;
+
+/* Stores the same counters in another layout, SB_TBF_FLAT or SB_TBF_EXTENSIBLE. There is nothing to do if it has that one. */
+SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, uint8_t layout, const sb_memory *to,
+										 size_t in_front, sb_tbf *out, void **value) SB_NOEXCEPT;
+
+/*
+ * Takes out a hit that was added for this hash at this moment; `hit` is its value, as sb_tbf_hit() gives it. SB_OUT_OF_RANGE
+ * if the item has no such hit: *most is how many hits it has at most at that moment, and 0 if the moment lies after the newest
+ * hit. There is nothing to do if `hit` is 0. REQUIRES: nothing was forgotten (sb_tbf_slack() is 0), neither of SB_TBF_OPTIONS,
+ * no list of hot items.
+ */
+SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t hit,
+									 const sb_memory *to, size_t in_front, sb_tbf *out, void **value,
+									 double *most) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -20,8 +20,7 @@ extern "C" {
  * What is true after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: what was added before by calls that returned SB_OK is still in. What the call was to add
  *    is in, in part or as a whole, or it is not. The builder can be used on: it never undercounts what was added with SB_OK.
- *  - SB_OVERFLOW: the same, but that an item of the call may have its hit in some of its cells only. Hits that were
- * pending
+ *  - SB_OVERFLOW: the same, but an item of the call may have its hit in only some of its cells. Hits that were pending
  *    (sb_tbf_builder_settle()) count as part of the call.
  *  - SB_DIFFERENT, SB_OUT_OF_RANGE: the builder is as it was.
  *  - SB_BAD_CELLS, SB_BAD_LIST (a stored filter cannot be read): as SB_OVERFLOW.
@@ -38,8 +37,7 @@ typedef enum sb_tbf_sums_of
 /*
  * An empty builder of a filter with the parameters of `plan`. If load is 0 the filter gets the plan's size. Otherwise
  * it sizes itself when it is stored, for the items that it then has; load must be what sb_tbf_best_load() gives for
- * plan->fpr. With recurring minimum
- * the sums are of cells from the beginning. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
+ * plan->fpr. With recurring minimum the sums are of cells from the beginning. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load,
 											sb_tbf_builder **out) SB_NOEXCEPT;
@@ -63,21 +61,21 @@ void		sb_tbf_builder_set_kind(sb_tbf_builder *builder, const sb_kind *kind) SB_N
 /* -------------------------------------------------------------------- hits */
 
 /*
- * Adds a hit of this value (sb_tbf_hit()) to the counters. The newest hits may wait, to be added many at a time: their
- * SB_OVERFLOW comes with a later call.
+ * Adds a hit of this value (sb_tbf_hit()) to the counters. The newest hits may stay pending, to be added many at a time;
+ * their SB_OVERFLOW then comes with a later call.
  */
 SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
 											  uint64_t value) SB_NOEXCEPT;
 
 /*
- * The same hit for the list of hot items; its weight is what sb_tbf_hit() was given. true: the item is new to the list, which
- * wants its text by sb_tbf_builder_name_hot_item() next. If that does not come the hit is counted in the error of the list, not
- * for the item. Does nothing where there is no list (sb_tbf.top is 0).
+ * The same hit for the list of hot items; its weight is what sb_tbf_hit() was given. true: the item is new to the list;
+ * give its text to sb_tbf_builder_name_hot_item() next. Without the text the hit is counted in the error of the list instead.
+ * Does nothing if there is no list (sb_tbf.top is 0).
  */
 bool		sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, double weight) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, const void *text, size_t length) SB_NOEXCEPT;
 
-/* Adds the hits that are pending. The functions below do so by themselves. */
+/* Adds the pending hits. The functions below do so by themselves. SB_OVERFLOW, SB_NO_MEMORY, SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEPT;
 
 /* ---------------------------------------------------------- other filters */
@@ -96,8 +94,7 @@ SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const 
 
 /*
  * Adds all that another builder holds, which stays as it is but for its pending hits. SB_DIFFERENT: the two cannot be
- * added up,
- * as for a stored filter; difference->parameter is NULL if one of them has collected hits for a filter that is not the other's.
+ * added up, as for a stored filter; difference->parameter is NULL if one of them has collected hits for other parameters.
  */
 SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference) SB_NOEXCEPT;
 
@@ -120,18 +117,11 @@ SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const s
 												void **bytes, size_t *size) SB_NOEXCEPT;
 
 /*
- * The builder that these bytes are. Trusts nothing. The bytes must stay where they are as long as the builder is used: sums of
- * items are read there by whom they are united with, or sent on from there. Any other use copies them first.
+ * The builder that these bytes are. Trusts nothing. The bytes must stay where they are as long as the builder is used: if
+ * the sums are of items, sb_tbf_builder_unite() and sb_tbf_builder_serialize() read them there. Other functions copy them first.
  */
 SB_NODISCARD sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
 												  sb_tbf_builder **out) SB_NOEXCEPT;
-
-/*
- * The list of hot items of a stored filter at the base of `decayed`, which sb_tbf_decay() made of it: the bytes that follow the
- * counters, decayed->extra of them. REQUIRES: room for filter->extra bytes.
- */
-SB_NODISCARD sb_status sb_tbf_decay_list(const sb_tbf *filter, const void *cells, const sb_memory *memory, sb_tbf *decayed,
-										 void *out) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -3,15 +3,16 @@
  * counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two), and an item has all its cells
- * in one block, so that a look-up in a stored filter
- * reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
- * again. Positions may coincide: then the cell gets the hit twice, and so it does after folding. (Making them
- * distinct would break folding: the filter would look where nothing was added.)
+ * in one block, so that a look-up in a stored
+ * filter reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
+ * again. Two positions of an item may be the same cell: then that cell gets the hit twice, and it still does after folding.
+ * (If positions were made distinct, folding would break: a look-up would read cells that nothing was added to.)
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
 #include "bf/bf_formula.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <algorithm>
@@ -22,9 +23,8 @@ using namespace streambloom;
 /* ---------------------------------------------------------------- parameters */
 
 /*
- * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). It costs a tenth more cells at 1 %, but an
- * item touches 4 of them instead of 7, and the fewer non-zero counters are what the bytes of the extensible layout
- * go by.
+ * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). At 1 % this costs a tenth more cells, but an item
+ * touches 4 of them instead of 7. The size of the extensible layout follows from the number of counters that are not 0.
  */
 static uint8_t hashes_for(double fpr)
 {
@@ -73,7 +73,7 @@ sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, d
 	if (count <= SB_TBF_BLOCK || self_sized)
 		count = std::bit_ceil(count);
 
-	/* In a small block an item's own cells coincide more often than the load for 4,096 allows for. */
+	/* The load was calculated for 4,096 cells. In a smaller block more of an item's own positions coincide. */
 	while (count < SB_TBF_BLOCK && sb_blocked_fpr(static_cast<double>(count), hash_count, static_cast<double>(items)) > fpr)
 		count *= 2;
 	uint64_t blocks = 1;
@@ -124,7 +124,7 @@ uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
 	return static_cast<uint64_t>(tbf->block_count) * tbf->block_cells;
 }
 
-size_t sb_tbf_counters_size(const sb_tbf *tbf) noexcept
+size_t streambloom::counters_size(const sb_tbf *tbf)
 {
 	if (tbf->layout == SB_TBF_EXTENSIBLE)
 		return tbf->payload;
@@ -133,7 +133,7 @@ size_t sb_tbf_counters_size(const sb_tbf *tbf) noexcept
 
 size_t sb_tbf_size(const sb_tbf *tbf) noexcept
 {
-	return SB_TBF_HEADER + sb_tbf_counters_size(tbf) + tbf->extra;
+	return SB_TBF_HEADER + counters_size(tbf) + tbf->extra;
 }
 
 uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
@@ -194,7 +194,7 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 	store_le(bytes + 124, tbf->extra);
 }
 
-/* Times and scale agree with each other: nobody can overflow 64 bits by believing them. */
+/* Do times and scale agree with each other? Then calculating with them cannot overflow 64 bits. */
 static bool clock_is_valid(const sb_tbf *tbf)
 {
 	constexpr int64_t furthest = 2 * SB_TBF_MAX_TIME; /* an epoch may begin that long before its hit */
@@ -222,18 +222,18 @@ static bool shape_is_valid(const sb_tbf *tbf)
 	return tbf->widened <= std::countr_zero(sb_tbf_cells(tbf) / SB_TBF_MIN_BLOCK);
 }
 
-/* What excludes what, and nothing behind the counters that nothing speaks of. */
+/* Options that exclude each other are not combined, and bytes after the counters have an option that they belong to. */
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
 	if (recurring && (tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
 		return false;
-	if (recurring && tbf->extra % SB_TBF_ENTRY != 0)
+	if (recurring && tbf->extra % recurring_entry_size != 0)
 		return false;
 	return tbf->top <= SB_TBF_MAX_TOP && (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
 }
 
-/* A directory, and blocks that are not all empty. */
+/* The payload is empty, or longer than its directory. */
 static bool payload_is_valid(const sb_tbf *tbf)
 {
 	if (tbf->layout == SB_TBF_FLAT || tbf->payload == 0)

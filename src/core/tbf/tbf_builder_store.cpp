@@ -1,17 +1,17 @@
 /*
  * tbf_builder_store.cpp: the stored filter that a builder's sums make.
  */
-#include "base/memory.hpp"
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_sums.hpp"
+#include "tbf/tbf_value.hpp"
 
 #include <algorithm>
 
 using namespace streambloom;
 
 /*
- * The size of the stored filter. Here a filter that sizes itself gets its size, from its number of items; if the sums are of
- * cells already, or no filter is large enough, it keeps the largest there is.
+ * Sets the size of the stored filter. A filter that sizes itself gets a size for its number of items here. It keeps the largest
+ * size there is if its sums are of cells already, or if no filter is large enough.
  */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
@@ -27,45 +27,6 @@ static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 	plan->block_cells = sized.block_cells;
 }
 
-namespace {
-
-/* A value while it is made: a block of the memory that the caller gave for it. */
-class value_block
-{
-  public:
-	value_block(const sb_memory *memory, size_t in_front) : memory_(memory), in_front_(in_front) {}
-
-	/* Not zeroed: all of it is going to be written. cells: the bytes after the header. */
-	sb_status allocate(size_t cells)
-	{
-		block_ = static_cast<unsigned char *>(memory_->allocate(memory_->context, in_front_ + SB_TBF_HEADER + cells));
-		return block_ != nullptr ? SB_OK : SB_NO_MEMORY;
-	}
-	sb_status allocate_zeros(size_t cells)
-	{
-		void *zeroed;
-		const sb_status status = allocate_zeroed(memory_, in_front_ + SB_TBF_HEADER + cells, &zeroed);
-		block_ = static_cast<unsigned char *>(zeroed);
-		return status;
-	}
-	void release()
-	{
-		if (block_ != nullptr)
-			memory_->release(memory_->context, block_);
-		block_ = nullptr;
-	}
-	unsigned char *header() { return block_ + in_front_; }
-	unsigned char *cells() { return header() + SB_TBF_HEADER; }
-	unsigned char *block() { return block_; }
-
-  private:
-	const sb_memory *memory_;
-	size_t in_front_;
-	unsigned char *block_ = nullptr;
-};
-
-} // namespace
-
 /* ------------------------------------------------------- what follows the counters */
 
 /* The bytes that it takes at most. */
@@ -75,7 +36,7 @@ static size_t most_extra(const sb_tbf_builder *builder)
 		return size_of_recurring(builder);
 	size_t bytes = 0;
 	if (builder->plan.top != 0)
-		bytes = SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * builder->top.count + builder->top.bytes_used;
+		bytes = top_section_size + size_t{top_entry_size} * builder->top.count + builder->top.bytes_used;
 	return bytes;
 }
 
@@ -99,8 +60,8 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 /* ------------------------------------------------------------------- the whole */
 
 /*
- * The counters, in a block with room for the rest. Extensible ones are packed into the usual room at once (what is not needed is
- * never touched), and only if that was too little it is found out first how much they need.
+ * Writes the counters to a block with room for the rest. Extensible ones are packed into the usual room at once; memory that they
+ * do not need is never touched. Only if that room was too small a first pass finds out how much they need.
  */
 static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set *set, const sb_tbf *plan, sb_tbf *header,
 								value_block *value)
@@ -129,7 +90,7 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 	return status == SB_OK ? sums_write(sums, set, header, value->cells()) : status;
 }
 
-/* The items in a form of which the core stores: where slots are not in the order of hashes it wants the hashes sorted, too. */
+/* The set of items for storing, which needs the order of hashes: if the slots do not have that order, sorted hashes beside it. */
 static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uint64_t **sorted)
 {
 	*set = builder->set;
@@ -156,21 +117,16 @@ sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, siz
 	if (status != SB_OK)
 		return status;
 	if (builder->plan.top != 0)
-		top_purge(&builder->top); /* which costs precision, but leaves a list that goes on */
+		top_purge(&builder->top); /* this costs precision, but the list can still be added to */
 	plan_size(builder, &plan);
 	*stored = plan;
 	status = sort_items(builder, &set, &sorted);
 	if (status == SB_OK)
 		status = store_counters(builder, builder->form == sums_form::cells ? nullptr : &set, &plan, stored, &block);
 	if (status == SB_OK)
-	{
-		sb_tbf_encode_header(stored, block.header());
-		status = write_extra(builder, stored, block.cells() + sb_tbf_counters_size(stored));
-	}
+		status = write_extra(builder, stored, block.cells() + counters_size(stored));
 	release_words(builder, sorted);
 	if (status == SB_OK)
-		*value = block.block();
-	else
-		block.release();
+		block.hand_over(stored, value);
 	return status;
 }

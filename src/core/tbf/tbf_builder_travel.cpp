@@ -345,7 +345,7 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 
 static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 {
-	sb_top_section section;
+	top_section section;
 	const int64_t base = in->integer();
 	const auto size = in->number<uint32_t>();
 	const unsigned char *bytes = in->bytes(size);
@@ -353,7 +353,7 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 		return SB_TRUNCATED;
 	if (!is_near(base))
 		return SB_BAD_LIST;
-	const sb_status status = sb_top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
+	const sb_status status = top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
 	if (status != SB_OK || !builder->sums.any)
 		return status;
 	return add_section(&builder->top, &builder->memory, section, base);

@@ -28,11 +28,11 @@
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_packed.hpp"
 #include "tbf/tbf_place.hpp"
+#include "tbf/tbf_value.hpp"
 
 #include <algorithm>
 
 using namespace streambloom;
-
 
 uint8_t streambloom::narrowest_cell(uint64_t largest)
 {
@@ -42,11 +42,6 @@ uint8_t streambloom::narrowest_cell(uint64_t largest)
 static size_t flat_block_size(const sb_tbf *tbf)
 {
 	return static_cast<size_t>(tbf->block_cells) * (tbf->cell_bits / 8u);
-}
-
-static size_t directory_size(const sb_tbf *tbf)
-{
-	return tbf->payload == 0 ? 0 : size_t{4} * tbf->block_count;
 }
 
 void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
@@ -59,14 +54,14 @@ void cell_meter::add(const sb_tbf &shape, const uint64_t *counters)
 		packed_ += packed_size(shape.block_cells, levels_of(counters, shape.block_cells));
 }
 
-/* What both meter and packer say in the end. */
+/* The end of both cell_meter and cell_packer. */
 static sb_status finish_counters(uint64_t largest, uint64_t packed, sb_tbf *out)
 {
 	out->cell_bits = narrowest_cell(largest);
 	uint64_t payload = packed == 0 ? 0 : packed + uint64_t{4} * out->block_count;
 	out->payload = static_cast<uint32_t>(std::min(payload, uint64_t{UINT32_MAX}));
 	if (largest >= SB_TBF_MAX_CELL)
-		return SB_BAD_CELLS; /* damaged bytes, or sums of hits that are too large; choose_levels() and pack() do not meet it */
+		return SB_BAD_CELLS; /* damaged bytes, or sums of hits that are too large; they are never packed */
 	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
 }
 
@@ -289,114 +284,44 @@ sb_status streambloom::block_min(const sb_tbf *tbf, const void *block, size_t si
 
 /* ------------------------------------------------ the table of recurring minimum */
 
-uint64_t sb_tbf_entries(const sb_tbf *tbf) noexcept
+uint64_t streambloom::recurring_entries(const sb_tbf *tbf)
 {
-	return (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? tbf->extra / SB_TBF_ENTRY : 0;
+	return (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0 ? tbf->extra / recurring_entry_size : 0;
 }
 
-void streambloom::write_entry(void *table, uint64_t index, const sb_tbf_entry *entry)
+void streambloom::write_entry(void *table, uint64_t index, const recurring_entry *entry)
 {
-	unsigned char *to = static_cast<unsigned char *>(table) + index * SB_TBF_ENTRY;
+	unsigned char *to = static_cast<unsigned char *>(table) + index * recurring_entry_size;
 	store_le(to, entry->hash);
 	store_le(to + 8, entry->hits);
 }
 
-void sb_tbf_read_entry(const void *table, uint64_t index, sb_tbf_entry *out) noexcept
+void streambloom::read_entry(const void *table, uint64_t index, recurring_entry *out)
 {
-	const unsigned char *from = static_cast<const unsigned char *>(table) + index * SB_TBF_ENTRY;
+	const unsigned char *from = static_cast<const unsigned char *>(table) + index * recurring_entry_size;
 	*out = {load_le<uint64_t>(from), load_le<uint64_t>(from + 8)};
-}
-
-/* ------------------------------------------------------------------- checking */
-
-/* Would these counters be packed to these very bytes? */
-static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
-{
-	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, see below */
-	gathered nonzero;
-	gather(counters, cells, &nonzero);
-	levels l = levels_of(&nonzero);
-
-	/* one level of 32 bits and one of 30 would do for any counters: 62 bits, a go-on bit and a bitmap bit each, and a head */
-	uint64_t wanted = packed_size(cells, l);
-	if (wanted != size || wanted > sizeof again)
-		return false;
-	pack(&nonzero, cells, &l, again);
-	return std::memcmp(again, bytes, size) == 0;
-}
-
-/* Of recurring minimum: hashes ascend, so none is twice there; whole hits where the counters are. */
-static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
-{
-	sb_tbf_entry before = {};
-	for (uint64_t i = 0, n = sb_tbf_entries(tbf); i < n; i++)
-	{
-		if (i % 4096 == 0 && stop_wanted())
-			return SB_INTERRUPTED;
-		sb_tbf_entry entry;
-		sb_tbf_read_entry(table, i, &entry);
-		if ((i > 0 && entry.hash <= before.hash) || entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL ||
-			(tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
-			return SB_BAD_CELLS;
-		before = entry;
-	}
-	return SB_OK;
-}
-
-sb_status sb_tbf_check_cells(const sb_tbf *tbf, const void *cells) noexcept
-{
-	const auto *bytes = static_cast<const unsigned char *>(cells);
-	block_counters counters;
-	uint64_t largest = 0;
-	size_t next = SB_TBF_HEADER + directory_size(tbf);
-	for (uint32_t block = 0; block < tbf->block_count; block++)
-	{
-		if (stop_wanted())
-			return SB_INTERRUPTED;
-		if (sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters); status != SB_OK)
-			return status;
-		for (uint32_t i = 0; i < tbf->block_cells; i++)
-			largest = std::max(largest, counters[i]);
-		if (tbf->layout == SB_TBF_FLAT)
-			continue;
-
-		size_t offset;
-		size_t size;
-		directory_range(tbf, block, &offset, &size);
-		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
-		if (sb_status status = block_range(tbf, block, directory, &offset, &size); status != SB_OK)
-			return status;
-		if (offset != next ||
-			!is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
-			return SB_BAD_CELLS;
-		next = offset + size;
-		if (tbf->payload == 0)
-			break;
-	}
-
-	/* Widths and the absence of an empty payload are part of the format: equal filters have equal bytes. */
-	if (tbf->layout == SB_TBF_EXTENSIBLE && (next != SB_TBF_HEADER + sb_tbf_counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
-		return SB_BAD_CELLS;
-	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
-		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
-		return SB_BAD_CELLS;
-	return check_table(tbf, bytes + sb_tbf_counters_size(tbf));
 }
 
 /* ------------------------------------------------------------ another layout */
 
-sb_status sb_tbf_layout_plan(const sb_tbf *tbf, const void *cells, uint8_t layout, sb_tbf *out) noexcept
+sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, uint8_t layout, const sb_memory *to, size_t in_front,
+							sb_tbf *out, void **value) noexcept
 {
 	*out = *tbf;
+	*value = nullptr;
+	if (layout == tbf->layout)
+		return SB_OK;
 	out->layout = layout;
-	return measure_cells(out, [&](uint32_t block, uint64_t *counters) {
-		return sb_tbf_unpack_block(tbf, cells, block, counters);
+	value_block block(to, in_front);
+	sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters) {
+		return sb_tbf_unpack_block(tbf, cells, index, counters);
 	});
-}
-
-sb_status sb_tbf_layout_write(const sb_tbf *tbf, const void *cells, const sb_tbf *planned, void *out) noexcept
-{
-	return write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
-		return sb_tbf_unpack_block(tbf, cells, block, counters);
-	});
+	if (status == SB_OK)
+		status = in_pieces(tbf->extra, bytes_at_once, [&](size_t first, size_t count) {
+			const unsigned char *from = static_cast<const unsigned char *>(cells) + counters_size(tbf) + first;
+			std::memcpy(block.cells() + counters_size(out) + first, from, count);
+		});
+	if (status == SB_OK)
+		block.hand_over(out, value);
+	return status;
 }

@@ -13,12 +13,21 @@ namespace streambloom {
 
 struct gathered;
 
+/* Bytes of the counters alone, which follow the header. */
+size_t counters_size(const sb_tbf *tbf);
+
+/* Bytes of the directory of the extensible layout; 0 if there is none. */
+inline size_t directory_size(const sb_tbf *tbf)
+{
+	return tbf->payload == 0 ? 0 : size_t{4} * tbf->block_count;
+}
+
 /* The counters of one block, unpacked. */
 using block_counters = uint64_t[SB_TBF_BLOCK];
 
 /*
- * First of two passes over the counters of a filter that is to be stored: what its header will say of them. REQUIRES:
- * all blocks, in order.
+ * The first of two passes over the counters of a filter that is to be stored: finds out what its header will say of them.
+ * REQUIRES: add() is called for all blocks, in order.
  */
 class cell_meter
 {
@@ -36,11 +45,11 @@ class cell_meter
 	uint64_t packed_ = 0; /* bytes of all packed blocks */
 };
 
-/* The second pass: the same blocks again, to where the stored counters go (sb_tbf_size() - SB_TBF_HEADER bytes). */
+/* The second pass: writes the same blocks, which take counters_size() bytes. */
 class cell_writer
 {
   public:
-	/* Here and not in the .cpp: there it would be an alias in the bitcode, which PostgreSQL's JIT compiler dies of. */
+	/* Inline: in the .cpp it would become an alias in the bitcode, which crashes PostgreSQL's JIT compiler. */
 	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
 
@@ -52,8 +61,8 @@ class cell_writer
 };
 
 /*
- * Both passes at once for the extensible layout, where the caller has room to spare: the counters are looked at once. What
- * has no room is measured only.
+ * Both passes in one for the extensible layout, if the caller has room to spare. Blocks that do not fit into the room are only
+ * measured.
  */
 class cell_packer
 {
@@ -65,7 +74,7 @@ class cell_packer
 	}
 	void add(const uint64_t *counters);
 
-	/* The next block from its counters that are not zero, which are used up. largest: or any number of as many digits. */
+	/* The next block, as its counters that are not 0; uses them up. largest: the largest counter, or a number of as many digits. */
 	void add(gathered *block, uint64_t largest);
 
 	/* Sets cell_bits and payload, as cell_meter. SB_TOO_LARGE also if there was not room enough. */
@@ -81,7 +90,7 @@ class cell_packer
 	uint64_t packed_ = 0;
 };
 
-/* Both passes over a function that fills the counters of a block: status = produce(block, counters). */
+/* The first pass over a function that fills in the counters of a block: status = produce(block, counters). */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
 {
@@ -98,7 +107,7 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 	return meter.finish(planned);
 }
 
-/* REQUIRES: measure_cells() of the same was not refused for its cells. */
+/* The second pass. REQUIRES: measure_cells() of the same function gave SB_OK or SB_TOO_LARGE. */
 template <typename Produce>
 sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 {
@@ -114,7 +123,7 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 	return SB_OK;
 }
 
-/* The same in one pass. REQUIRES: planned->layout is extensible. */
+/* Both in one pass. REQUIRES: planned->layout is extensible. */
 template <typename Produce>
 sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 {
@@ -131,13 +140,13 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 	return packer.finish(planned);
 }
 
-/* A block's counters that are not zero. REQUIRES: the extensible layout. Of an empty block only the count is set. */
+/* The counters of a block that are not 0. Of an empty block only the count is set. REQUIRES: the extensible layout. */
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
 
 /*
- * Where a stored block lies, counted from the first header byte; size 0 if it is empty (all its counters are zero). The
- * extensible layout has a directory for that: the first function says which of its bytes to give to the second (none, and
- * so any pointer, for the flat layout). SB_BAD_CELLS if the directory contradicts the header.
+ * Where a stored block lies, counted from the first byte of the header; the size is 0 if all its counters are 0. The extensible
+ * layout has a directory for that: directory_range() says which of its bytes block_range() needs. For the flat layout these
+ * are none, and any pointer will do. SB_BAD_CELLS if the directory contradicts the header.
  */
 void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size);
 SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset, size_t *size);
@@ -145,8 +154,21 @@ SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void
 /* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
-/* An entry of the table of recurring minimum. */
-void write_entry(void *table, uint64_t index, const sb_tbf_entry *entry);
+/*
+ * The table of recurring minimum, after the counters: entries by ascending hash. An item that is in it has these hits, whatever
+ * its counters say.
+ */
+constexpr size_t recurring_entry_size = 16; /* bytes of a stored entry */
+
+struct recurring_entry
+{
+	uint64_t hash;
+	uint64_t hits; /* 2^-12 hits: 1 .. SB_TBF_MAX_CELL - 1 */
+};
+
+uint64_t recurring_entries(const sb_tbf *tbf); /* how many; 0 without SB_TBF_RECURRING_MINIMUM */
+void read_entry(const void *table, uint64_t index, recurring_entry *out);
+void write_entry(void *table, uint64_t index, const recurring_entry *entry);
 
 /* The width of flat cells that hold counters up to this. */
 uint8_t narrowest_cell(uint64_t largest);

@@ -8,6 +8,7 @@
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_place.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,10 +2,10 @@
  * tbf_decay.cpp: decay of a stored tbf by whole half-lives, in one pass over its counters.
  *
  * A counter q <= 2^(j-1) becomes 0, any other ceil(q / 2^j): at most half a unit is forgotten, everything else is rounded up.
- * That composes exactly: two decays give the same bytes as one over both times.
+ * So two decays one after the other give the same bytes as a single one over both times.
  *
- * Flat counters are halved many at a time and written as wide as they were; only if it turns out that narrower cells hold
- * them all they are moved together, in place. Of extensible ones the codes are shifted (see tbf_packed.hpp).
+ * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough, they are
+ * narrowed in place afterwards. Of extensible ones the codes are shifted (see tbf_packed.hpp).
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -13,6 +13,8 @@
 #include "streambloom.h"
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_packed.hpp"
+#include "tbf/tbf_top.hpp"
+#include "tbf/tbf_value.hpp"
 
 #include <algorithm>
 
@@ -22,7 +24,7 @@ using namespace streambloom;
 
 namespace {
 
-/* What is found out on the way. */
+/* What the pass over the counters finds out. */
 struct passed
 {
 	uint64_t left;	  /* all counters that are left, or-ed: it has as many digits as the largest */
@@ -49,7 +51,7 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 	using pairs = vector_of<uint16_t, at_once>::type;
 	constexpr int bits = 8 * sizeof(Cell);
 	const cells zero = {};
-	/* in variables of their own: with sanitizers the compiler takes the expressions for ints */
+	/* in variables of their own: with sanitizers the compiler makes ints of the expressions */
 	const auto half_of_one = static_cast<Cell>(Cell{1} << (half_lives - 1));
 	const auto bits_left = static_cast<Cell>((static_cast<Cell>(~Cell{0}) >> 1) >> (half_lives - 1));
 	const cells half = zero + half_of_one;
@@ -82,7 +84,7 @@ SB_KERNEL passed fade_cells(const unsigned char *from, size_t bytes, int half_li
 	return result;
 }
 
-/* The same where the bytes of a number are in another order than the stored ones. */
+/* The same for big-endian machines. */
 template <typename Cell>
 SB_KERNEL passed fade_cells_one_by_one(const unsigned char *from, size_t bytes, int half_lives, unsigned char *to)
 {
@@ -127,7 +129,7 @@ static passed fade_flat(const unsigned char *from, size_t bytes, int cell_bits, 
 SB_VARIANTS(passed, fade_flat, (const unsigned char *from, size_t bytes, int cell_bits, int half_lives, unsigned char *to),
 			(from, bytes, cell_bits, half_lives, to))
 
-/* More half-lives than a cell has bits: nothing stays. */
+/* For more half-lives than a cell has bits, after which every counter is 0: was any counter not 0? */
 template <sb_simd variant>
 SB_KERNEL uint64_t any_bits_kernel(const unsigned char *from, size_t bytes)
 {
@@ -187,7 +189,7 @@ static_assert(bytes_at_once % (SB_TBF_MIN_BLOCK * 8) == 0, "a piece is whole vec
 
 static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint64_t half_lives, sb_tbf *out, unsigned char *to)
 {
-	const size_t bytes = sb_tbf_counters_size(tbf);
+	const size_t bytes = counters_size(tbf);
 	const unsigned width = tbf->cell_bits / 8u;
 	passed found = {};
 	sb_status status = in_pieces(bytes, bytes_at_once, [&](size_t first, size_t count) {
@@ -218,10 +220,19 @@ static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint6
 
 /* --------------------------------------------------------------- extensible */
 
+/* Bytes that the decay of the counters needs on its way: it may be more than is left in the end. */
+static size_t room_for_counters(const sb_tbf *tbf)
+{
+	size_t room = counters_size(tbf);
+	if (tbf->layout == SB_TBF_EXTENSIBLE && tbf->payload != 0)
+		room += decayed_excess * tbf->block_count;
+	return std::min<size_t>(room, SB_MAX_BYTES - SB_TBF_HEADER);
+}
+
 static sb_status decay_extensible(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out, void *to)
 {
 	gathered block;
-	cell_packer packer(*tbf, to, sb_tbf_decay_room(tbf));
+	cell_packer packer(*tbf, to, room_for_counters(tbf));
 	const uint64_t far = std::min<uint64_t>(half_lives, 63);
 	for (uint32_t i = 0; i < tbf->block_count; i++)
 	{
@@ -249,38 +260,43 @@ static uint64_t half_lives_until(const sb_tbf *tbf, int64_t at)
 	return moment.half_lives <= tbf->base ? 0 : static_cast<uint64_t>(moment.half_lives - tbf->base);
 }
 
-bool sb_tbf_decays(const sb_tbf *tbf, int64_t at) noexcept
+/* REQUIRES: *out begins as *tbf, at its new base; room_for_counters(). */
+static sb_status decay_counters(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out, unsigned char *to)
 {
-	return half_lives_until(tbf, at) != 0;
+	if (tbf->layout == SB_TBF_EXTENSIBLE)
+		return tbf->payload == 0 ? SB_OK : decay_extensible(tbf, cells, half_lives, out, to);
+	return decay_flat(tbf, static_cast<const unsigned char *>(cells), half_lives, out, to);
 }
 
-size_t sb_tbf_decay_room(const sb_tbf *tbf) noexcept
-{
-	size_t room = sb_tbf_counters_size(tbf);
-	if (tbf->layout == SB_TBF_EXTENSIBLE && tbf->payload != 0)
-		room += decayed_excess * tbf->block_count;
-	return std::min<size_t>(room, SB_MAX_BYTES - SB_TBF_HEADER);
-}
-
-sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, sb_tbf *out, void *to) noexcept
+sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const sb_memory *to, size_t in_front, sb_tbf *out,
+					   void **value) noexcept
 {
 	*out = *tbf;
+	*value = nullptr;
 	const uint64_t j = half_lives_until(tbf, at);
 	if (j == 0)
-	{
-		std::memcpy(to, cells, sb_tbf_counters_size(tbf));
 		return SB_OK;
-	}
 
 	/*
-	 * Counters that go to zero now lose at most half a unit, and what was forgotten of them before has decayed too; the
-	 * flag stands for half a unit at whatever base, which only gets more generous. So the pair (slack, flag) composes
-	 * exactly as the counters do.
+	 * A counter that becomes 0 now loses at most half a unit at the new base. What an earlier decay has dropped has decayed
+	 * since, so the half unit at the new base, for which SB_TBF_FORGOTTEN stands, covers that too. So slack and flag are the
+	 * same after two decays as after a single one.
 	 */
 	out->base += static_cast<int64_t>(j);
 	out->slack = shift_right_up(tbf->slack, j);
 	out->total = shift_right_up(tbf->total, j);
-	if (tbf->layout == SB_TBF_EXTENSIBLE)
-		return tbf->payload == 0 ? SB_OK : decay_extensible(tbf, cells, j, out, to);
-	return decay_flat(tbf, static_cast<const unsigned char *>(cells), j, out, static_cast<unsigned char *>(to));
+
+	/* The list of hot items does not get longer. Filters with a table of recurring minimum have no half-life. */
+	value_block block(to, in_front);
+	sb_status status = block.allocate(room_for_counters(tbf) + tbf->extra);
+	if (status == SB_OK)
+		status = decay_counters(tbf, cells, j, out, block.cells());
+	if (status == SB_OK && has_list(tbf))
+	{
+		const unsigned char *list = static_cast<const unsigned char *>(cells) + counters_size(tbf);
+		status = decay_list(tbf, list, j, block.cells() + counters_size(out), &out->extra);
+	}
+	if (status == SB_OK)
+		block.hand_over(out, value);
+	return status;
 }

@@ -46,7 +46,7 @@ uint64_t place_in(const unsigned char *slice, uint64_t count, uint64_t hash)
 	while (left < right)
 	{
 		uint64_t half = left + (right - left) / 2;
-		if (load_le<uint64_t>(slice + half * SB_TBF_ENTRY) < hash)
+		if (load_le<uint64_t>(slice + half * recurring_entry_size) < hash)
 			left = half + 1;
 		else
 			right = half;
@@ -69,19 +69,19 @@ uint64_t next_slice(const sb_lookup *lookup, uint64_t count)
 sb_status search_table(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
-	const size_t table = SB_TBF_HEADER + sb_tbf_counters_size(&tbf);
+	const size_t table = SB_TBF_HEADER + counters_size(&tbf);
 
 	while (lookup->from < lookup->to)
 	{
 		uint64_t count = std::min(lookup->to - lookup->from, slice_entries);
 		uint64_t first = next_slice(lookup, count);
-		const unsigned char *slice = at_hand(lookup, table + first * SB_TBF_ENTRY, count * SB_TBF_ENTRY);
+		const unsigned char *slice = at_hand(lookup, table + first * recurring_entry_size, count * recurring_entry_size);
 		if (slice == nullptr)
 			return SB_NEED_BYTES;
 
 		uint64_t place = place_in(slice, count, lookup->hash);
-		sb_tbf_entry entry;
-		sb_tbf_read_entry(slice, std::min(place, count - 1), &entry);
+		recurring_entry entry;
+		read_entry(slice, std::min(place, count - 1), &entry);
 		if (entry.hash == lookup->hash)
 		{
 			if (entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL)
@@ -121,7 +121,7 @@ sb_status read_block(sb_lookup *lookup)
 	}
 
 	/* an item with a zero among its counters cannot be in the table */
-	uint64_t entries = sb_tbf_entries(&tbf);
+	uint64_t entries = recurring_entries(&tbf);
 	if (lookup->units == 0 || entries == 0)
 		return answer(lookup);
 	lookup->step = step_table;
@@ -168,12 +168,14 @@ sb_status read_list(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
 	const unsigned char *list = nullptr;
-	if (tbf.extra != 0 && (list = at_hand(lookup, SB_TBF_HEADER + sb_tbf_counters_size(&tbf), tbf.extra)) == nullptr)
+	if (tbf.extra != 0 && (list = at_hand(lookup, SB_TBF_HEADER + counters_size(&tbf), tbf.extra)) == nullptr)
 		return SB_NEED_BYTES;
-	if (sb_status status = sb_top_open(list, tbf.extra, tbf.top, tbf.total, &lookup->list); status != SB_OK)
+	top_section section;
+	if (sb_status status = top_open(list, tbf.extra, tbf.top, tbf.total, &section); status != SB_OK)
 		return status;
-	sb_top_section rest = lookup->list;
-	while (sb_top_next(&rest, &lookup->items[lookup->listed]))
+	lookup->list_error = section.error;
+	lookup->list_fraction_bits = section.fraction_bits;
+	while (top_next(&section, &lookup->items[lookup->listed]))
 		lookup->listed++;
 	std::sort(lookup->items, lookup->items + lookup->listed, is_before);
 	return SB_OK;
@@ -204,16 +206,17 @@ sb_status sb_lookup_top(sb_lookup *lookup, sb_top_item *items) noexcept
 {
 	const sb_tbf &tbf = lookup->header.tbf;
 	lookup->step = step_list;
-	lookup->list = {};
+	lookup->list_error = 0;
+	lookup->list_fraction_bits = 0;
 	lookup->items = items;
 	lookup->listed = 0;
-	return tbf.top == 0 || (tbf.flags & SB_TBF_HAS_HITS) == 0 ? SB_OK : read_list(lookup);
+	return has_list(&tbf) ? read_list(lookup) : SB_OK;
 }
 
 void sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64_t units, int64_t at, double *from,
 						double *to) noexcept
 {
-	top_bounds(&lookup->header.tbf, &lookup->list, item->least, at, from, to);
+	top_bounds(&lookup->header.tbf, lookup->list_fraction_bits, lookup->list_error, item->least, at, from, to);
 	*to = std::fmin(*to, sb_tbf_count(&lookup->header.tbf, units, at));
 	*from = std::fmin(*from, *to); /* it is more only in a forged list */
 }

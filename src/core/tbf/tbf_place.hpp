@@ -8,9 +8,13 @@
 #include "base/bits.hpp"
 #include "streambloom.h"
 
+/* A builder keeps its sums in planes: so many half-lives each, and so many of them. */
+#define SB_TBF_PLANE 16
+#define SB_TBF_PLANES 4
+
 namespace streambloom {
 
-/* A block takes the hashes from one number on up to that of the next block: blocks are in the order of hashes, as sets are. */
+/* Each block has a range of hashes, in ascending order: blocks are in the order of hashes, as sets are. */
 inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 {
 	return static_cast<uint32_t>(multiply_high(hash, blocks));
@@ -28,7 +32,7 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 	}
 }
 
-/* Leaves the parameters and takes out what the header says of hits: the header of the empty filter. */
+/* Makes the header of an empty filter with the same parameters. */
 void clear_hits(sb_tbf *tbf);
 
 } // namespace streambloom

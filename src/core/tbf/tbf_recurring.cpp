@@ -54,20 +54,20 @@ sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_
 
 sb_status streambloom::read_recurring(sb_tbf_builder *builder, const sb_tbf *filter, const unsigned char *cells)
 {
-	const unsigned char *table = cells + sb_tbf_counters_size(filter);
-	const uint64_t count = sb_tbf_entries(filter);
+	const unsigned char *table = cells + counters_size(filter);
+	const uint64_t count = recurring_entries(filter);
 
 	/* room first: hashes that ascend would pile up in a set that grows as it goes */
 	sb_status status = hash_set_remake(&builder->recurring, &builder->memory, hash_set_capacity_for(count + 1), 1);
 	for (uint64_t i = 0; i < count && status == SB_OK; i++)
 	{
-		sb_tbf_entry entry;
+		recurring_entry entry;
 		if (i % tbf_batch == 0 && stop_wanted())
 			return SB_INTERRUPTED;
 		status = hash_set_make_room(&builder->recurring, &builder->memory);
 		if (status != SB_OK)
 			return status;
-		sb_tbf_read_entry(table, i, &entry);
+		read_entry(table, i, &entry);
 		*hits_of_slot(builder->recurring, hash_set_insert(&builder->recurring, entry.hash)) = entry.hits;
 	}
 	return status;
@@ -75,7 +75,8 @@ sb_status streambloom::read_recurring(sb_tbf_builder *builder, const sb_tbf *fil
 
 uint32_t streambloom::size_of_recurring(const sb_tbf_builder *builder)
 {
-	return static_cast<uint32_t>(std::min<uint64_t>(builder->recurring.count, SB_MAX_BYTES / SB_TBF_ENTRY + 1)) * SB_TBF_ENTRY;
+	const uint64_t too_many = SB_MAX_BYTES / recurring_entry_size + 1;
+	return static_cast<uint32_t>(std::min(builder->recurring.count, too_many) * recurring_entry_size);
 }
 
 sb_status streambloom::write_recurring(const sb_tbf_builder *builder, unsigned char *table)
@@ -93,7 +94,7 @@ sb_status streambloom::write_recurring(const sb_tbf_builder *builder, unsigned c
 			status = SB_INTERRUPTED;
 			break;
 		}
-		const sb_tbf_entry entry = {hashes[i], *hits_of_slot(*recurring, hash_set_find(recurring, hashes[i]))};
+		const recurring_entry entry = {hashes[i], *hits_of_slot(*recurring, hash_set_find(recurring, hashes[i]))};
 		write_entry(table, i, &entry);
 	}
 	release_words(builder, hashes);

@@ -2,19 +2,20 @@
  * tbf_remove.cpp: hits taken out again, the deletion of the Counting filter (Fan, Cao, Almeida, Broder 2000).
  *
  * Why the other items never undercount afterwards. As long as nothing was forgotten, each counter, as a number of hits at
- * the base, is at least the exact sum of the hits on its cell, a hit once for each position of its item there: sums were
- * only ever rounded up, and decay without anything forgotten, merging and widening round up or repeat counters too. The
+ * the base, is at least the exact sum of the hits on its cell, where a hit counts once for each position that its item has there.
+ * For sums are only rounded up; and decay that forgets nothing, merging and widening also round up, or repeat counters. The
  * hit that is taken out is part of that sum with the very value that is known here (sb_tbf_hit() rounds the same weight
  * at the same moment the same way), and what is subtracted is that value times the positions, rounded down to units. What
  * remains is at least the exact sum of the other hits: of other items', and of those that the item keeps. By the same
  * inequality, a counter that is below the hit's value proves that the hit is not there.
  *
- * So what is left of a hit may be less than a unit in each counter. Whole hits that have not decayed are whole units.
+ * So up to one unit of a hit that was taken out may stay in each counter. Whole hits that have not decayed are whole units.
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
-#include "tbf/tbf_place.hpp"
 #include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_place.hpp"
+#include "tbf/tbf_value.hpp"
 
 #include <algorithm>
 
@@ -29,13 +30,13 @@ static u128 scaled(uint64_t value, int64_t shift, bool up)
 	return up || shift <= -128 ? (up ? rounded_up : 0) : static_cast<u128>(value) >> -shift;
 }
 
-/* From units of a moment's half-life in 2^-12 hits to units of the filter's counters. */
+/* The shift that makes units of the filter's counters of 2^-12 hits at the start of the moment's half-life. */
 static int64_t shift_to_units(const sb_tbf *tbf, const sb_moment *moment)
 {
 	return moment->half_lives - tbf->base - (SB_TBF_HIT_BITS - tbf->unit_bits);
 }
 
-/* Takes the hit out of the item's block. false, and nothing done: it is not there, as *most says. */
+/* Takes the hit out of the counters of the item's block. false: the item has no such hit, only *most; nothing was changed. */
 static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, uint64_t value, uint64_t *counters,
 					 double *most)
 {
@@ -49,7 +50,7 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 		for (int i = 0; i < tbf->hash_count && there; i++)
 		{
 			if (std::find(positions, positions + i, positions[i]) != positions + i)
-				continue; /* one of the cells before */
+				continue; /* this cell was dealt with */
 			uint64_t &counter = counters[positions[i]];
 			auto times = static_cast<uint64_t>(std::count(positions + i, positions + tbf->hash_count, positions[i]));
 			if (subtract)
@@ -63,37 +64,28 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 	return there;
 }
 
-sb_status sb_tbf_remove_plan(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t value,
-							 sb_tbf *out, double *most) noexcept
+sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t hit,
+						const sb_memory *to, size_t in_front, sb_tbf *out, void **value, double *most) noexcept
 {
 	*out = *tbf;
+	*value = nullptr;
 	*most = 0;
+	if (hit == 0)
+		return SB_OK;
 	if ((tbf->flags & SB_TBF_HAS_HITS) == 0 || moment->epoch_start > tbf->newest)
 		return SB_OUT_OF_RANGE;
 
-	uint32_t of_item = block_of(tbf->block_count, hash);
-	bool there = true;
-	sb_status status = measure_cells(out, [&](uint32_t block, uint64_t *counters) {
-		if (sb_status read = sb_tbf_unpack_block(tbf, cells, block, counters); read != SB_OK)
-			return read;
-		if (block == of_item)
-			there = take_out(tbf, hash, moment, value, counters, most);
-		return there ? SB_OK : SB_OUT_OF_RANGE;
-	});
-	u128 amount = scaled(value, moment->half_lives - tbf->base, false);
+	const u128 amount = scaled(hit, moment->half_lives - tbf->base, false);
 	out->total -= static_cast<uint64_t>(std::min(amount, u128{tbf->total}));
-	return status;
-}
-
-sb_status sb_tbf_remove_write(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t value,
-							  const sb_tbf *planned, void *out) noexcept
-{
-	uint32_t of_item = block_of(tbf->block_count, hash);
-	return write_cells(*planned, out, [&](uint32_t block, uint64_t *counters) {
-		sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
-		double most;
-		if (block == of_item)
-			(void) take_out(tbf, hash, moment, value, counters, &most);
-		return status;
+	const uint32_t of_item = block_of(tbf->block_count, hash);
+	value_block block(to, in_front);
+	const sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters) {
+		const sb_status read = sb_tbf_unpack_block(tbf, cells, index, counters);
+		if (read == SB_OK && index == of_item && !take_out(tbf, hash, moment, hit, counters, most))
+			return SB_OUT_OF_RANGE;
+		return read;
 	});
+	if (status == SB_OK)
+		block.hand_over(out, value);
+	return status;
 }

@@ -315,7 +315,7 @@ sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, 
 		return status;
 	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
 		return overflow_if_bad(pack_cells(out, cells, room, stored_counters(sums, &source, out)));
-	if (sb_tbf_counters_size(out) > room || sb_tbf_size(out) > SB_MAX_BYTES)
+	if (counters_size(out) > room || sb_tbf_size(out) > SB_MAX_BYTES)
 		return SB_TOO_LARGE;
 	return write_cells(*out, cells, stored_counters(sums, &source, out));
 }

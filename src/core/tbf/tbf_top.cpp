@@ -2,9 +2,9 @@
  * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What it
  * guarantees, and why, stands in sb_top.h: L <= f <= L + error for every item, error <= W / (c + 1).
  *
- * Everything is an integer at the scale of a base of whole half-lives, as the filter's counters are, but rounded the
- * other way: L is a lower bound. It counts in 2^-40 hits, because a hit that is rounded down has to be made good by
- * the error that all items share: at the counters' 2^-12 a million hits would cost 244 of them.
+ * All numbers are integers at the scale of a base of whole half-lives, as the filter's counters are. But L is a lower bound, so
+ * it is rounded down, and what that loses is added to the error, which all items share. Hence units of 2^-40 hits: in the
+ * counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -18,10 +18,10 @@ using namespace streambloom;
 
 static constexpr uint64_t one = UINT64_C(1) << 62; /* 1 in the format of sb_moment.scale */
 
-/* No legitimate number comes near; those of forged lists stop here. */
+/* Real numbers are much smaller; sums of those in forged lists stop here. */
 static constexpr u128 largest_amount = u128{1} << 120;
 
-/* What a stored number stays below, so that two of them and a carry fit 64 bits. */
+/* Binary digits of a stored number: two of them and a carry fit 64 bits. */
 static constexpr int stored_bits = 62;
 
 static int bit_width(u128 value)
@@ -46,7 +46,7 @@ static u128 shift_right_down(u128 value, uint64_t shift)
 	return shift >= 128 ? 0 : value >> shift;
 }
 
-/* How far apart two half-lives are, cut: beyond 1,000 nothing is left anyway. */
+/* How far apart two half-lives are, at most 1,000: after that many nothing is left. */
 static int64_t distance(int64_t from, int64_t to)
 {
 	return std::clamp<int64_t>(to - from, -1000, 1000);
@@ -59,7 +59,7 @@ uint32_t streambloom::top_slots(uint32_t room)
 	return std::bit_ceil(std::max<uint32_t>(2 * room, 8));
 }
 
-/* The slot where this hash is, or would be. Always by the secret: the list is short, and its items are chosen by whoever writes the log. */
+/* The slot where this hash is, or would be. It always depends on the secret, because the hashes may have been chosen. */
 static uint32_t slot_of(const top_list *list, uint64_t hash)
 {
 	uint32_t mask = top_slots(list->room) - 1;
@@ -103,7 +103,7 @@ void streambloom::top_purge(top_list *list)
 	if (list->count <= list->limit)
 		return;
 
-	/* the (c + 1)-th largest goes from all; one entry at least is gone then, and all that are not above it */
+	/* subtract the (c + 1)-th largest L from all; that entry, and all that are not above it, become 0 and are dropped */
 	for (uint32_t i = 0; i < list->count; i++)
 		list->scratch[i].value = list->entries[i].least;
 	std::nth_element(list->scratch, list->scratch + list->limit, list->scratch + list->count,
@@ -156,7 +156,7 @@ void streambloom::top_hit(const sb_moment *moment, double weight, sb_u128 *least
 	int exponent;
 	auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(weight, &exponent), 53));
 	exponent -= 53;
-	auto shift = static_cast<uint64_t>(62 - SB_TOP_FRACTION_BITS - exponent);
+	auto shift = static_cast<uint64_t>(62 - top_fraction_bits - exponent);
 	uint64_t scale = moment->scale == one ? one : std::max(one, moment->scale - (moment->scale >> 29));
 	*least = shift_right_down(static_cast<u128>(mantissa) * scale, shift);
 	*lost = shift_right_up(static_cast<u128>(mantissa) * moment->scale, shift) - *least;
@@ -265,7 +265,7 @@ sb_status streambloom::top_scale(top_list *list, uint64_t mantissa, int exponent
  */
 namespace {
 
-/* How a list's numbers become those of a section. */
+/* How L and error in memory become stored numbers: by a shift, rounded down or up. */
 struct conversion
 {
 	int fraction_bits;
@@ -284,40 +284,79 @@ struct conversion
 		return shift < 0 ? cut(shift_right_up(amount, static_cast<uint64_t>(-shift))) : down(amount);
 	}
 
-	/* never reached but by forged lists */
+	/* only forged lists reach it */
 	static constexpr u128 largest = (u128{1} << stored_bits) - 1;
 	static u128 cut(u128 amount) { return lesser(amount, largest); }
 };
 
 } // namespace
 
-/* As many fraction bits as the largest number leaves room for. */
+namespace {
+
+/* Writes a section from its beginning to its end. */
+class section_writer
+{
+  public:
+	section_writer(void *out, uint32_t count, int fraction_bits, u128 error)
+		: begin_(static_cast<unsigned char *>(out)), entry_(begin_ + top_section_size), item_(entry_ + top_entry_size * count)
+	{
+		std::memset(begin_, 0, top_section_size);
+		store_le(begin_, static_cast<uint16_t>(count));
+		begin_[2] = static_cast<unsigned char>(fraction_bits);
+		store_le(begin_ + 8, static_cast<uint64_t>(error));
+	}
+
+	/* REQUIRES: `count` calls in all, by ascending hash. */
+	void add(uint64_t hash, u128 least, const unsigned char *text, uint32_t length)
+	{
+		store_le(entry_, hash);
+		store_le(entry_ + 8, static_cast<uint64_t>(least));
+		store_le(entry_ + 16, static_cast<uint16_t>(length));
+		entry_ += top_entry_size;
+		if (length != 0)
+			std::memcpy(item_, text, length);
+		item_ += length;
+	}
+	uint32_t size() const { return static_cast<uint32_t>(item_ - begin_); }
+
+  private:
+	unsigned char *begin_;
+	unsigned char *entry_;
+	unsigned char *item_;
+};
+
+} // namespace
+
+/* As many fraction bits as the largest number leaves room for. up: the shift from its base to that of the section. */
+static conversion conversion_of(u128 most, int64_t up)
+{
+	int64_t width = most == 0 ? 0 : bit_width(most) + up;
+	int64_t spare = std::clamp<int64_t>(stored_bits - 1 - width, -top_fraction_bits, 0);
+	return {static_cast<int>(top_fraction_bits + spare), up + spare};
+}
+
 static conversion conversion_to(const top_list *list, int64_t base)
 {
 	u128 most = list->error;
 	for (uint32_t i = 0; i < list->count; i++)
 		if (list->entries[i].least > most)
 			most = list->entries[i].least;
-	int64_t up = list->any ? distance(base, list->base) : 0;
-	int64_t width = most == 0 ? 0 : bit_width(most) + up;
-	int64_t spare = std::clamp<int64_t>(stored_bits - 1 - width, -SB_TOP_FRACTION_BITS, 0);
-	return {static_cast<int>(SB_TOP_FRACTION_BITS + spare), up + spare};
+	return conversion_of(most, list->any ? distance(base, list->base) : 0);
 }
 
 uint32_t streambloom::top_size(const top_list *list, int64_t base)
 {
 	conversion to = conversion_to(list, base);
-	uint32_t size = SB_TOP_SECTION;
+	size_t size = top_section_size;
 	for (uint32_t i = 0; i < list->count; i++)
 		if (to.down(list->entries[i].least) != 0)
-			size += SB_TOP_ENTRY + list->entries[i].length;
-	return size;
+			size += top_entry_size + list->entries[i].length;
+	return static_cast<uint32_t>(size);
 }
 
 void streambloom::top_write(const top_list *list, int64_t base, void *out)
 {
 	conversion to = conversion_to(list, base);
-	auto *bytes = static_cast<unsigned char *>(out);
 	uint32_t count = 0;
 	bool lost = false;
 
@@ -332,39 +371,68 @@ void streambloom::top_write(const top_list *list, int64_t base, void *out)
 	std::sort(list->scratch, list->scratch + count,
 			  [](const top_key &a, const top_key &b) { return a.value < b.value; });
 
-	std::memset(bytes, 0, SB_TOP_SECTION);
-	store_le(bytes, static_cast<uint16_t>(count));
-	bytes[2] = static_cast<unsigned char>(to.fraction_bits);
-	store_le(bytes + 8, static_cast<uint64_t>(to.up(list->error) + lost));
-	unsigned char *item = bytes + SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * count;
-	bytes += SB_TOP_SECTION;
-	for (uint32_t i = 0; i < count; i++, bytes += SB_TOP_ENTRY)
+	section_writer writer(out, count, to.fraction_bits, to.up(list->error) + lost);
+	for (uint32_t i = 0; i < count; i++)
 	{
 		const top_entry *entry = &list->entries[static_cast<uint32_t>(list->scratch[i].value)];
-		store_le(bytes, entry->hash);
-		store_le(bytes + 8, static_cast<uint64_t>(to.down(entry->least)));
-		store_le(bytes + 16, static_cast<uint16_t>(entry->length));
-		if (entry->length != 0)
-			std::memcpy(item, list->bytes + entry->offset, entry->length);
-		item += entry->length;
+		writer.add(entry->hash, to.down(entry->least), list->bytes + entry->offset, entry->length);
 	}
+}
+
+/*
+ * The same bytes as of add_section(), top_turn() and top_write(), but without a list in memory. Stored entries are in the order
+ * of hashes already. They are read three times: for the largest number, for the number of entries that stay, and to be written.
+ */
+sb_status streambloom::decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out, uint32_t *size)
+{
+	top_section section;
+	if (sb_status status = top_open(list, filter->extra, filter->top, filter->total, &section); status != SB_OK)
+		return status;
+
+	u128 most = 0;
+	bool lost = false;
+	sb_top_item item;
+	for (top_section rest = section; top_next(&rest, &item);)
+	{
+		u128 before = top_amount(&section, item.least);
+		u128 after = shift_right_down(before, half_lives);
+		lost |= shift_right_up(before, half_lives) != after;
+		most = std::max(most, after);
+	}
+	const u128 error = shift_right_up(u128{top_amount(&section, section.error)}, half_lives) + lost;
+	const conversion to = conversion_of(std::max(most, error), 0);
+	auto after_decay = [&] { return shift_right_down(top_amount(&section, item.least), half_lives); };
+
+	uint32_t count = 0;
+	bool cut = false;
+	for (top_section rest = section; top_next(&rest, &item);)
+	{
+		cut |= to.up(after_decay()) != to.down(after_decay());
+		count += to.down(after_decay()) != 0;
+	}
+	section_writer writer(out, count, to.fraction_bits, to.up(error) + cut);
+	for (top_section rest = section; top_next(&rest, &item);)
+		if (const u128 least = to.down(after_decay()); least != 0)
+			writer.add(item.hash, least, item.bytes, item.length);
+	*size = writer.size();
+	return SB_OK;
 }
 
 /* ------------------------------------------------------------------- reading */
 
-sb_status sb_top_open(const void *data, size_t size, uint32_t limit, uint64_t total, sb_top_section *out) noexcept
+sb_status streambloom::top_open(const void *data, size_t size, uint32_t limit, uint64_t total, top_section *out)
 {
 	const auto *bytes = static_cast<const unsigned char *>(data);
 
 	*out = {};
-	if (size < SB_TOP_SECTION)
+	if (size < top_section_size)
 		return SB_BAD_LENGTH;
 	uint32_t count = load_le<uint16_t>(bytes);
-	if (size - SB_TOP_SECTION < size_t{SB_TOP_ENTRY} * count)
+	if (size - top_section_size < size_t{top_entry_size} * count)
 		return SB_BAD_LENGTH;
-	*out = {count, bytes[2], load_le<uint64_t>(bytes + 8), bytes + SB_TOP_SECTION,
-			bytes + SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * count, count};
-	if (count > limit || out->fraction_bits > SB_TOP_FRACTION_BITS || bytes[3] != 0 || load_le<uint32_t>(bytes + 4) != 0 ||
+	*out = {count, bytes[2], load_le<uint64_t>(bytes + 8), bytes + top_section_size,
+			bytes + top_section_size + size_t{top_entry_size} * count, count};
+	if (count > limit || out->fraction_bits > top_fraction_bits || bytes[3] != 0 || load_le<uint32_t>(bytes + 4) != 0 ||
 		out->error >> 63 != 0)
 		return SB_BAD_LIST;
 
@@ -372,7 +440,7 @@ sb_status sb_top_open(const void *data, size_t size, uint32_t limit, uint64_t to
 	uint64_t before = 0;
 	u128 sum = 0;
 	const unsigned char *entry = out->entry;
-	for (uint32_t i = 0; i < count; i++, entry += SB_TOP_ENTRY)
+	for (uint32_t i = 0; i < count; i++, entry += top_entry_size)
 	{
 		auto hash = load_le<uint64_t>(entry);
 		auto least = load_le<uint64_t>(entry + 8);
@@ -383,31 +451,31 @@ sb_status sb_top_open(const void *data, size_t size, uint32_t limit, uint64_t to
 		sum += least;
 		items += length;
 	}
-	if (size != SB_TOP_SECTION + size_t{SB_TOP_ENTRY} * count + items)
+	if (size != top_section_size + size_t{top_entry_size} * count + items)
 		return SB_BAD_LENGTH;
 
-	/* different items' lower bounds cannot be more than all hits together */
-	if (total != UINT64_MAX && sum << (SB_TOP_FRACTION_BITS - out->fraction_bits) >
-								   static_cast<u128>(total) << (SB_TOP_FRACTION_BITS - SB_TBF_HIT_BITS))
+	/* the sum of all L cannot exceed the total of all hits */
+	if (total != UINT64_MAX && sum << (top_fraction_bits - out->fraction_bits) >
+								   static_cast<u128>(total) << (top_fraction_bits - SB_TBF_HIT_BITS))
 		return SB_BAD_LIST;
 	return SB_OK;
 }
 
-bool sb_top_next(sb_top_section *section, sb_top_item *out) noexcept
+bool streambloom::top_next(top_section *section, sb_top_item *out)
 {
 	if (section->left == 0)
 		return false;
 	*out = {load_le<uint64_t>(section->entry), load_le<uint64_t>(section->entry + 8), section->item,
 			load_le<uint16_t>(section->entry + 16)};
-	section->entry += SB_TOP_ENTRY;
+	section->entry += top_entry_size;
 	section->item += out->length;
 	section->left--;
 	return true;
 }
 
-sb_u128 streambloom::top_amount(const sb_top_section *section, uint64_t stored)
+sb_u128 streambloom::top_amount(const top_section *section, uint64_t stored)
 {
-	return static_cast<u128>(stored) << (SB_TOP_FRACTION_BITS - section->fraction_bits);
+	return static_cast<u128>(stored) << (top_fraction_bits - section->fraction_bits);
 }
 
 /* significand * 2^exponent as a double, rounded down or up. */
@@ -428,14 +496,14 @@ static double as_double(u128 significand, int64_t exponent, bool up)
 	return value;
 }
 
-void streambloom::top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least, int64_t at, double *from,
+void streambloom::top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at, double *from,
 							 double *to)
 {
 	/* 2^(base - x) = inverse / 2 * 2^(base - half_lives), the inverse rounded up by less than 1e-9 unless x is whole */
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);
 	uint64_t inverse = moment.scale == one ? moment.inverse : moment.inverse - (moment.inverse >> 29);
-	int64_t exponent = (tbf->half_life == 0 ? 0 : tbf->base - moment.half_lives) - 63 - section->fraction_bits;
+	int64_t exponent = (tbf->half_life == 0 ? 0 : tbf->base - moment.half_lives) - 63 - fraction_bits;
 	*from = as_double(static_cast<u128>(least) * inverse, exponent, false);
-	*to = as_double(static_cast<u128>(least + section->error) * moment.inverse, exponent, true);
+	*to = as_double(static_cast<u128>(least + error) * moment.inverse, exponent, true);
 }

@@ -8,9 +8,11 @@
 
 namespace streambloom {
 
-/* --------------------------------------------------------------- the list (tbf_top.cpp) */
+constexpr int top_fraction_bits = 40; /* in memory L and error count in 2^-40 hits */
+constexpr size_t top_section_size = 16; /* bytes of a stored list before its entries */
+constexpr size_t top_entry_size = 18;	/* bytes of a stored entry */
 
-/* REQUIRES of a list: zeroed at first, but for limit and the arrays. */
+/* --------------------------------------------------------------- the list (tbf_top.cpp) */
 
 struct top_entry
 {
@@ -25,6 +27,7 @@ struct top_key
 	sb_u128		value;
 };
 
+/* REQUIRES: zeroed at first, but for limit and the arrays. */
 struct top_list
 {
 	top_entry *entries;		/* `room` of them, `count` used */
@@ -78,14 +81,49 @@ void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 uint32_t top_size(const top_list *list, int64_t base);
 void top_write(const top_list *list, int64_t base, void *out);
 
-/* A number of the section (L or error) as it is in memory, in 2^-40 hits. */
-sb_u128 top_amount(const sb_top_section *section, uint64_t stored);
+/* ------------------------------------------------------ as it is stored (tbf_top.cpp) */
+
+/* Does this stored filter have a list after its counters? One without hits has none. */
+inline bool has_list(const sb_tbf *filter)
+{
+	return filter->top != 0 && (filter->flags & SB_TBF_HAS_HITS) != 0;
+}
+
+/* A stored list that top_open() has checked, and a place in it. */
+struct top_section
+{
+	uint32_t count;
+	uint8_t fraction_bits; /* L and error count in 2^-fraction_bits hits at the filter's base */
+	uint64_t error;
+	const unsigned char *entry; /* of the next item */
+	const unsigned char *item;	/* its text */
+	uint32_t left;				/* items from here on */
+};
 
 /*
- * *from <= the decayed count at this time <= *to, of an item of the stored list of this filter whose L is `least`: L and
- * L + error. Infinity as for sb_tbf_count(); then *from means nothing.
+ * Reads and checks a stored list of a filter with this limit and total (sb_tbf.total; UINT64_MAX: not known). Trusts nothing.
+ * SB_BAD_LENGTH if its parts do not add up to `size`, SB_BAD_LIST for anything else.
  */
-void top_bounds(const sb_tbf *tbf, const sb_top_section *section, uint64_t least, int64_t at, double *from, double *to);
+[[nodiscard]] sb_status top_open(const void *bytes, size_t size, uint32_t limit, uint64_t total, top_section *out);
+
+/* The next item; false after the last. Items come by ascending hash. */
+bool top_next(top_section *section, sb_top_item *out);
+
+/*
+ * Writes the list of a stored filter as it is after so many half-lives (1 or more): *size bytes, not more than it has now.
+ * SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(), room for filter->extra bytes.
+ */
+[[nodiscard]] sb_status decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out, uint32_t *size);
+
+/* A number of the section (L or error) as it is in memory, in 2^-40 hits. */
+sb_u128 top_amount(const top_section *section, uint64_t stored);
+
+/*
+ * *from <= the decayed count at the time `at` <= *to, of an item of this filter's stored list: L and L + error. `error` is the
+ * list's, `least` the item's L, both in 2^-fraction_bits hits at the filter's base. *to is infinite as for sb_tbf_count(); then
+ * *from means nothing.
+ */
+void top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at, double *from, double *to);
 
 /* ---------------------------------------------------- that grows (tbf_top_list.cpp) */
 
@@ -109,8 +147,8 @@ struct pending_item
 [[nodiscard]] sb_status add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter, const void *cells,
 										  double weight);
 
-/* All of a section that sb_top_open() gave, at this base. */
-[[nodiscard]] sb_status add_section(top_list *list, const sb_memory *memory, const sb_top_section &section, int64_t base);
+/* All of a section that top_open() gave, at this base. */
+[[nodiscard]] sb_status add_section(top_list *list, const sb_memory *memory, const top_section &section, int64_t base);
 
 /* All of another list. */
 [[nodiscard]] sb_status unite_lists(top_list *list, const sb_memory *memory, const top_list *other);

@@ -4,7 +4,7 @@
 #include "tbf/tbf_top.hpp"
 
 #include "base/memory.hpp"
-#include "tbf/sb_tbf_builder.h"
+#include "tbf/tbf_cells.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -128,24 +128,24 @@ static sb_status add_entry(top_list *list, const sb_memory *memory, uint64_t has
 	return insert_item(list, memory, {hash, least}, text, length);
 }
 
-sb_status streambloom::add_section(top_list *list, const sb_memory *memory, const sb_top_section &section, int64_t base)
+sb_status streambloom::add_section(top_list *list, const sb_memory *memory, const top_section &section, int64_t base)
 {
-	sb_top_section rest = section;
+	top_section rest = section;
 	sb_top_item item;
 	sb_status status = SB_OK;
 	top_add_error(list, base, top_amount(&section, section.error));
-	while (status == SB_OK && sb_top_next(&rest, &item))
+	while (status == SB_OK && top_next(&rest, &item))
 		status = add_entry(list, memory, item.hash, base, top_amount(&section, item.least), item.bytes, item.length);
 	return status;
 }
 
 sb_status streambloom::add_stored_list(top_list *list, const sb_memory *memory, const sb_tbf *filter, const void *cells)
 {
-	if (filter->top == 0 || (filter->flags & SB_TBF_HAS_HITS) == 0)
+	if (!has_list(filter))
 		return SB_OK;
-	const unsigned char *bytes = static_cast<const unsigned char *>(cells) + sb_tbf_counters_size(filter);
-	sb_top_section section;
-	const sb_status status = sb_top_open(bytes, filter->extra, filter->top, filter->total, &section);
+	const unsigned char *bytes = static_cast<const unsigned char *>(cells) + counters_size(filter);
+	top_section section;
+	const sb_status status = top_open(bytes, filter->extra, filter->top, filter->total, &section);
 	return status != SB_OK ? status : add_section(list, memory, section, filter->base);
 }
 
@@ -183,23 +183,5 @@ sb_status streambloom::add_weighted_list(top_list *list, const sb_memory *memory
 	if (status == SB_OK)
 		status = unite_lists(list, memory, &part);
 	release_list(&part, memory);
-	return status;
-}
-
-/* ------------------------------------------------------------------- decay */
-
-sb_status sb_tbf_decay_list(const sb_tbf *filter, const void *cells, const sb_memory *memory, sb_tbf *decayed, void *out) noexcept
-{
-	top_list list{};
-	list.limit = filter->top;
-	decayed->extra = 0;
-	const sb_status status = add_stored_list(&list, memory, filter, cells);
-	if (status == SB_OK && (decayed->flags & SB_TBF_HAS_HITS) != 0)
-	{
-		top_turn(&list, decayed->base);
-		decayed->extra = top_size(&list, decayed->base);
-		top_write(&list, decayed->base, out);
-	}
-	release_list(&list, memory);
 	return status;
 }

@@ -1,7 +1,6 @@
 /*
  * decay_functions.c: weights by age in SQL. The functions and their sources are in core/tbf/sb_decay_functions.h, what
- * they are for in
- * docs/decay.md.
+ * they are for in docs/decay.md.
  */
 #include "base/compat.h"
 
@@ -42,7 +41,7 @@ refuse_months(const Interval *interval, const char *name, const char *hint)
 				 errhint("%s", hint)));
 }
 
-/* The first argument. What does not fit 64 bits is as old (or as far from over) as what just does. */
+/* The first argument in microseconds. One that does not fit 64 bits becomes the oldest finite age, or 0 if negative. */
 static int64
 age_argument(FunctionCallInfo fcinfo)
 {

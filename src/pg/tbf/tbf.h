@@ -15,7 +15,7 @@
 #define TBF_DEFAULT_HALF_LIFE (7 * USECS_PER_DAY)
 #define TBF_EPOCHS_PER_HALF_LIFE 96	/* of the default epoch: a step of 0.7 % */
 
-/* A tbf at hand: its header decoded, its cells (inside the detoasted value: not to be written). */
+/* A tbf at hand: its decoded header, and its cells, which lie in the detoasted value and must not be written to. */
 typedef struct TbfValue
 {
 	sb_tbf		header;
@@ -31,20 +31,21 @@ extern Datum tbf_interval(int64 microseconds);
 extern Datum tbf_make(const sb_tbf *header, unsigned char **cells);
 
 /*
- * The same of palloc'd memory whose cells, after VARHDRSZ + SB_TBF_HEADER bytes, are there already and may have more room
- * than they need. What follows the counters is not zeroed.
+ * A value that the core has made in PostgreSQL's memory, with VARHDRSZ bytes in front: cuts the block to the size of the value
+ * and sets its length.
  */
-extern Datum tbf_fit(char *value, const sb_tbf *header, unsigned char **cells);
+extern Datum tbf_fit(void *value, const sb_tbf *header);
+
+/* Raises the error of a status of a function of the core that makes a value with this header. Returns if it is SB_OK. */
+extern void tbf_must(sb_status status, const sb_tbf *header);
 
 /* Raises the error of a filter that is larger than one may be. */
 extern SB_NORETURN void tbf_refuse_size(const sb_tbf *header);
 
-/* The header alone, of a stored value without reading the rest. */
+/* Decodes the header alone, without reading the rest of a stored value. */
 extern void tbf_open_header(Datum value, sb_tbf *header);
 
-/*
- * Looks an item up: header.tbf and units of the look-up are then set. Of a stored filter no more is read than has to be.
- */
+/* Looks an item up: sets header.tbf and units of the look-up. Reads as little of a stored value as possible. */
 extern void tbf_look_up(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item);
 
 /* How many counters are not zero. */
@@ -69,7 +70,7 @@ extern int64 tbf_epoch(const Interval *interval, int64 half_life);
 /* Raises an error unless the time is finite and in range. */
 extern void tbf_check_time(TimestampTz at);
 
-/* The time at argument `argno`; that of now() for a form of the function that has no such argument. */
+/* The time at argument `argno`, or now() if this form of the SQL function has no such argument. */
 extern TimestampTz tbf_time_argument(FunctionCallInfo fcinfo, int argno);
 
 /* The latest time that a hit may have: what the user gave, or a day after the transaction began. */
@@ -82,17 +83,12 @@ extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 /* Raises the error of a counter that does not fit. */
 extern SB_NORETURN void tbf_refuse_overflow(void);
 
-/* The parameters of a and b added, or an error that says what differs, or that they cannot be merged at all. */
+/* The parameters of a and b merged; or an error that says what differs, or that they cannot be merged at all. */
 extern void tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
-
-/* ------------------------------------------------------ a list of hot items (tbf_top.c) */
-
-/* Checks the list of a stored filter; without one (or without hits) the section is empty. */
-extern sb_status tbf_top_open(const sb_tbf *header, const unsigned char *cells, sb_top_section *section);
 
 /* ---------------------------------- the core's builder in PostgreSQL's memory (tbf_builder.c) */
 
-/* Raises the error of a status that the core's builder gave for anything but a difference or a size. */
+/* Raises the error of a status of the core's builder that is neither SB_DIFFERENT nor SB_TOO_LARGE. Returns if it is SB_OK. */
 extern void tbf_builder_must(sb_status status);
 
 /* As sb_tbf_builder_begin(), _like(), _of(), _unite() and so on, with errors instead of statuses. */
@@ -108,11 +104,11 @@ extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *byt
 /* The hash of an item that is to be added; a builder of no kind becomes one of the item's. plan: that of the builder. */
 extern uint64_t tbf_builder_hash(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item);
 
-/* A hit that tbf_hit() made of a weight, to the list of hot items alone. */
+/* Adds a hit of this weight to the list of hot items alone. REQUIRES: tbf_hit() has accepted the weight. */
 extern void tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item, uint64_t hash,
 									const sb_moment *moment, double weight);
 
-/* The hit of an item, to the counters and to the list. */
+/* Adds a hit of an item to the counters and to the list. `hit` is what tbf_hit() made of the weight. */
 static inline void
 tbf_builder_add_hit(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item, uint64_t hash,
 					const sb_moment *moment, uint64_t hit, double weight)

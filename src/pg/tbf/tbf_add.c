@@ -11,6 +11,7 @@
 #include "base/elements.h"
 #include "base/expanded.h"
 #include "base/item.h"
+#include "base/memory.h"
 #include "base/own_types.h"
 #include "base/value.h"
 
@@ -86,23 +87,15 @@ tbf_empty(PG_FUNCTION_ARGS)
 /* tbf_layout(tbf, layout) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 {
-	TbfValue	tbf;
-	sb_tbf		planned;
-	unsigned char *cells;
 	uint8_t		layout = layout_argument(fcinfo, 1);
-	sb_status	status;
-	Datum		result;
+	sb_memory	memory = memory_in(result_memory());
+	TbfValue	tbf;
+	sb_tbf		header;
+	void	   *value;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	if (tbf.header.layout == layout)
-		return PG_GETARG_DATUM(0);
-	status = sb_tbf_layout_plan(&tbf.header, tbf.cells, layout, &planned);
-	if (status != SB_OK && status != SB_TOO_LARGE)
-		value_refuse("tbf", status);
-	result = tbf_make(&planned, &cells);
-	must_finish(sb_tbf_layout_write(&tbf.header, tbf.cells, &planned, cells));
-	copy_in_pieces(cells + sb_tbf_counters_size(&planned), tbf.cells + sb_tbf_counters_size(&tbf.header), planned.extra);
-	return result;
+	tbf_must(sb_tbf_set_layout(&tbf.header, tbf.cells, layout, &memory, VARHDRSZ, &header, &value), &header);
+	return value == NULL ? PG_GETARG_DATUM(0) : tbf_fit(value, &header);
 }
 
 /* The time of a hit at argument argno, checked against the limit at argument argno + 2 (NULL: the default). */
@@ -136,7 +129,7 @@ flatten_builder(void *builder)
 }
 #endif
 
-/* The filter that is going to be changed; of a variable's expanded object the parameters alone, for its builder is at hand. */
+/* Opens the filter that is to be changed. Of a variable's expanded object it needs only the parameters: the builder is there. */
 static void
 open_to_change(Datum value, TbfValue *tbf)
 {
@@ -154,8 +147,8 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * A builder that begins with what the filter of argument 0 holds: that of a variable's expanded object itself, or a new one. *target
- * (which is NULL if there is no such object) is to be given to changed_filter() after adding.
+ * The builder of argument 0 if that is a variable's expanded object, else a new one that begins with what the filter holds. Give
+ * *target, which is NULL if there is no such object, to changed_filter() after adding.
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
@@ -183,7 +176,7 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 #if FILTERS_EXPAND
 	if (target != NULL)
 	{
-		/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
+		/* If a counter overflows, this statement must fail and not a later one. What earlier statements added is not lost. */
 		tbf_builder_must(sb_tbf_builder_settle(builder));
 		expanded_filter_changed(target);
 		return EOHPGetRWDatum(&target->hdr);
@@ -265,7 +258,7 @@ tbf_add_operator(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* Which of the filter's features keeps hits from being taken out, or NULL. */
+/* Why no hits can be taken out of this filter; NULL if they can. */
 static const char *
 why_not_remove(const sb_tbf *tbf)
 {
@@ -290,12 +283,12 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 	sb_moment	moment;
 	uint64_t	hash;
 	uint64_t	hit;
-	sb_tbf		planned;
+	sb_memory	memory = memory_in(result_memory());
+	sb_tbf		header;
+	void	   *value;
 	double		most;
 	sb_status	status;
 	const char *reason;
-	unsigned char *cells;
-	Datum		result;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
@@ -318,16 +311,13 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 				 errmsg("the item has no hit at \"%s\" that could be removed", timestamptz_to_str(at)),
 				 errdetail("The time lies after the epoch of the filter's newest hit."),
 				 errhint("Give the time at which the hit was added.")));
-	status = sb_tbf_remove_plan(&tbf.header, tbf.cells, hash, &moment, hit, &planned, &most);
-	if (status == SB_BAD_CELLS || status == SB_INTERRUPTED)
-		value_refuse("tbf", status);
+	status = sb_tbf_remove(&tbf.header, tbf.cells, hash, &moment, hit, &memory, VARHDRSZ, &header, &value, &most);
 	if (status == SB_OUT_OF_RANGE)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("cannot remove %.15g hits of an item that has at most %.15g", weight, most),
 				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
 				 errhint("Remove only what was added, with the same time and weight.")));
-	result = tbf_make(&planned, &cells);
-	must_finish(sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells));
-	return result;
+	tbf_must(status, &header);
+	return tbf_fit(value, &header);
 }

@@ -74,7 +74,7 @@ tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item,
 	if (!sb_tbf_builder_add_hot_hit(builder, hash, moment, weight))
 		return;
 
-	/* of an item that is too long the beginning is shown; it stays the item that it is, by its hash */
+	/* only the beginning of a long item is kept to be shown; its hash is still that of the whole item */
 	text = item_text(hasher, item);
 	length = strlen(text);
 	if (length > SB_TOP_MAX_ITEM)
@@ -93,7 +93,7 @@ refuse_weight(double weight)
 			 errhint("Weights by age come from the decay functions: decay_exponential() and the like.")));
 }
 
-/* Raises the error of two filters that cannot be added up. */
+/* Raises the error of two filters that cannot be merged. */
 static void
 refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *difference)
 {
@@ -139,14 +139,9 @@ tbf_builder_store(sb_tbf_builder *builder)
 	sb_memory	memory = memory_in(result_memory());
 	sb_tbf		stored;
 	void	   *value;
-	sb_status	status = sb_tbf_builder_store(builder, &memory, VARHDRSZ, &stored, &value);
 
-	if (status == SB_TOO_LARGE)
-		tbf_refuse_size(&stored);
-	tbf_builder_must(status);
-	value = repalloc(value, VARHDRSZ + sb_tbf_size(&stored));
-	SET_VARSIZE(value, VARHDRSZ + sb_tbf_size(&stored));
-	return PointerGetDatum(value);
+	tbf_must(sb_tbf_builder_store(builder, &memory, VARHDRSZ, &stored, &value), &stored);
+	return tbf_fit(value, &stored);
 }
 
 bytea *

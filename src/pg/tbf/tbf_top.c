@@ -16,20 +16,7 @@
 #include "base/slices.h"
 #include "base/value.h"
 
-sb_status
-tbf_top_open(const sb_tbf *header, const unsigned char *cells, sb_top_section *section)
-{
-	if (header->top == 0 || (header->flags & SB_TBF_HAS_HITS) == 0)
-	{
-		memset(section, 0, sizeof *section);
-		return SB_OK;
-	}
-	return sb_top_open(cells + sb_tbf_counters_size(header), header->extra, header->top, header->total, section);
-}
-
-/* ------------------------------------------------------------------- asking */
-
-/* The stored bytes as text of this database: they may come from one of another encoding, or be forged. */
+/* The stored bytes as text of this database. They may come from a database with another encoding, or be forged. */
 static Datum
 text_of(const sb_kind *kind, const sb_top_item *item)
 {
@@ -43,7 +30,7 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* Of a stored filter, blocks are read one by one as long as that is less to read than all of it. */
+/* For fewer items than this the blocks of a stored filter are read one by one, for more the whole filter. */
 #define WHOLE_FILTER_FROM(size) ((int64) ((size) / 131072))
 
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */

@@ -72,17 +72,21 @@ tbf_make(const sb_tbf *header, unsigned char **cells)
 	return PointerGetDatum(value);
 }
 
+void
+tbf_must(sb_status status, const sb_tbf *header)
+{
+	if (status == SB_TOO_LARGE)
+		tbf_refuse_size(header);
+	tbf_builder_must(status);
+}
+
 Datum
-tbf_fit(char *value, const sb_tbf *header, unsigned char **cells)
+tbf_fit(void *value, const sb_tbf *header)
 {
 	Size		size = VARHDRSZ + sb_tbf_size(header);
 
-	if (sb_tbf_size(header) > SB_MAX_BYTES)
-		tbf_refuse_size(header);
 	value = repalloc(value, size);
 	SET_VARSIZE(value, size);
-	sb_tbf_encode_header(header, value + VARHDRSZ);
-	*cells = (unsigned char *) value + VARHDRSZ + SB_TBF_HEADER;
 	return PointerGetDatum(value);
 }
 
@@ -246,20 +250,15 @@ check_tbf(const void *data, size_t size)
 {
 	sb_tbf		header;
 	sb_status	status = sb_tbf_decode_header(data, size, size, &header);
-	sb_top_section section;
 
-	if (status == SB_OK)
-		status = sb_tbf_check_cells(&header, (const char *) data + SB_TBF_HEADER);
-	if (status == SB_OK)
-		status = tbf_top_open(&header, (const unsigned char *) data + SB_TBF_HEADER, &section);
-	return status;
+	return status == SB_OK ? sb_tbf_check(&header, (const char *) data + SB_TBF_HEADER) : status;
 }
 
 SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
- * The same parameters, times, totals and counters? A list of hot items depends on the order of the hits, so what it holds
- * is left out; that there is one, and for how many items, is a parameter as others are.
+ * Do the two have the same parameters, times, totals and counters? The content of a list of hot items is left out, because it
+ * depends on the order of the hits. The number of items that the list may have is a parameter like others.
  */
 static bool
 same_filter(FunctionCallInfo fcinfo)
@@ -275,12 +274,12 @@ same_filter(FunctionCallInfo fcinfo)
 		return value_equal(fcinfo);
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	left.header.extra = 0;		/* the bytes of the list */
+	left.header.extra = 0;		/* leaves out the bytes of the list: the size is then that of header and counters */
 	right.header.extra = 0;
 	sb_tbf_encode_header(&left.header, left_bytes);
 	sb_tbf_encode_header(&right.header, right_bytes);
 	return memcmp(left_bytes, right_bytes, SB_TBF_HEADER) == 0 &&
-		equal_in_pieces(left.cells, right.cells, sb_tbf_counters_size(&left.header));
+		equal_in_pieces(left.cells, right.cells, sb_tbf_size(&left.header) - SB_TBF_HEADER);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(tbf_eq)

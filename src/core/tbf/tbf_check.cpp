@@ -1,0 +1,98 @@
+/*
+ * tbf_check.cpp: whether the bytes after the header of a tbf are those of a filter that the core could have stored. There is one
+ * form of each filter only, so that equal filters have equal bytes.
+ */
+#include "base/stop.hpp"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_packed.hpp"
+#include "tbf/tbf_top.hpp"
+
+#include <algorithm>
+
+using namespace streambloom;
+
+/* Would these counters be packed to these very bytes? */
+static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
+{
+	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* no block is larger, see below */
+	gathered nonzero;
+	gather(counters, cells, &nonzero);
+	levels l = levels_of(&nonzero);
+
+	/* for any counters one level of 32 bits and one of 30 suffice: 62 bits, a go-on bit and a bitmap bit each, and a head */
+	uint64_t wanted = packed_size(cells, l);
+	if (wanted != size || wanted > sizeof again)
+		return false;
+	pack(&nonzero, cells, &l, again);
+	return std::memcmp(again, bytes, size) == 0;
+}
+
+/* Hashes ascend, so each is there once. Where counters are whole hits, so are the entries. */
+static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
+{
+	recurring_entry before = {};
+	for (uint64_t i = 0, n = recurring_entries(tbf); i < n; i++)
+	{
+		if (i % 4096 == 0 && stop_wanted())
+			return SB_INTERRUPTED;
+		recurring_entry entry;
+		read_entry(table, i, &entry);
+		if ((i > 0 && entry.hash <= before.hash) || entry.hits == 0 || entry.hits >= SB_TBF_MAX_CELL ||
+			(tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
+			return SB_BAD_CELLS;
+		before = entry;
+	}
+	return SB_OK;
+}
+
+static sb_status check_counters(const sb_tbf *tbf, const void *cells)
+{
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	block_counters counters;
+	uint64_t largest = 0;
+	size_t next = SB_TBF_HEADER + directory_size(tbf);
+	for (uint32_t block = 0; block < tbf->block_count; block++)
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters); status != SB_OK)
+			return status;
+		for (uint32_t i = 0; i < tbf->block_cells; i++)
+			largest = std::max(largest, counters[i]);
+		if (tbf->layout == SB_TBF_FLAT)
+			continue;
+
+		size_t offset;
+		size_t size;
+		directory_range(tbf, block, &offset, &size);
+		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
+		if (sb_status status = block_range(tbf, block, directory, &offset, &size); status != SB_OK)
+			return status;
+		if (offset != next ||
+			!is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
+			return SB_BAD_CELLS;
+		next = offset + size;
+		if (tbf->payload == 0)
+			break;
+	}
+
+	/* Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is refused. */
+	if (tbf->layout == SB_TBF_EXTENSIBLE && (next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
+		return SB_BAD_CELLS;
+	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
+		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
+		return SB_BAD_CELLS;
+	return SB_OK;
+}
+
+sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) noexcept
+{
+	const unsigned char *extra = static_cast<const unsigned char *>(cells) + counters_size(tbf);
+	top_section list;
+	sb_status status = check_counters(tbf, cells);
+	if (status == SB_OK)
+		status = check_table(tbf, extra);
+	if (status == SB_OK && has_list(tbf))
+		status = top_open(extra, tbf->extra, tbf->top, tbf->total, &list);
+	return status;
+}

@@ -1,0 +1,74 @@
+/*
+ * tbf_value.hpp: a stored tbf while it is made, in one block of the memory that the caller gave for it. For the core's own files.
+ */
+#ifndef STREAMBLOOM_TBF_VALUE_HPP
+#define STREAMBLOOM_TBF_VALUE_HPP
+
+#include "base/memory.hpp"
+#include "tbf/tbf_cells.hpp"
+
+namespace streambloom {
+
+/* `in_front` bytes for the caller, the header, the counters, what follows the counters. Releases them unless handed over. */
+class value_block
+{
+  public:
+	value_block(const sb_memory *memory, size_t in_front) : memory_(memory), in_front_(in_front) {}
+	value_block(const value_block &) = delete;
+	value_block &operator=(const value_block &) = delete;
+	~value_block() { release(); }
+
+	/* `size` bytes after the header. They are not zeroed: the caller writes all of those that the value will have. */
+	sb_status allocate(size_t size)
+	{
+		block_ = static_cast<unsigned char *>(memory_->allocate(memory_->context, in_front_ + SB_TBF_HEADER + size));
+		return block_ != nullptr ? SB_OK : SB_NO_MEMORY;
+	}
+	sb_status allocate_zeros(size_t size)
+	{
+		void *zeroed;
+		const sb_status status = allocate_zeroed(memory_, in_front_ + SB_TBF_HEADER + size, &zeroed);
+		block_ = static_cast<unsigned char *>(zeroed);
+		return status;
+	}
+	void release()
+	{
+		if (block_ != nullptr)
+			memory_->release(memory_->context, block_);
+		block_ = nullptr;
+	}
+
+	/* Where the counters go. REQUIRES: allocated. */
+	unsigned char *cells() { return block_ + in_front_ + SB_TBF_HEADER; }
+
+	/* Writes the header. The block is the caller's from then on. */
+	void hand_over(const sb_tbf *header, void **value)
+	{
+		sb_tbf_encode_header(header, block_ + in_front_);
+		*value = block_;
+		block_ = nullptr;
+	}
+
+  private:
+	const sb_memory *memory_;
+	size_t in_front_;
+	unsigned char *block_ = nullptr;
+};
+
+/*
+ * Allocates a value with the counters that status = produce(block, counters) gives, which is called twice for each block, in
+ * order; planned->extra bytes after the counters are left to the caller. Sets what the header says of the counters.
+ * SB_TOO_LARGE: *planned says how large. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever `produce` returns.
+ */
+template <typename Produce>
+sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
+{
+	sb_status status = measure_cells(planned, produce);
+	if (status == SB_OK)
+		status = value->allocate(sb_tbf_size(planned) - SB_TBF_HEADER);
+	return status == SB_OK ? write_cells(*planned, value->cells(), produce) : status;
+}
+
+} // namespace streambloom
+
+#endif
