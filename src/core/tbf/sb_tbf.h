@@ -94,7 +94,7 @@ double		sb_tbf_best_load(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, int64_t half_life,
 											int64_t epoch, bool self_sized, sb_tbf *out) SB_NOEXCEPT;
 
-/* Estimates the number of items from the number of cells that are not 0; infinity if no cell is 0. */
+/* Estimates the number of items from `touched`, the number of cells that are not 0; infinity if no cell is 0. */
 double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
 
 uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
