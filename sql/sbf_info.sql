@@ -18,4 +18,4 @@ FROM filter, sbf_histogram(f) h, sbf_info(f) i;
 SELECT value, cells FROM sbf_histogram(sbf_empty(64, cell_bits => 1) || 'a');
 
 SELECT sbf_sketch(sbf_empty());
-SELECT regexp_replace(sbf_sketch(f), '\d+\.?\d*', 'N', 'g') ~ '^sbf of integer: N items, N% zeros \(stable at N%\), fpr N \|.{8}\|$' AS sketch FROM filter;
+SELECT regexp_replace(sbf_sketch(f), '\d+\.?\d*', 'N', 'g') ~ '^sbf of integer: N items, N% zeros \(stable at N%\), current fpr N \|.{8}\|$' AS sketch FROM filter;

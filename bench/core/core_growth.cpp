@@ -106,7 +106,7 @@ void print(double size, const char *what, const char *operation, std::vector<dou
 void items(uint64_t keys, int rounds)
 {
 	sb_bf bf;
-	check(sb_bf_plan(keys, rate, &bf));
+	check(sb_bf_plan(keys, rate, false, &bf));
 	const size_t bytes = sb_bf_size(&bf) - SB_BF_HEADER;
 	Lines value(SB_BF_HEADER + bytes);
 	unsigned char *lines = value.data() + SB_BF_HEADER;
@@ -187,7 +187,7 @@ void items(uint64_t keys, int rounds)
 	auto bf_add = [&](const uint64_t *h)
 	{
 		for (size_t i = 0; i < batch; i++)
-			sb_bf_add(&bf, lines, h[i]);
+			sb_bf_add_many(&bf, lines, &h[i], 1);
 	};
 	auto bf_ask = [&](const uint64_t *h)
 	{
@@ -273,7 +273,7 @@ void decaying(uint64_t keys, uint8_t layout, sb_tbf *header, std::vector<unsigne
 	sb_tbf_moment(tbf.half_life, tbf.epoch, 0, &moment);
 	const sb_memory memory = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *block) { std::free(block); }, nullptr};
 	sb_tbf_builder *builder;
-	check(sb_tbf_builder_begin(&memory, &tbf, SB_TBF_SUMS_OF_ITEMS, 0, &builder));
+	check(sb_tbf_builder_begin(&memory, &tbf, SB_TBF_SUMS_OF_ITEMS, false, &builder));
 	for (uint64_t i = 0; i < keys; i++)
 	{
 		check(sb_tbf_hit(&moment, i == 0 ? 1000 : 1, &value));
@@ -298,12 +298,13 @@ struct Pass
 void whole(uint64_t keys, int rounds)
 {
 	sb_bf bf;
-	uint8_t hashes;
-	const double load = sb_bf_best_load(rate, &hashes);
-	check(sb_bf_plan_for_load(keys, rate, hashes, load, true, &bf));
+	check(sb_bf_plan(keys, rate, true, &bf));
 	std::vector<unsigned char> lines(sb_bf_size(&bf) - SB_BF_HEADER);
 	for (uint64_t i = 0; i < keys; i++)
-		sb_bf_add(&bf, lines.data(), key(i));
+	{
+		const uint64_t hash = key(i);
+		sb_bf_add_many(&bf, lines.data(), &hash, 1);
+	}
 	std::vector<unsigned char> other(lines.size());
 
 	sb_tbf flat;

@@ -43,8 +43,8 @@ struct Plain
 
 	Plain() : lines(paper_bytes)
 	{
-		bf.lines = paper_bytes / SB_BF_LINE;
-		load = sb_bf_best_load(0.01, &bf.hashes);
+		bf.line_count = paper_bytes / SB_BF_LINE;
+		load = sb_bf_items_per_line(0.01, &bf.hash_count);
 	}
 };
 
@@ -92,7 +92,7 @@ Measured measure(uint64_t n, Filter *filter, Plain *plain)
 			hashes[i] = sb_hash_int64(static_cast<int64_t>(start + i));
 		std::clock_t began = std::clock(); /* of this process: the machine may be shared */
 		for (uint64_t i = 0; i < million; i++)
-			answers[i] = sb_stable_step(&filter->parameters, filter->cells.data(), hashes[i], 7);
+			answers[i] = filter->step(hashes[i], uint8_t{7});
 		measured.ns.push_back(1e9 * static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC / static_cast<double>(million));
 		measured.of_million.emplace_back();
 		for (uint64_t i = 0; i < million; i++)
@@ -100,7 +100,7 @@ Measured measure(uint64_t n, Filter *filter, Plain *plain)
 			measured.of_million.back().add(1, answers[i]);
 			bool bf_seen;
 			sb_bf_contains_many(&plain->bf, plain->lines.data(), &hashes[i], 1, &bf_seen);
-			sb_bf_add(&plain->bf, plain->lines.data(), hashes[i]);
+			sb_bf_add_many(&plain->bf, plain->lines.data(), &hashes[i], 1);
 			curve.add(static_cast<double>(start + i + 1), answers[i], bf_seen);
 		}
 		if (start == 0)
@@ -135,7 +135,7 @@ void print_bf(const Plain &plain)
 	if (sb_bf_measure(&plain.bf, plain.lines.data(), &stats) != SB_OK)
 		die("the cells cannot be counted");
 	std::printf("| `bf`: bits set | | %s %% | says \"seen\" to %s %% of the items that are new |\n\n",
-				percent(static_cast<double>(stats.bits_set) / static_cast<double>(stats.bits)).c_str(), percent(stats.fpr).c_str());
+				percent(static_cast<double>(stats.bits_set) / static_cast<double>(stats.bits)).c_str(), percent(stats.current_fpr).c_str());
 }
 
 } // namespace
@@ -150,8 +150,8 @@ void endless()
 	std::puts("## An endless stream\n");
 	std::printf(
 		"%s distinct integers through one `sbf` of 16,384 bytes for 1 %% (K %d, P %u, as planned), and through a `bf` of the same bytes\n"
-		"(k %d), which was made for %s items at 1 %%.\n\n", many(n).c_str(), int{plan.hashes}, plan.evictions, int{plain.bf.hashes},
-		many(static_cast<uint64_t>(plain.load * plain.bf.lines)).c_str());
+		"(k %d), which was made for %s items at 1 %%.\n\n", many(n).c_str(), int{plan.hash_count}, plan.evictions, int{plain.bf.hash_count},
+		many(static_cast<uint64_t>(plain.load * plain.bf.line_count)).c_str());
 	std::puts("| | first million | last million | all |");
 	std::puts("| --- | ---: | ---: | --- |");
 	print_sbf(filter, plan, measured);

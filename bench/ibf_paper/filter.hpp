@@ -47,11 +47,17 @@ struct Filter
 
 	bool step(uint64_t hash, double importance)
 	{
-		return sb_stable_step(&parameters, cells.data(), hash, sb_stable_value_of(&parameters, importance));
+		return step(hash, sb_stable_value_of(&parameters, importance));
+	}
+	bool step(uint64_t hash, uint8_t value)
+	{
+		bool duplicate;
+		sb_stable_steps(&parameters, cells.data(), &hash, &value, 1, &duplicate);
+		return duplicate;
 	}
 	bool contains(uint64_t hash) const
 	{
-		for (int i = 0; i < parameters.hashes; i++)
+		for (int i = 0; i < parameters.hash_count; i++)
 			if (streambloom::get_cell(cells.data(), parameters.bits, streambloom::cell_of(&parameters, hash, i)) == 0)
 				return false;
 		return true;
@@ -61,7 +67,7 @@ struct Filter
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];
 		if (sb_stable_count(&parameters, cells.data(), counts) != SB_OK)
 			die("the cells cannot be counted");
-		return static_cast<double>(counts[0]) / parameters.cells;
+		return static_cast<double>(counts[0]) / parameters.cell_count;
 	}
 
 	/* The formulas for this filter; shares as sb_stable_chain says, or uniform importances if empty. */
@@ -73,7 +79,7 @@ struct Filter
 			shares->resize(static_cast<size_t>(max));
 			sb_stable_uniform_shares(static_cast<sb_scheme>(parameters.scheme), max, shares->data());
 		}
-		return {static_cast<double>(parameters.cells), static_cast<double>(parameters.hashes),
+		return {static_cast<double>(parameters.cell_count), static_cast<double>(parameters.hash_count),
 				static_cast<double>(parameters.evictions), max, parameters.scheme == SB_VALUE_WEIGHTED, shares->data()};
 	}
 };

@@ -49,7 +49,7 @@ void measure(Filter *filter, uint64_t n, const std::vector<uint64_t> &lengths, M
 				missed->measured[g][values[then]].add(1, !filter->contains(hash_of(then)));
 			}
 		values[i] = sb_stable_value_of(&filter->parameters, random.uniform());
-		sb_stable_step(&filter->parameters, filter->cells.data(), hash_of(i), values[i]);
+		filter->step(hash_of(i), values[i]);
 	}
 }
 
@@ -74,7 +74,7 @@ void predict(const Filter &filter, const std::vector<uint64_t> &lengths, Missed 
 		{
 			double of_cell = 0;
 			for (size_t found = 0; found <= max_value; found++)
-				of_cell += static_cast<double>(histogram[found]) / filter.parameters.cells * gone[std::max(found, at)];
+				of_cell += static_cast<double>(histogram[found]) / filter.parameters.cell_count * gone[std::max(found, at)];
 			missed->refined[g][at] = 1 - std::pow(1 - of_cell, 5);
 		}
 	}

@@ -24,7 +24,7 @@ std::vector<double> table_of(const sb_stable_chain &chain)
 /* no cell of it is set again: evicted Max times, by the Poisson law */
 double missed_if_never_again(const sb_stable_chain &chain, double gap)
 {
-	double mean = gap * chain.evictions / chain.cells;
+	double mean = gap * chain.evictions / chain.cell_count;
 	double term = std::exp(-mean);
 	double fewer = 0;
 	for (int i = 0; i < 7; term *= mean / ++i)

@@ -188,7 +188,7 @@ CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integ
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
 COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have from bits_from to bits_to bits set';
 CREATE FUNCTION bf_sketch(filter bf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_sketch(bf) IS 'the filter as a line of text: number of items, fill, false-positive rate, and how many lines are how full';
+COMMENT ON FUNCTION bf_sketch(bf) IS 'the filter as a line of text: number of items, fill, current false-positive rate, and how many lines are how full';
 
 -- aggregates
 

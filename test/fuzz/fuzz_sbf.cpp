@@ -37,7 +37,11 @@ Input fuzz::make_input(Random &random)
 	{
 		stable.kind.code = static_cast<uint16_t>(1 + random() % 11);
 		for (; items > 0; items--)
-			(void)sb_stable_step(&stable, cells, random(), static_cast<uint8_t>(1 + random() % static_cast<uint64_t>(sb_stable_max(&stable))));
+		{
+			const uint64_t hash = random();
+			const auto value = static_cast<uint8_t>(1 + random() % static_cast<uint64_t>(sb_stable_max(&stable)));
+			sb_stable_steps(&stable, cells, &hash, &value, 1, nullptr);
+		}
 	}
 	(void)sb_stable_decay(&stable, cells, random() % 50);
 	sb_stable_encode_header(&stable, input.data() + header);
@@ -51,7 +55,7 @@ static bool readable(const sb_stable &stable, const Copy &cells)
 	Copy again(SB_STABLE_HEADER);
 	sb_stable out;
 	sb_stable_encode_header(&stable, header.data());
-	if (sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&stable), &out) != SB_OK ||
+	if (sb_stable_decode_header(header.data(), SB_STABLE_HEADER, sb_stable_size(&stable), SB_STABLE_EITHER, &out) != SB_OK ||
 		sb_stable_check_cells(&out, cells.data()) != SB_OK)
 		return false;
 	sb_stable_encode_header(&out, again.data());
@@ -87,15 +91,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* a slice of the beginning is enough for the header, and gives the same answer */
 	sb_stable stable;
-	sb_status status = sb_stable_decode_header(value.data(), value.size(), value.size(), &stable);
+	sb_status status = sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_EITHER, &stable);
 	FUZZ_CHECK(status >= SB_OK && status <= SB_DIFFERENT);
 	{
 		Copy slice(value.data(), std::min<size_t>(value.size(), SB_STABLE_HEADER));
 		sb_stable again;
-		FUZZ_CHECK(sb_stable_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
-		(void)!sb_stable_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
-		bool sbf = sb_sbf_decode_header(value.data(), value.size(), value.size(), &again) == SB_OK;
-		bool ibf = sb_ibf_decode_header(value.data(), value.size(), value.size(), &again) == SB_OK;
+		FUZZ_CHECK(sb_stable_decode_header(slice.data(), slice.size(), value.size(), SB_STABLE_EITHER, &again) == status);
+		(void)!sb_stable_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), SB_STABLE_EITHER, &again);
+		bool sbf = sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_SBF, &again) == SB_OK;
+		bool ibf = sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_IBF, &again) == SB_OK;
 		FUZZ_CHECK(sbf + ibf == (status == SB_OK));
 	}
 	sb_lookup lookup;
@@ -139,9 +143,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		stable.kind.code = SB_KIND_INTEGER;
 	for (int i = 0; i < 5; i++)
 	{
-		bool contained = contains(stable, cells, hash + static_cast<uint64_t>(i));
-		FUZZ_CHECK(sb_stable_step(&stable, cells.data(), hash + static_cast<uint64_t>(i), set) == contained);
-		FUZZ_CHECK(contains(stable, cells, hash + static_cast<uint64_t>(i)));
+		const uint64_t item = hash + static_cast<uint64_t>(i);
+		const bool contained = contains(stable, cells, item);
+		bool duplicate;
+		sb_stable_steps(&stable, cells.data(), &item, &set, 1, &duplicate);
+		FUZZ_CHECK(duplicate == contained);
+		FUZZ_CHECK(contains(stable, cells, item));
 	}
 	FUZZ_CHECK(readable(stable, cells));
 

@@ -19,9 +19,7 @@ const size_t fuzz::prefix_size = 32;
 static sb_bf bf_like(uint64_t choice)
 {
 	sb_bf bf;
-	uint8_t hashes;
-	const double load = sb_bf_best_load(0.01, &hashes);
-	FUZZ_CHECK(sb_bf_plan_for_load(1 + choice % 600, 0.01, hashes, load, choice % 4 == 0, &bf) == SB_OK);
+	FUZZ_CHECK(sb_bf_plan(1 + choice % 600, 0.01, choice % 4 == 0, &bf) == SB_OK);
 	bf.kind.code = SB_KIND_INTEGER;
 	return bf;
 }
@@ -29,12 +27,13 @@ static sb_bf bf_like(uint64_t choice)
 /* A builder's bytes. */
 static Input serialized(sb_bf_builder *builder)
 {
+	void *bytes;
 	size_t size;
-	FUZZ_CHECK(sb_bf_builder_serialized_size(builder, &size) == SB_OK);
-	Input bytes(size + SB_BF_SERIALIZED_SPARE);
-	FUZZ_CHECK(sb_bf_builder_serialize(builder, bytes.data(), size) == SB_OK);
-	bytes.resize(size);
-	return bytes;
+	FUZZ_CHECK(sb_bf_builder_serialize(builder, memory(), 0, &bytes, &size) == SB_OK);
+	const auto *from = static_cast<const unsigned char *>(bytes);
+	const Input result(from, from + size);
+	std::free(bytes);
+	return result;
 }
 
 static sb_tbf plan_like(uint64_t choice)
@@ -57,7 +56,7 @@ static sb_tbf plan_like(uint64_t choice)
 static sb_tbf_builder *begin(const sb_tbf &plan, sb_tbf_sums_of sums_of)
 {
 	sb_tbf_builder *builder;
-	FUZZ_CHECK(sb_tbf_builder_begin(memory(), &plan, sums_of, 0, &builder) == SB_OK);
+	FUZZ_CHECK(sb_tbf_builder_begin(memory(), &plan, sums_of, false, &builder) == SB_OK);
 	return builder;
 }
 
@@ -115,8 +114,7 @@ Input fuzz::make_input(Random &random)
 /* The lines that a builder makes, or none if they would be many. */
 static Copy result_of(sb_bf_builder *builder, sb_bf *plan)
 {
-	uint8_t hashes;
-	const sb_status status = sb_bf_builder_plan(builder, sb_bf_best_load(builder->plan.fpr, &hashes), plan);
+	const sb_status status = sb_bf_builder_plan(builder, plan);
 	FUZZ_CHECK(status == SB_OK || status == SB_TOO_LARGE);
 	Copy lines(status == SB_OK && plan->line_count < 4096 ? size_t{plan->line_count} * SB_BF_LINE : 0);
 	if (lines.size() != 0)

@@ -277,7 +277,7 @@ class State
   public:
 	explicit State(const sb_tbf &like)
 	{
-		FUZZ_CHECK(sb_tbf_builder_begin(memory(), &like, SB_TBF_SUMS_OF_CELLS, 0, &builder_) == SB_OK);
+		FUZZ_CHECK(sb_tbf_builder_begin(memory(), &like, SB_TBF_SUMS_OF_CELLS, false, &builder_) == SB_OK);
 	}
 	State(const State &) = delete;
 	State &operator=(const State &) = delete;

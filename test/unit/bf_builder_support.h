@@ -12,27 +12,24 @@ namespace test {
 inline sb_bf builder_plan(uint64_t items, double fpr = 0.01)
 {
 	sb_bf plan;
-	EXPECT_EQ(items == 0 ? plan_power(1, fpr, &plan) : sb_bf_plan(items, fpr, &plan), SB_OK);
+	EXPECT_EQ(sb_bf_plan(items == 0 ? 1 : items, fpr, items == 0, &plan), SB_OK);
 	plan.kind = kind_of(SB_KIND_INTEGER);
 	return plan;
 }
 
-inline double load_of(const sb_bf &plan)
-{
-	uint8_t hashes;
-	return sb_bf_best_load(plan.fpr, &hashes);
-}
-
-/* What is serialized has exactly its size, so that ASan sees any byte beyond. */
+/* The bytes that a builder is sent as, in memory of the builder's own kind. The copy has exactly their size, so ASan sees any byte beyond. */
 inline sb_status serialize(sb_bf_builder *builder, Bytes *out)
 {
+	constexpr size_t in_front = 5;
+	const sb_memory memory = builder->memory;
+	void *bytes;
 	size_t size;
-	if (sb_status status = sb_bf_builder_serialized_size(builder, &size); status != SB_OK)
+	sb_status status = sb_bf_builder_serialize(builder, &memory, in_front, &bytes, &size);
+	EXPECT_EQ(bytes != nullptr, status == SB_OK);
+	if (status != SB_OK)
 		return status;
-	Bytes room(size + SB_BF_SERIALIZED_SPARE);
-	if (sb_status status = sb_bf_builder_serialize(builder, room.data(), size); status != SB_OK)
-		return status;
-	*out = Bytes(room.data(), size);
+	*out = Bytes(static_cast<unsigned char *>(bytes) + in_front, size);
+	memory.release(memory.context, bytes);
 	return SB_OK;
 }
 
@@ -72,7 +69,7 @@ class BfBuilder
 	Bf result()
 	{
 		sb_bf plan;
-		EXPECT_EQ(sb_bf_builder_plan(&builder, load_of(builder.plan), &plan), SB_OK);
+		EXPECT_EQ(sb_bf_builder_plan(&builder, &plan), SB_OK);
 		Bf filter(plan);
 		EXPECT_EQ(sb_bf_builder_write(&builder, &plan, filter.lines.data()), SB_OK);
 		if (const unsigned char *lines = sb_bf_builder_lines(&builder, &plan); lines != nullptr)

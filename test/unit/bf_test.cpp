@@ -5,8 +5,10 @@
 #include "support.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 using namespace test;
 
@@ -23,7 +25,7 @@ static std::string rate_name(const ::testing::TestParamInfo<double> &rate)
 TEST(Bf, IsReachableFromC)
 {
 	sb_bf bf;
-	ASSERT_EQ(sb_bf_plan(1000, 0.01, &bf), SB_OK);
+	ASSERT_EQ(sb_bf_plan(1000, 0.01, false, &bf), SB_OK);
 	EXPECT_EQ(size_seen_by_c(), sb_bf_size(&bf));
 	EXPECT_STREQ(text_seen_by_c(), sb_status_text(SB_OK));
 }
@@ -181,7 +183,7 @@ TEST_P(BfAtRate, CostsAtMostAQuarterMoreThanTheClassicOptimum)
 	for (uint64_t items = 10000; items <= 10000000; items = items * 5 / 4 + 7)
 	{
 		sb_bf bf;
-		ASSERT_EQ(sb_bf_plan(items, GetParam(), &bf), SB_OK);
+		ASSERT_EQ(sb_bf_plan(items, GetParam(), false, &bf), SB_OK);
 		double bits = static_cast<double>(sb_bf_size(&bf) - SB_BF_HEADER) * 8;
 		EXPECT_LE(bits, 1.25 * sb_bloom_bits(static_cast<double>(items), GetParam())) << items;
 	}
@@ -193,7 +195,7 @@ TEST_P(BfAtRate, PlanHoldsTheItemsByTheExactFormula)
 		for (bool power : {false, true})
 		{
 			sb_bf bf;
-			ASSERT_EQ((power ? plan_power : sb_bf_plan)(items, GetParam(), &bf), SB_OK);
+			ASSERT_EQ(sb_bf_plan(items, GetParam(), power, &bf), SB_OK);
 			double load = static_cast<double>(items) / bf.line_count;
 			EXPECT_LE(sb_blocked_fpr(512, bf.hash_count, load), GetParam()) << items;
 		}
@@ -203,13 +205,13 @@ TEST_P(BfAtRate, PlanHoldsTheItemsByTheExactFormula)
 TEST_P(BfAtRate, HashesFollowFromTheRateAlone)
 {
 	sb_bf first;
-	ASSERT_EQ(sb_bf_plan(1, GetParam(), &first), SB_OK);
+	ASSERT_EQ(sb_bf_plan(1, GetParam(), false, &first), SB_OK);
 	for (uint64_t items = 1; items < 100000000; items = items * 7 / 2 + 1)
 	{
 		sb_bf bf;
-		ASSERT_EQ(sb_bf_plan(items, GetParam(), &bf), SB_OK);
+		ASSERT_EQ(sb_bf_plan(items, GetParam(), false, &bf), SB_OK);
 		EXPECT_EQ(bf.hash_count, first.hash_count);
-		ASSERT_EQ(plan_power(items, GetParam(), &bf), SB_OK);
+		ASSERT_EQ(sb_bf_plan(items, GetParam(), true, &bf), SB_OK);
 		EXPECT_EQ(bf.hash_count, first.hash_count);
 	}
 }
@@ -217,12 +219,12 @@ TEST_P(BfAtRate, HashesFollowFromTheRateAlone)
 TEST(BfPlan, RemembersWhatItWasAskedFor)
 {
 	sb_bf bf;
-	ASSERT_EQ(sb_bf_plan(12345, 0.003, &bf), SB_OK);
+	ASSERT_EQ(sb_bf_plan(12345, 0.003, false, &bf), SB_OK);
 	EXPECT_EQ(bf.expected_items, 12345u);
 	EXPECT_EQ(bf.fpr, 0.003);
 	EXPECT_EQ(bf.widened, 0);
 	EXPECT_EQ(bf.kind.code, SB_KIND_NONE);
-	ASSERT_EQ(plan_power(12345, 0.003, &bf), SB_OK);
+	ASSERT_EQ(sb_bf_plan(12345, 0.003, true, &bf), SB_OK);
 	EXPECT_EQ(bf.expected_items, 0u);
 	EXPECT_EQ(bf.fpr, 0.003);
 }
@@ -232,7 +234,7 @@ TEST(BfPlan, LinesHaveAtMostNineSignificantDigits)
 	for (uint64_t items = 1; items < 200000000; items = items * 9 / 8 + 1)
 	{
 		sb_bf bf;
-		ASSERT_EQ(sb_bf_plan(items, 0.01, &bf), SB_OK);
+		ASSERT_EQ(sb_bf_plan(items, 0.01, false, &bf), SB_OK);
 		int width = 32 - __builtin_clz(bf.line_count);
 		EXPECT_GE(__builtin_ctz(bf.line_count), width - 9) << items;
 	}
@@ -244,7 +246,7 @@ TEST(BfPlan, GrowsWithTheItems)
 	for (uint64_t items = 1; items < 100000; items += 1 + items / 256)
 	{
 		sb_bf bf;
-		ASSERT_EQ(sb_bf_plan(items, 0.01, &bf), SB_OK);
+		ASSERT_EQ(sb_bf_plan(items, 0.01, false, &bf), SB_OK);
 		EXPECT_GE(bf.line_count, before);
 		before = bf.line_count;
 	}
@@ -255,7 +257,7 @@ TEST(BfPlan, PowerIsTheSmallestPowerOfTwoThatHoldsTheItems)
 	for (uint64_t items = 1; items < 100000000; items = items * 5 / 4 + 1)
 	{
 		sb_bf bf;
-		ASSERT_EQ(plan_power(items, 0.01, &bf), SB_OK);
+		ASSERT_EQ(sb_bf_plan(items, 0.01, true, &bf), SB_OK);
 		EXPECT_EQ(bf.line_count & (bf.line_count - 1), 0u);
 		if (bf.line_count > 1)
 		{
@@ -268,52 +270,83 @@ TEST(BfPlan, RefusesParametersOutOfRange)
 {
 	sb_bf bf;
 	const double nan_value = std::numeric_limits<double>::quiet_NaN();
-	for (auto plan : {sb_bf_plan, plan_power})
+	for (bool power : {false, true})
 	{
 		for (double fpr : {0.0, -0.0, 1.0, 2.0, -1.0, nan_value, HUGE_VAL, -HUGE_VAL, 0.9e-6, 0.51})
-			EXPECT_EQ(plan(1000, fpr, &bf), SB_OUT_OF_RANGE) << fpr;
-		EXPECT_EQ(plan(0, 0.01, &bf), SB_OUT_OF_RANGE);
-		EXPECT_EQ(plan(UINT64_C(1000000000000000000), 0.01, &bf), SB_TOO_LARGE);
-		EXPECT_EQ(plan(UINT64_MAX, 0.5, &bf), SB_TOO_LARGE);
-		EXPECT_EQ(plan(1000, SB_BF_MIN_FPR, &bf), SB_OK);
-		EXPECT_EQ(plan(1000, SB_BF_MAX_FPR, &bf), SB_OK);
+			EXPECT_EQ(sb_bf_plan(1000, fpr, power, &bf), SB_OUT_OF_RANGE) << fpr;
+		EXPECT_EQ(sb_bf_plan(0, 0.01, power, &bf), SB_OUT_OF_RANGE);
+		EXPECT_EQ(sb_bf_plan(UINT64_C(1000000000000000000), 0.01, power, &bf), SB_TOO_LARGE);
+		EXPECT_EQ(sb_bf_plan(UINT64_MAX, 0.5, power, &bf), SB_TOO_LARGE);
+		EXPECT_EQ(sb_bf_plan(1000, SB_BF_MIN_FPR, power, &bf), SB_OK);
+		EXPECT_EQ(sb_bf_plan(1000, SB_BF_MAX_FPR, power, &bf), SB_OK);
 	}
 }
 
-TEST(BfPlan, InTwoStepsIsTheSame)
+/* A plan follows from its arguments alone, though each thread remembers the last rate: a new thread remembers none. */
+TEST(BfPlan, TheRateOfTheLastPlanLeavesNoTrace)
+{
+	const double asked[] = {0.5, 0.1, 0.01, 0.01, 0.1, 1e-6, std::nextafter(0.01, 1), 0.01, 0.5};
+	std::vector<Bytes> expected;
+	for (double fpr : asked)
+		std::thread([&] { expected.push_back(Bf::planned(123457, fpr).value()); }).join();
+	auto plan_all = [&] {
+		for (int round = 0; round < 3; round++)
+			for (size_t i = 0; i < std::size(asked); i++)
+			{
+				sb_bf bf;
+				uint8_t hashes;
+				EXPECT_TRUE(same_bytes(Bf::planned(123457, asked[i]).value(), expected[i])) << asked[i];
+				EXPECT_EQ(sb_bf_plan(1000, std::numeric_limits<double>::quiet_NaN(), false, &bf), SB_OUT_OF_RANGE);
+				EXPECT_EQ(sb_bf_plan(1000, 0, false, &bf), SB_OUT_OF_RANGE);
+				EXPECT_GT(sb_bf_items_per_line(asked[i], &hashes), 0);
+				EXPECT_EQ(hashes, expected[i][44]);
+			}
+	};
+	std::thread one(plan_all);
+	std::thread other(plan_all);
+	one.join();
+	other.join();
+}
+
+TEST(BfPlan, HasTheLinesThatTheItemsPerLineSay)
 {
 	for (double fpr : {0.5, 0.1, 0.01, 1e-6})
 	{
 		uint8_t hashes = 0;
-		double load = sb_bf_best_load(fpr, &hashes);
+		const double load = sb_bf_items_per_line(fpr, &hashes);
 		EXPECT_GT(load, 0);
+		EXPECT_LE(sb_blocked_fpr(512, hashes, load), fpr);
 		for (uint64_t items = 1; items < 20000000; items = items * 3 + 1)
-			for (bool power : {false, true})
-			{
-				sb_bf once;
-				sb_bf steps;
-				ASSERT_EQ((power ? plan_power : sb_bf_plan)(items, fpr, &once), SB_OK);
-				ASSERT_EQ(sb_bf_plan_for_load(items, fpr, hashes, load, power, &steps), SB_OK);
-				EXPECT_TRUE(same_bytes(Bf(once).value(), Bf(steps).value()));
-			}
+		{
+			const double lines = std::ceil(static_cast<double>(items) / load);
+			sb_bf exact;
+			sb_bf power;
+			ASSERT_EQ(sb_bf_plan(items, fpr, false, &exact), SB_OK);
+			ASSERT_EQ(sb_bf_plan(items, fpr, true, &power), SB_OK);
+			EXPECT_EQ(exact.hash_count, hashes);
+			EXPECT_EQ(power.hash_count, hashes);
+			EXPECT_GE(exact.line_count, lines);
+			EXPECT_LE(exact.line_count, std::ceil(lines * 257 / 256));
+			EXPECT_EQ(power.line_count, std::bit_ceil(static_cast<uint64_t>(lines)));
+			EXPECT_EQ(exact.expected_items, items);
+			EXPECT_EQ(power.expected_items, 0u);
+		}
 	}
 }
 
-TEST(BfPlan, HasNoLoadForARateOutOfRange)
+TEST(BfPlan, ALineHoldsNothingAtARateOutOfRange)
 {
 	for (double fpr : {0.0, 1.0, 2.0, -1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL, 0.9e-6, 0.51})
 	{
 		uint8_t hashes = 0;
-		sb_bf bf;
-		EXPECT_EQ(sb_bf_best_load(fpr, &hashes), 0) << fpr;
-		EXPECT_EQ(sb_bf_plan_for_load(1000, fpr, hashes, 0, false, &bf), SB_OUT_OF_RANGE);
+		EXPECT_EQ(sb_bf_items_per_line(fpr, &hashes), 0) << fpr;
 	}
 }
 
 TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
 {
 	for (double fpr : {0.5, 0.01, 1e-6})
-		for (auto plan : {sb_bf_plan, plan_power})
+		for (bool power : {false, true})
 		{
 			uint64_t fits = 1;
 			uint64_t refused = UINT64_C(1) << 40;
@@ -321,7 +354,7 @@ TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
 			while (refused - fits > 1)
 			{
 				uint64_t items = fits + (refused - fits) / 2;
-				sb_status status = plan(items, fpr, &bf);
+				sb_status status = sb_bf_plan(items, fpr, power, &bf);
 				if (status == SB_OK)
 				{
 					EXPECT_LE(sb_bf_size(&bf), size_t{SB_MAX_BYTES});
@@ -334,7 +367,7 @@ TEST(BfPlan, NeverPlansMoreThanTheLargestValue)
 				}
 			}
 			/* what is refused is really too large: half of it, and the rounding to nine digits or a power, is not */
-			ASSERT_EQ(plan(fits, fpr, &bf), SB_OK);
+			ASSERT_EQ(sb_bf_plan(fits, fpr, power, &bf), SB_OK);
 			EXPECT_GT(sb_bf_size(&bf), size_t{SB_MAX_BYTES / 2});
 		}
 }
@@ -613,7 +646,7 @@ TEST(BfMeasure, OfAnEmptyFilterIsZero)
 	sb_bf_stats stats = Bf::planned(1000, 0.01).measured();
 	EXPECT_EQ(stats.bits_set, 0u);
 	EXPECT_EQ(stats.items, 0);
-	EXPECT_EQ(stats.fpr, 0);
+	EXPECT_EQ(stats.current_fpr, 0);
 }
 
 TEST(BfMeasure, OfAFullFilterIsNoNumberOfItems)
@@ -622,7 +655,7 @@ TEST(BfMeasure, OfAFullFilterIsNoNumberOfItems)
 	std::memset(bf.lines.data(), 0xff, bf.lines.size());
 	sb_bf_stats stats = bf.measured();
 	EXPECT_EQ(stats.bits_set, stats.bits);
-	EXPECT_EQ(stats.fpr, 1);
+	EXPECT_EQ(stats.current_fpr, 1);
 	EXPECT_GT(stats.items, 4 * 512 / 3.0);
 }
 
@@ -643,7 +676,7 @@ TEST_P(BfAtRate, MeasuresItsOwnRate)
 {
 	Bf bf = Bf::planned(50000, GetParam());
 	bf.add(random_hashes(73, 40000));
-	double expected = bf.measured().fpr;
+	double expected = bf.measured().current_fpr;
 	Random random(74);
 	int probes = static_cast<int>(std::clamp(200 / expected, 1e6, 2e7));
 	int found = 0;

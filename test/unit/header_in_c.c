@@ -16,7 +16,7 @@ size_seen_by_c(void)
 {
 	sb_bf		bf;
 
-	if (sb_bf_plan(1000, 0.01, &bf) != SB_OK)
+	if (sb_bf_plan(1000, 0.01, false, &bf) != SB_OK)
 		return 0;
 	return sb_bf_size(&bf);
 }

@@ -18,7 +18,7 @@ using namespace streambloom;
 static sb_simd of_this_run()
 {
 	const char *wanted = std::getenv("STREAMBLOOM_TEST_SIMD");
-	return sb_simd_choose(wanted != nullptr && std::string(wanted) == "portable" ? SB_SIMD_PORTABLE : SB_SIMD_AVX2);
+	return streambloom::choose_simd(wanted != nullptr && std::string(wanted) == "portable" ? SB_SIMD_PORTABLE : SB_SIMD_AVX2);
 }
 
 class ChooseSimd : public ::testing::Environment
@@ -34,7 +34,7 @@ static void with_each_variant(Check check)
 {
 	for (sb_simd wanted : {SB_SIMD_PORTABLE, SB_SIMD_AVX2})
 	{
-		sb_simd chosen = sb_simd_choose(wanted);
+		sb_simd chosen = streambloom::choose_simd(wanted);
 		EXPECT_TRUE(chosen == wanted || chosen == SB_SIMD_PORTABLE);
 		SCOPED_TRACE(chosen == SB_SIMD_AVX2 ? "AVX2" : "portable");
 		check();
@@ -44,11 +44,11 @@ static void with_each_variant(Check check)
 
 TEST(Simd, PortableCodeCanBeForced)
 {
-	EXPECT_EQ(sb_simd_choose(SB_SIMD_PORTABLE), SB_SIMD_PORTABLE);
+	EXPECT_EQ(streambloom::choose_simd(SB_SIMD_PORTABLE), SB_SIMD_PORTABLE);
 #if defined(__x86_64__)
-	EXPECT_EQ(sb_simd_choose(SB_SIMD_AVX2), __builtin_cpu_supports("avx2") ? SB_SIMD_AVX2 : SB_SIMD_PORTABLE);
+	EXPECT_EQ(streambloom::choose_simd(SB_SIMD_AVX2), __builtin_cpu_supports("avx2") ? SB_SIMD_AVX2 : SB_SIMD_PORTABLE);
 #else
-	EXPECT_EQ(sb_simd_choose(SB_SIMD_AVX2), SB_SIMD_PORTABLE);
+	EXPECT_EQ(streambloom::choose_simd(SB_SIMD_AVX2), SB_SIMD_PORTABLE);
 #endif
 	(void) of_this_run();
 }
@@ -110,7 +110,7 @@ TEST_P(KernelOfHashes, Adds)
 		with_each_variant([&] {
 			Bf one(lines, static_cast<uint8_t>(GetParam()));
 			for (uint64_t hash : hashes)
-				sb_bf_add(&one.parameters, one.lines.data(), hash);
+				sb_bf_add_many(&one.parameters, one.lines.data(), &hash, 1);
 			EXPECT_TRUE(same_bytes(one.lines, expected.lines));
 
 			Bf many(lines, static_cast<uint8_t>(GetParam()));
@@ -309,7 +309,7 @@ TEST(Kernel, CountsBits)
 			EXPECT_EQ(stats.items, items);
 			if (first.bits != 0)
 			{
-				EXPECT_EQ(stats.fpr, first.fpr);
+				EXPECT_EQ(stats.current_fpr, first.current_fpr);
 				EXPECT_EQ(stats.items, first.items);
 			}
 			first = stats;
@@ -717,7 +717,7 @@ static void expect_steps_of_plain_filter(const Stable &empty, size_t steps)
 
 		Stable one_by_one(empty);
 		for (size_t i = 0; i < std::min<size_t>(steps, 100); i++)
-			EXPECT_EQ(sb_stable_step(&one_by_one.parameters, one_by_one.cells.data(), hashes[i], values[i]), expected[i] != 0);
+			EXPECT_EQ(one_by_one.step(hashes[i], values[i]), expected[i] != 0);
 		EXPECT_TRUE(filter.parameters.items == steps && one_by_one.parameters.items == std::min<size_t>(steps, 100));
 
 		/* the bits behind the last cell are nobody's */

@@ -397,7 +397,7 @@ TEST(Lookup, RefusesHeadersAsTheirReadersDo)
 		sb_stable stable;
 		sb_status expected = type == SB_LOOKUP_BF ? sb_bf_decode_header(value.data(), value.size(), value.size(), &bf) :
 			type == SB_LOOKUP_TBF ? sb_tbf_decode_header(value.data(), value.size(), value.size(), &tbf) :
-									sb_stable_decode_header(value.data(), value.size(), value.size(), &stable);
+									sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_EITHER, &stable);
 		Bytes first(value.data(), std::min<size_t>(value.size(), SB_LOOKUP_FIRST));
 		sb_lookup lookup;
 		ASSERT_EQ(sb_lookup_open(&lookup, type, first.data(), first.size(), value.size()), expected);

@@ -615,15 +615,24 @@ TEST(StableHeader, RefusesContradictions)
 
 		sb_stable out;
 		for (size_t size = 0; size < value.size(); size++)
-			EXPECT_NE(sb_stable_decode_header(value.data(), size, size, &out), SB_OK);
-		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size() + 1, &out), SB_BAD_LENGTH);
-		EXPECT_EQ(sb_stable_decode_header(value.data(), SB_STABLE_HEADER, value.size(), &out), SB_OK);
-		sb_status right = scheme == SB_STABLE ? sb_sbf_decode_header(value.data(), value.size(), value.size(), &out) :
-			sb_ibf_decode_header(value.data(), value.size(), value.size(), &out);
-		sb_status wrong = scheme != SB_STABLE ? sb_sbf_decode_header(value.data(), value.size(), value.size(), &out) :
-			sb_ibf_decode_header(value.data(), value.size(), value.size(), &out);
-		EXPECT_EQ(right, SB_OK);
-		EXPECT_EQ(wrong, SB_BAD_TYPE);
+			EXPECT_NE(sb_stable_decode_header(value.data(), size, size, SB_STABLE_EITHER, &out), SB_OK);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size() + 1, SB_STABLE_EITHER, &out), SB_BAD_LENGTH);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), SB_STABLE_HEADER, value.size(), SB_STABLE_EITHER, &out), SB_OK);
+		const sb_stable_type right = scheme == SB_STABLE ? SB_STABLE_SBF : SB_STABLE_IBF;
+		const sb_stable_type wrong = scheme == SB_STABLE ? SB_STABLE_IBF : SB_STABLE_SBF;
+		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size(), right, &out), SB_OK);
+		EXPECT_EQ(out.scheme, scheme);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), value.size(), value.size(), wrong, &out), SB_BAD_TYPE);
+
+		/* of a value that is refused the scheme says which type was wanted, or which it claims to be */
+		EXPECT_EQ(sb_stable_decode_header(value.data(), 3, 3, right, &out), SB_TRUNCATED);
+		EXPECT_EQ(out.scheme == SB_STABLE, right == SB_STABLE_SBF);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), 3, 3, wrong, &out), SB_TRUNCATED);
+		EXPECT_EQ(out.scheme == SB_STABLE, wrong == SB_STABLE_SBF);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), 3, 3, SB_STABLE_EITHER, &out), SB_TRUNCATED);
+		EXPECT_EQ(out.scheme == SB_STABLE, right == SB_STABLE_SBF);
+		EXPECT_EQ(sb_stable_decode_header(value.data(), 2, 2, SB_STABLE_EITHER, &out), SB_TRUNCATED);
+		EXPECT_EQ(out.scheme, SB_STABLE);
 	}
 }
 
@@ -647,7 +656,7 @@ TEST(StableHeader, WhatWasWrittenIsReadBack)
 		Bytes header(SB_STABLE_HEADER);
 		sb_stable_encode_header(&stable, header.data());
 		sb_stable out;
-		ASSERT_EQ(sb_stable_decode_header(header.data(), header.size(), sb_stable_size(&stable), &out), SB_OK) << round;
+		ASSERT_EQ(sb_stable_decode_header(header.data(), header.size(), sb_stable_size(&stable), SB_STABLE_EITHER, &out), SB_OK) << round;
 		Bytes again(SB_STABLE_HEADER);
 		sb_stable_encode_header(&out, again.data());
 		EXPECT_TRUE(same_bytes(header, again));

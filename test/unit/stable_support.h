@@ -46,7 +46,9 @@ struct Stable
 	{
 		if (parameters.kind.code == SB_KIND_NONE)
 			parameters.kind = kind_of(SB_KIND_INTEGER);
-		return sb_stable_step(&parameters, cells.data(), hash, value);
+		bool duplicate;
+		sb_stable_steps(&parameters, cells.data(), &hash, &value, 1, &duplicate);
+		return duplicate;
 	}
 	bool step(uint64_t hash, double importance = 1) { return step(hash, sb_stable_value_of(&parameters, importance)); }
 	bool contains(uint64_t hash) const
@@ -87,7 +89,7 @@ struct Stable
 
 inline sb_status read(const Bytes &value, sb_stable *out)
 {
-	sb_status status = sb_stable_decode_header(value.data(), value.size(), value.size(), out);
+	sb_status status = sb_stable_decode_header(value.data(), value.size(), value.size(), SB_STABLE_EITHER, out);
 	return status != SB_OK ? status : sb_stable_check_cells(out, value.data() + SB_STABLE_HEADER);
 }
 

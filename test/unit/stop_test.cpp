@@ -122,7 +122,7 @@ TEST(Stop, Sets)
 	for (uint64_t i = 0; i < count; i++)
 		streambloom::hash_set_insert(&set, random());
 	sb_bf bf;
-	ASSERT_EQ(sb_bf_plan(count, 0.01, &bf), SB_OK);
+	ASSERT_EQ(sb_bf_plan(count, 0.01, false, &bf), SB_OK);
 	std::vector<unsigned char> lines(sb_bf_size(&bf));
 	std::vector<unsigned char> words(count * sizeof(uint64_t));
 
@@ -282,8 +282,11 @@ TEST(Stop, StableFilters)
 		std::vector<unsigned char> cells(megabytes << 20);
 		std::vector<unsigned char> other(megabytes << 20);
 		uint64_t counts[SB_STABLE_MAX_VALUE + 1];
+		std::vector<uint64_t> hashes(1000);
 		for (uint64_t i = 0; i < 1000; i++)
-			sb_stable_step(&stable, cells.data(), i * UINT64_C(0x9e3779b97f4a7c15), static_cast<uint8_t>(sb_stable_max(&stable)));
+			hashes[i] = i * UINT64_C(0x9e3779b97f4a7c15);
+		const std::vector<uint8_t> values(1000, sb_stable_max(&stable));
+		sb_stable_steps(&stable, cells.data(), hashes.data(), values.data(), hashes.size(), nullptr);
 
 		expect_stops("check", 1, [&] { return sb_stable_check_cells(&stable, cells.data()); });
 		expect_stops("count", megabytes, [&] { return sb_stable_count(&stable, cells.data(), counts); });

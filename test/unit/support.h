@@ -218,11 +218,11 @@ struct Bf
 	static Bf planned(uint64_t items, double fpr)
 	{
 		sb_bf parameters;
-		EXPECT_EQ(sb_bf_plan(items, fpr, &parameters), SB_OK);
+		EXPECT_EQ(sb_bf_plan(items, fpr, false, &parameters), SB_OK);
 		return Bf(parameters);
 	}
 
-	void add(uint64_t hash) { sb_bf_add(&parameters, lines.data(), hash); }
+	void add(uint64_t hash) { sb_bf_add_many(&parameters, lines.data(), &hash, 1); }
 	void add(const std::vector<uint64_t> &hashes)
 	{
 		for (uint64_t hash : hashes)
@@ -276,14 +276,6 @@ inline Bf intersected(const Bf &a, const Bf &b)
 	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data()), SB_OK);
 	EXPECT_EQ(sb_bf_and(&result.parameters, result.lines.data(), &b.parameters, b.lines.data()), SB_OK);
 	return result;
-}
-
-/* The plan of a filter that sizes itself. */
-inline sb_status plan_power(uint64_t items, double fpr, sb_bf *out) noexcept
-{
-	uint8_t hashes;
-	const double load = sb_bf_best_load(fpr, &hashes);
-	return sb_bf_plan_for_load(items, fpr, hashes, load, true, out);
 }
 
 inline std::vector<uint64_t> random_hashes(uint64_t seed, size_t count)
@@ -490,9 +482,9 @@ class Builder
 	Memory memory;
 	sb_tbf_builder *builder = nullptr;
 
-	explicit Builder(const sb_tbf &plan, sb_tbf_sums_of sums_of = SB_TBF_SUMS_OF_CELLS, double load = 0)
+	explicit Builder(const sb_tbf &plan, sb_tbf_sums_of sums_of = SB_TBF_SUMS_OF_CELLS, bool self_sized = false)
 	{
-		EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, load, &builder), SB_OK);
+		EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, self_sized, &builder), SB_OK);
 	}
 	/* One that begins with what a filter holds. */
 	explicit Builder(const Tbf &filter)

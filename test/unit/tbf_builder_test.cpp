@@ -19,10 +19,10 @@ struct Ended
 };
 using Owned = std::unique_ptr<sb_tbf_builder, Ended>;
 
-Owned begun(const sb_memory *memory, const sb_tbf &plan, sb_tbf_sums_of sums_of, double load = 0)
+Owned begun(const sb_memory *memory, const sb_tbf &plan, sb_tbf_sums_of sums_of, bool self_sized = false)
 {
 	sb_tbf_builder *builder = nullptr;
-	EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, load, &builder), SB_OK);
+	EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, self_sized, &builder), SB_OK);
 	return Owned(builder);
 }
 
@@ -110,14 +110,6 @@ sb_tbf planned(uint64_t items, int64_t half_life, bool power = false)
 	EXPECT_EQ(sb_tbf_plan(items, 0.01, half_life, half_life / 7, power, &plan), SB_OK);
 	plan.kind = kind_of(SB_KIND_INTEGER);
 	return plan;
-}
-
-double load_of(const sb_tbf &plan)
-{
-	uint8_t hashes;
-	const double load = sb_tbf_best_load(plan.fpr, &hashes);
-	EXPECT_EQ(hashes, plan.hash_count);
-	return load;
 }
 
 /* Hashes of all sorts, the hash 0 too, over so many half-lives. */
@@ -228,8 +220,8 @@ TEST(TbfBuilder, OneThatSizesItselfIsTheFilterOfThatSize)
 		for (const Hit &hit : hits)
 			distinct[hit.hash]++;
 		const sb_tbf any = planned(1, hour, true);
-		Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, load_of(any));
-		Owned other = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, load_of(any));
+		Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+		Owned other = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
 		for (size_t i = 0; i < hits.size(); i++)
 			ASSERT_EQ(add(i % 3 == 0 ? other.get() : builder.get(), hits[i]), SB_OK);
 		const Bytes bytes = sent(other.get());
@@ -330,10 +322,10 @@ TEST(TbfBuilder, DifferentOnesAreRefusedAndStayAsTheyWere)
 {
 	Memory memory;
 	const sb_tbf plan = planned(1000, hour);
-	auto expect_refused = [&](const sb_tbf &a, sb_tbf_sums_of a_of, double a_load, const sb_tbf &b, sb_tbf_sums_of b_of, double b_load,
+	auto expect_refused = [&](const sb_tbf &a, sb_tbf_sums_of a_of, bool a_self_sized, const sb_tbf &b, sb_tbf_sums_of b_of, bool b_self_sized,
 							  const char *parameter) {
-		Owned left = begun(memory, a, a_of, a_load);
-		Owned right = begun(memory, b, b_of, b_load);
+		Owned left = begun(memory, a, a_of, a_self_sized);
+		Owned right = begun(memory, b, b_of, b_self_sized);
 		ASSERT_EQ(add(left.get(), {1, hour, 1}), SB_OK);
 		ASSERT_EQ(add(right.get(), {2, hour, 1}), SB_OK);
 		const Bytes before = sent(left.get());
@@ -345,16 +337,16 @@ TEST(TbfBuilder, DifferentOnesAreRefusedAndStayAsTheyWere)
 	sb_tbf other = plan;
 	other.kind = kind_of(SB_KIND_TEXT, 6);
 	for (sb_tbf_sums_of of : {SB_TBF_SUMS_OF_ITEMS, SB_TBF_SUMS_OF_CELLS})
-		expect_refused(plan, of, 0, other, of, 0, "kind");
+		expect_refused(plan, of, false, other, of, false, "kind");
 	other = planned(1000, 2 * hour);
-	expect_refused(plan, SB_TBF_SUMS_OF_CELLS, 0, other, SB_TBF_SUMS_OF_CELLS, 0, "half_life");
-	expect_refused(plan, SB_TBF_SUMS_OF_ITEMS, 0, other, SB_TBF_SUMS_OF_ITEMS, 0, nullptr);
-	expect_refused(plan, SB_TBF_SUMS_OF_ITEMS, 0, planned(9000, hour), SB_TBF_SUMS_OF_CELLS, 0, nullptr);
+	expect_refused(plan, SB_TBF_SUMS_OF_CELLS, false, other, SB_TBF_SUMS_OF_CELLS, false, "half_life");
+	expect_refused(plan, SB_TBF_SUMS_OF_ITEMS, false, other, SB_TBF_SUMS_OF_ITEMS, false, nullptr);
+	expect_refused(plan, SB_TBF_SUMS_OF_ITEMS, false, planned(9000, hour), SB_TBF_SUMS_OF_CELLS, false, nullptr);
 	const sb_tbf any = planned(1, hour, true);
-	expect_refused(any, SB_TBF_SUMS_OF_ITEMS, load_of(any), plan, SB_TBF_SUMS_OF_ITEMS, 0, nullptr);
+	expect_refused(any, SB_TBF_SUMS_OF_ITEMS, true, plan, SB_TBF_SUMS_OF_ITEMS, false, nullptr);
 
 	/* a filter that sizes itself collects hits only */
-	Owned self_sized = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, load_of(any));
+	Owned self_sized = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
 	Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
 	ASSERT_EQ(add(builder.get(), {1, hour, 1}), SB_OK);
 	const Tbf filter = stored_by(builder.get());
@@ -370,13 +362,12 @@ TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 {
 	Random random(6);
 	Memory memory;
-	for (double load : {0.0, 1.0})
+	for (bool self_sized : {false, true})
 		for (uint64_t items : {0u, 5u, 3000u})
 		{
-			sb_tbf plan = planned(1000, hour, load != 0);
+			sb_tbf plan = planned(1000, hour, self_sized);
 			plan.top = 20;
-			load = load != 0 ? load_of(plan) : 0;
-			Owned here = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, load);
+			Owned here = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, self_sized);
 			const std::vector<Hit> hits = items == 0 ? std::vector<Hit>() : hits_of(random, 3 * items, items, 40);
 			add_all(here.get(), hits);
 			const Bytes bytes = sent(here.get());
@@ -390,7 +381,7 @@ TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 			Owned added_to = arrived(memory, bytes);
 			ASSERT_EQ(add(added_to.get(), one), SB_OK);
 			Owned united = arrived(memory, bytes);
-			Owned other = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, load);
+			Owned other = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, self_sized);
 			ASSERT_EQ(add(other.get(), one), SB_OK);
 			const Bytes of_other = sent(other.get());
 			Owned other_arrived = arrived(memory, of_other);
@@ -402,7 +393,7 @@ TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 			const Tbf expected = stored_by(here.get());
 			EXPECT_TRUE(same_bytes(stored_by(added_to.get()).value(), expected.value()));
 			EXPECT_EQ(stored_by(united.get()).counters(), expected.counters());
-			if (load == 0)
+			if (!self_sized)
 			{
 				Owned takes_a_filter = arrived(memory, bytes);
 				sb_difference difference;
@@ -582,7 +573,7 @@ struct Life
 {
 	sb_tbf plan;
 	sb_tbf_sums_of of;
-	double load;
+	bool self_sized;
 	std::vector<Hit> hits;
 	std::vector<Hit> others;
 	Tbf filter; /* added where it has cells */
@@ -616,9 +607,9 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 	};
 	sb_tbf_builder *begun_one = nullptr;
 	sb_tbf_builder *begun_other = nullptr;
-	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, life.of, life.load, &begun_one); });
+	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, life.of, life.self_sized, &begun_one); });
 	Owned builder(begun_one);
-	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, SB_TBF_SUMS_OF_ITEMS, life.load, &begun_other); });
+	tried([&] { return sb_tbf_builder_begin(memory, &life.plan, SB_TBF_SUMS_OF_ITEMS, life.self_sized, &begun_other); });
 	Owned other(begun_other);
 	for (const Hit &hit : life.hits)
 		tried([&] { return add(builder.get(), hit); });
@@ -664,16 +655,16 @@ std::vector<Life> lives()
 	sb_tbf small = shape(128, 3, hour, hour);
 	small.layout = SB_TBF_EXTENSIBLE;
 	small.top = 3;
-	all.push_back({small, SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 40, 15, 70), hits_of(random, 90, 80, 20), Tbf()});
+	all.push_back({small, SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 40, 15, 70), hits_of(random, 90, 80, 20), Tbf()});
 	small.top = 0;
 	const sb_tbf wide = shape(256, 3, hour, hour);
-	all.push_back({small, SB_TBF_SUMS_OF_CELLS, 0, hits_of(random, 30, 15, 70), hits_of(random, 60, 50, 20), stored(wide, hits_of(random, 30, 9, 30))});
+	all.push_back({small, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 30, 15, 70), hits_of(random, 60, 50, 20), stored(wide, hits_of(random, 30, 9, 30))});
 	const sb_tbf any = planned(1, hour, true);
-	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, load_of(any), hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), Tbf()});
+	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), Tbf()});
 	sb_tbf raising = planned(300, hour);
 	raising.flags |= SB_TBF_MINIMUM_INCREASE;
-	all.push_back({raising, SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
-	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	all.push_back({raising, SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
 	return all;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <thread>
 
 using namespace test;
 
@@ -95,27 +96,21 @@ TEST(TbfPlan, RefusesParametersOutOfRange)
 	}
 }
 
-TEST(TbfPlan, InTwoStepsIsTheSame)
+/* A plan follows from its arguments alone, though each thread remembers the last rate: a new thread remembers none. */
+TEST(TbfPlan, TheRateOfTheLastPlanLeavesNoTrace)
 {
-	for (double fpr : {0.5, 0.1, 0.01, 1e-6})
-	{
-		uint8_t hashes = 0;
-		double load = sb_tbf_best_load(fpr, &hashes);
-		EXPECT_GT(load, 0);
-		for (uint64_t items = 1; items < 2000000; items = items * 3 + 1)
-			for (bool power : {false, true})
+	const double rates[] = {0.5, 0.1, 0.01, 0.01, 0.1, 1e-6, std::nextafter(0.01, 1), 0.01, 0.5};
+	for (uint64_t items = 1; items < 2000000; items = items * 3 + 1)
+		for (bool power : {false, true})
+			for (double fpr : rates)
 			{
-				sb_tbf once = planned(items, fpr, power);
-				sb_tbf steps;
-				ASSERT_EQ(sb_tbf_plan_for_load(items, fpr, hashes, load, 7 * 24 * hour, hour, power, &steps), SB_OK);
-				EXPECT_TRUE(same_bytes(Tbf{once, Bytes()}.value(), Tbf{steps, Bytes()}.value()));
+				Bytes expected;
+				sb_tbf refused;
+				std::thread([&] { expected = Tbf{planned(items, fpr, power), Bytes()}.value(); }).join();
+				EXPECT_TRUE(same_bytes(Tbf{planned(items, fpr, power), Bytes()}.value(), expected)) << fpr;
+				EXPECT_EQ(sb_tbf_plan(items, 0, hour, hour, power, &refused), SB_OUT_OF_RANGE);
+				EXPECT_TRUE(same_bytes(Tbf{planned(items, fpr, power), Bytes()}.value(), expected)) << fpr;
 			}
-	}
-	uint8_t hashes = 0;
-	sb_tbf tbf;
-	for (double fpr : {0.0, 1.0, -1.0, std::numeric_limits<double>::quiet_NaN()})
-		EXPECT_EQ(sb_tbf_best_load(fpr, &hashes), 0) << fpr;
-	EXPECT_EQ(sb_tbf_plan_for_load(1000, 0.01, 4, 0, hour, hour, false, &tbf), SB_OUT_OF_RANGE);
 }
 
 TEST(TbfPlan, HoldsTheItemsItWasAskedFor)

@@ -1,6 +1,6 @@
 /*
- * bits.hpp: little-endian loads and stores, and the few integer operations that C++ has no name for.
- * Buffers need no alignment. For the core only: it refuses to be compiled beside postgres.h.
+ * bits.hpp: little-endian loads and stores, and integer operations that the C++ library does not have. Buffers need no
+ * alignment. This header is for the core only, so it does not compile in a file that includes postgres.h.
  */
 #ifndef STREAMBLOOM_BITS_HPP
 #define STREAMBLOOM_BITS_HPP
@@ -30,7 +30,7 @@ constexpr T byte_swapped(T value)
 		return __builtin_bswap64(value);
 }
 
-/* T: uint8_t .. uint64_t */
+/* Loads a little-endian integer. T is uint8_t, uint16_t, uint32_t or uint64_t. */
 template <typename T>
 inline T load_le(const void *from)
 {
@@ -49,7 +49,7 @@ inline void store_le(void *to, T value)
 	std::memcpy(to, &value, sizeof value);
 }
 
-/* Eight bytes from here, or as many as there are before the end. */
+/* Loads eight bytes, little-endian; if there are fewer before `end`, zeros take the place of the others. */
 inline uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
 {
 	if (end - from >= 8)
@@ -60,7 +60,7 @@ inline uint64_t load_up_to(const unsigned char *from, const unsigned char *end)
 	return value;
 }
 
-/* The high half of the product: maps a uniform hash to 0 .. n-1 so that halving n halves the result. */
+/* The high 64 bits of the product. It maps a hash to 0 .. n - 1 evenly, and halving n halves the result. */
 constexpr uint64_t multiply_high(uint64_t a, uint64_t b)
 {
 	return static_cast<uint64_t>((static_cast<u128>(a) * b) >> 64);
@@ -107,7 +107,7 @@ constexpr int exact_log2(uint64_t value)
 	return std::has_single_bit(value) ? std::countr_zero(value) : -1;
 }
 
-/* big = small * 2^j gives j, anything else -1. REQUIRES: both > 0. */
+/* Returns j if big is small * 2^j, else -1. REQUIRES: both > 0. */
 constexpr int doublings(uint64_t small, uint64_t big)
 {
 	return (big % small == 0) ? exact_log2(big / small) : -1;

@@ -1,7 +1,7 @@
 /*
- * hash.cpp: items to 64 bits. XXH3 with seed 0 over canonical little-endian bytes, which is the same on every
- * architecture and has been frozen since xxHash 0.8.0. What is stored depends on it: it can never change under
- * format version 1.
+ * hash.cpp: the 64-bit hash of an item, XXH3 with seed 0 of canonical little-endian bytes. It is the same on every
+ * architecture, and xxHash has not changed it since version 0.8.0. Stored filters depend on it, so it must stay as it
+ * is as long as there is format version 1.
  */
 #include "base/bits.hpp"
 #include "base/hash.hpp"
@@ -35,9 +35,9 @@ uint64_t sb_hash_double(double value) noexcept
 {
 	uint64_t pattern;
 	if (std::isnan(value))
-		pattern = UINT64_C(0x7ff8000000000000); /* one NaN for all of them: float8 = calls them equal */
+		pattern = UINT64_C(0x7ff8000000000000); /* float8 = calls all NaNs equal */
 	else if (value == 0)
-		pattern = 0; /* and -0 = +0 */
+		pattern = 0; /* and calls -0 and 0 equal */
 	else
 		pattern = std::bit_cast<uint64_t>(value);
 	return sb_hash_int64(static_cast<int64_t>(pattern));

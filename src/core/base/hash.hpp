@@ -9,8 +9,8 @@
 namespace streambloom {
 
 /*
- * sb_hash_int64() of `count` integers, in less time than one by one, since no hash waits for another. `hashes` may be
- * `values`.
+ * hashes[i] becomes sb_hash_int64() of values[i]. That takes less time than single calls, because the processor
+ * calculates several hashes at the same time. `hashes` may be `values`.
  */
 void hash_int64s(const uint64_t *values, size_t count, uint64_t *hashes);
 

@@ -1,9 +1,9 @@
 /*
- * hash_set.cpp: a set of 64-bit hashes. Hashes are well mixed already, so a hash's own
- * high bits choose its slot: then slots are in the order of hashes but for a few places, and so are the lines and blocks
- * that the hashes go to in the end, which also take their high bits. To go from a set to a filter, or to a larger set, is
- * a walk through both. (Where a person has chosen the items so that they crowd together a secret chooses the slots
- * instead.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
+ * hash_set.cpp: a set of 64-bit hashes. The bits of a hash are well mixed, so its own high bits choose its slot. Then
+ * slots are sorted by hash, except for neighbours. The lines and blocks of a filter, too, are chosen by the high bits
+ * of a hash, so to go from a set to a filter or to a larger set is a walk through both from the beginning to the end.
+ * (Where somebody has chosen items so that they collide, the secret chooses the slots instead.) An empty slot is 0; the
+ * hash 0 itself is kept in the extra slot at the end.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -20,7 +20,7 @@ using namespace streambloom;
 
 size_t streambloom::hash_set_bytes(uint64_t capacity, uint32_t beside)
 {
-	/* of the extra four only the first is used */
+	/* the extra slot at the end has the layout of four slots, of which only the first is there */
 	return (static_cast<size_t>(capacity) * (beside + 1) + 4 * beside + 1) * sizeof(uint64_t);
 }
 
@@ -71,8 +71,9 @@ void sb_set_secret(uint64_t first, uint64_t second) noexcept
 }
 
 /*
- * From so many bytes on the fours of a set are aligned, so that a search begins in one line of the processor's cache. Smaller sets
- * take what an allocator gives to them in any case: a power of two, as PostgreSQL's does.
+ * Sets of so many bytes or more are aligned, so that each group of four slots lies in one line of the processor's
+ * cache. A smaller set is not, because its size is chosen to fit what the allocator provides: a power of two, as
+ * PostgreSQL's does.
  */
 static constexpr size_t aligned_from_bytes = 8192;
 
@@ -80,7 +81,8 @@ sb_status streambloom::hash_set_make(sb_hash_set *set, const sb_memory *memory, 
 {
 	const size_t size = hash_set_bytes(capacity, beside);
 	void *slots;
-	const sb_status status = size < aligned_from_bytes ? allocate_zeroed(memory, size, &slots) : allocate_aligned(memory, size, &slots);
+	const sb_status status = size < aligned_from_bytes ? allocate_zeroed(memory, size, &slots) :
+														 allocate_aligned(memory, size, &slots);
 	*set = {};
 	if (status == SB_OK)
 	{
@@ -185,7 +187,8 @@ SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *
 template <sb_simd variant>
 SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count)
 {
-	return set->beside == 0 ? insert_loop<variant>(set, 0, hashes, count) : insert_loop<variant>(set, set->beside, hashes, count);
+	return set->beside == 0 ? insert_loop<variant>(set, 0, hashes, count) :
+							  insert_loop<variant>(set, set->beside, hashes, count);
 }
 static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
 SB_VARIANTS(size_t, insert_many, (sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
@@ -202,7 +205,10 @@ SB_KERNEL uint64_t missing_kernel(const sb_hash_set *set, const uint64_t *hashes
 	uint64_t missing = 0;
 	uint64_t farthest = 0;
 	for (size_t i = 0; i < count; i++)
-		missing += set->slots[place_of_slot(slot_for<variant>(set->slots, order, set->beside, hashes[i], &farthest), set->beside)] == 0;
+	{
+		const uint64_t slot = slot_for<variant>(set->slots, order, set->beside, hashes[i], &farthest);
+		missing += set->slots[place_of_slot(slot, set->beside)] == 0;
+	}
 	return missing;
 }
 static uint64_t missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
@@ -213,7 +219,10 @@ uint64_t streambloom::hash_set_missing(const sb_hash_set *set, const uint64_t *h
 	return missing(set, hashes, count);
 }
 
-/* The first empty slot for a hash that is not in the set; not 0. The first four often have just been written, one word at a time. */
+/*
+ * The first empty slot for a hash that is not in the set and not 0. The four slots are read one by one: often they have
+ * just been written one by one, and a load of all four at once would wait for these stores.
+ */
 static uint64_t *empty_slot_for(sb_hash_set *set, const slot_order &order, uint64_t hash)
 {
 	uint64_t slot = own_slot(order, hash);
@@ -240,7 +249,8 @@ sb_status streambloom::move_set(sb_hash_set *to, const sb_hash_set *from)
 		for (size_t i = 0; i < count && !stopped; i++)
 		{
 			const uint64_t *old = &from->slots[place_of_slot(slots[i], from->beside)];
-			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, order, hashes[i]) : &to->slots[place_of_slot(to->capacity, to->beside)];
+			uint64_t *now = hashes[i] != 0 ? empty_slot_for(to, order, hashes[i]) :
+											 &to->slots[place_of_slot(to->capacity, to->beside)];
 			*now = *old;
 			for (uint64_t word = 1; word <= words; word++)
 				now[4 * word] = old[4 * word];
@@ -261,16 +271,17 @@ uint64_t streambloom::farthest_search(const sb_hash_set *set)
 	return farthest;
 }
 
-/* So many hashes are sorted in about a millisecond; more are parted by a bit at a time. */
+/* To sort so many hashes takes about a millisecond. More hashes are first split by their highest bits. */
 static constexpr ptrdiff_t sorted_at_once = 16384;
 
-/* REQUIRES: the hashes are different, and their bits above this one are the same. */
+/* REQUIRES: no two hashes are equal, and all hashes have the same bits above this one. */
 static sb_status sort_from_bit(uint64_t *begin, uint64_t *end, int bit)
 {
 	for (; end - begin > sorted_at_once; bit--)
 	{
-		uint64_t *middle = begin; /* before it are hashes without the bit, from it on those that have it */
-		sb_status status = in_pieces(static_cast<size_t>(end - begin), bytes_at_once / sizeof *begin, [&](size_t first, size_t count) {
+		uint64_t *middle = begin; /* hashes without the bit are moved before it, those with the bit stay behind it */
+		const auto all = static_cast<size_t>(end - begin);
+		sb_status status = in_pieces(all, bytes_at_once / sizeof *begin, [&](size_t first, size_t count) {
 			for (uint64_t *at = begin + first; at < begin + first + count; at++)
 			{
 				const uint64_t hash = std::exchange(*at, *middle);

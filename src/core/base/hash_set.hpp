@@ -1,6 +1,6 @@
 /*
- * hash_set.hpp: all that the core does with sets of hashes; the search for a slot, for the kernels that add many of them; the
- * walk over a range of hashes.
+ * hash_set.hpp: the functions of the core on sets of hashes; the search for a slot, for kernels that add many hashes;
+ * the walk through a range of hashes.
  */
 #ifndef STREAMBLOOM_HASH_SET_HPP
 #define STREAMBLOOM_HASH_SET_HPP
@@ -17,28 +17,28 @@ namespace streambloom {
 
 constexpr uint64_t hash_set_far = 64;
 
-/* Should the hashes be moved to a set with a secret? */
+/* True if searches have become long and the set does not use the secret yet: hash_set_remake() should be called. */
 inline bool hash_set_wants_secret(const sb_hash_set *set)
 {
 	return set->crowded && set->secret[0] == 0;
 }
 
-/* Where in `slots` the hash of a slot is; its words are 4, 8, ... after it. */
+/* The index in `slots` of the hash of a slot. Its words have the indexes + 4, + 8, ... */
 inline size_t hash_set_place(uint64_t slot, uint32_t beside)
 {
 	return (size_t) (slot / 4 * 4 * (1 + (uint64_t) beside) + slot % 4);
 }
 
-/* The bytes of the array. */
+/* The number of bytes of the array `slots`. */
 size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
 
-/* Is there room for one more without passing a load of 5/8? */
+/* True if one more hash leaves at most 5/8 of the slots in use. */
 bool hash_set_has_room(const sb_hash_set *set);
 
 /*
- * The capacities by which a set grows: 12, 28, 60, ... With no words beside, with one or with three the array then takes just less
- * than a power of two, which is what an allocator such as PostgreSQL's gives to it. The smallest that holds `count` hashes, and
- * the next one.
+ * A set grows by the capacities 12, 28, 60, ... With no words beside, with one or with three, the array then takes a
+ * little less than a power of two, which is what an allocator such as PostgreSQL's provides. The first function returns
+ * the smallest capacity that holds `count` hashes, the second one the next larger capacity.
  */
 uint64_t hash_set_capacity_for(uint64_t count);
 uint64_t hash_set_next_capacity(uint64_t capacity);
@@ -47,20 +47,21 @@ uint64_t hash_set_next_capacity(uint64_t capacity);
 [[nodiscard]] sb_status hash_set_make(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside);
 
 /*
- * The same hashes and words in a set of another capacity, or with another number of words beside; with the secret if the set
- * wants it, or has it already. SB_NO_MEMORY, SB_INTERRUPTED: *set is as it was.
+ * Moves the hashes and words to new slots, for another capacity or another number of words beside. The secret is used
+ * from then on if the set wants it or used it before. SB_NO_MEMORY, SB_INTERRUPTED: *set is as it was.
  */
 [[nodiscard]] sb_status hash_set_remake(sb_hash_set *set, const sb_memory *memory, uint64_t capacity, uint32_t beside);
 
-/* Makes sure of room for one more; and of the secret, if the set wants it. As hash_set_remake(). */
+/* Makes room for one more hash, and brings in the secret if the set wants it. Statuses as of hash_set_remake(). */
 [[nodiscard]] sb_status hash_set_make_room(sb_hash_set *set, const sb_memory *memory);
 
 /* Adds a hash if it is not there; returns its slot, 0 .. capacity. REQUIRES: hash_set_has_room(). */
 uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
 
 /*
- * Adds hashes in their order, until all are in or there is no room; returns how many were. Prefetches: in batches of a
- * hundred or more it costs little more in a large set than in a small one. A set without room is left as it is.
+ * Adds hashes in their order until all are added or there is no room. Returns how many it has taken. It prefetches, so
+ * that in batches of a hundred or more a large set costs little more than a small one. A set without room is left as it
+ * is.
  */
 size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
 
@@ -70,7 +71,7 @@ uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t
 /* The slot of a hash, or UINT64_MAX if it is not in the set. */
 uint64_t hash_set_find(const sb_hash_set *set, uint64_t hash);
 
-/* Its hashes in their order: `count` of them. SB_INTERRUPTED. */
+/* Writes the hashes of the set in ascending order. SB_INTERRUPTED. REQUIRES: `out` has room for set->count hashes. */
 [[nodiscard]] sb_status hash_set_sort(const sb_hash_set *set, uint64_t *out);
 
 /* Walks the set: the next used slot at or after `slot`, or UINT64_MAX; its hash into *hash. */
@@ -85,16 +86,16 @@ void hash_set_read_words(const void *from, uint64_t *words, size_t count);
 
 /* ----------------------------------------------------------------- for kernels */
 
-/* What sb_set_secret() was given. */
+/* The numbers that sb_set_secret() was given. */
 extern uint64_t process_secret[2];
 
-/* Both halves of the product into one (as in wyhash, Wang Yi 2019). */
+/* The exclusive or of both halves of the product (as in wyhash, Wang Yi 2019). */
 inline uint64_t folded_product(uint64_t a, uint64_t b)
 {
 	return multiply_high(a, b) ^ a * b;
 }
 
-/* A number for each hash, which only those can foretell who know the secret. */
+/* A number for each hash, which nobody can predict without the secret. */
 inline uint64_t secret_key(uint64_t hash, const uint64_t (&secret)[2])
 {
 	return folded_product(folded_product(hash ^ secret[0], secret[1] | 1), random_step);
@@ -109,15 +110,15 @@ constexpr uint64_t largest_count(uint64_t capacity)
 }
 
 /*
- * All hashes of a set with their words into an empty one, which is larger, or has more words beside, or another secret.
+ * Copies all hashes of a set with their words into an empty set, which has more slots, more words beside, or a secret.
  * SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status move_set(sb_hash_set *to, const sb_hash_set *from);
 
-/* How many times four slots the longest search for one of its hashes passes. For tests. */
+/* The largest number of groups of four slots that the search for one of the hashes passes. For tests. */
 uint64_t farthest_search(const sb_hash_set *set);
 
-/* Where searches begin: what a kernel has to know of a set. */
+/* What a kernel has to know of a set to find the slot at which a search begins. */
 struct slot_order
 {
 	uint64_t capacity;
@@ -125,34 +126,38 @@ struct slot_order
 
 	explicit slot_order(const sb_hash_set *set) : capacity(set->capacity), secret{set->secret[0], set->secret[1]} {}
 
-	/* The number whose high bits say it. */
+	/* The number whose high bits choose this slot. */
 	uint64_t key(uint64_t hash) const
 	{
 		return secret[0] == 0 ? hash : secret_key(hash, secret);
 	}
 };
 
-/* Where the search for a hash begins: at one of the fours. */
+/* The slot at which the search for a hash begins: the first of a group of four. */
 inline uint64_t own_slot(const slot_order &order, uint64_t hash)
 {
 	return multiply_high(order.key(hash), order.capacity / 4) * 4;
 }
 
-/* The slot so many places on (1 or 4), as the search goes: after the last one comes the first. */
+/* The slot that is `places` (1 or 4) after this one. After the last slot comes the first one. */
 constexpr uint64_t following(uint64_t capacity, uint64_t slot, uint64_t places)
 {
 	slot += places;
 	return slot < capacity ? slot : 0;
 }
 
-/* Where in `slots` the hash of a slot is; `beside` is best known to the compiler. */
+/* hash_set_place() for kernels, which are compiled for a constant `beside`. */
 inline size_t place_of_slot(uint64_t slot, uint64_t beside)
 {
 	return hash_set_place(slot, static_cast<uint32_t>(beside));
 }
 
 #if SB_HAS_AVX2_CODE
-/* 0, or a number whose trailing zeros, but for the third binary digit, say which of four words is the hash, or else zero. */
+/*
+ * Compares four words with a hash. Bit i is set if word i is the hash, bit 4 + i if word i is zero. So
+ * countr_zero(result) & 3 is the word that is the hash or, if none is, the first empty one; 0 means that neither is
+ * among the four.
+ */
 SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
 {
 	const __m256i four = load(words);
@@ -164,14 +169,16 @@ SB_AVX2 inline uint32_t find_in_four(const uint64_t *words, uint64_t hash)
 #endif
 
 /*
- * The slot where the hash is, or the empty one where it would go (for the hash 0 the extra one). *farthest becomes the number of
- * fours that the search passed, if that is more.
+ * Returns the slot of a hash; if the set does not have the hash, the empty slot where it would be added. (The hash 0
+ * has the extra slot.) If the search passes more than *farthest groups of four slots, *farthest becomes their number.
  *
- * Nearly all hashes are in the four slots where the search begins, or one of those is empty. They are compared at once: then
- * nothing has to be guessed by the branch predictor, as it has to where a loop ends after one slot or two.
+ * Nearly all searches end among the four slots at which they begin. These four are compared at once, so that the
+ * processor has no branch to predict. In a loop over single slots it would often predict wrongly whether the loop ends
+ * after one or two.
  */
 template <sb_simd variant>
-SB_KERNEL uint64_t slot_for(const uint64_t *slots, const slot_order &order, uint64_t beside, uint64_t hash, uint64_t *farthest)
+SB_KERNEL uint64_t slot_for(const uint64_t *slots, const slot_order &order, uint64_t beside, uint64_t hash,
+							uint64_t *farthest)
 {
 	const uint64_t capacity = order.capacity;
 	uint64_t slot = own_slot(order, hash);
@@ -204,8 +211,8 @@ SB_KERNEL uint64_t slot_for(const uint64_t *slots, const slot_order &order, uint
 }
 
 /*
- * Gathers hashes and their slots, and calls take(hashes, slots, count) with hashes_at_once of them at most. flush() has to be
- * called in the end.
+ * Collects hashes and their slots, and calls take(hashes, slots, count) with at most hashes_at_once of them. flush()
+ * must be called at the end.
  */
 template <typename Take>
 class batch
@@ -213,7 +220,9 @@ class batch
   public:
 	explicit batch(Take take) : take_(take) {}
 
-	/* The next one counts only if `taken`. No branch to guess: a third of the slots and more is empty. */
+	/*
+	 * The next one counts only if `taken`. There is no branch, because a third of the slots or more is empty at random.
+	 */
 	void add(uint64_t hash, uint64_t slot, bool taken)
 	{
 		hashes_[count_] = hash;
@@ -235,7 +244,7 @@ class batch
 	uint64_t slots_[hashes_at_once];
 };
 
-/* All hashes of a set, by slots. */
+/* Calls take() for all hashes of a set, in the order of slots. */
 template <typename Take>
 inline void in_batches(const sb_hash_set *set, Take take)
 {
@@ -250,8 +259,9 @@ inline void in_batches(const sb_hash_set *set, Take take)
 }
 
 /*
- * Those hashes of a set that lie in part `part` of `parts` equal ranges of hashes (as multiply_high() tells them). Where slots are
- * in the order of hashes each lies in one of the slots of its range, or in those that follow them up to the first empty one.
+ * Calls take() for the hashes of a set that lie in range number `part`, if all hashes are cut into `parts` equal ranges
+ * as multiply_high() does it. Without a secret each of them lies in one of the slots of its range, or in one of the
+ * slots that follow up to the first empty one.
  */
 template <typename Take>
 inline void in_part(const sb_hash_set *set, uint64_t parts, uint64_t part, Take take)

@@ -52,7 +52,7 @@ bool sb_kind_equal(const sb_kind *a, const sb_kind *b) noexcept
 	return a->code == b->code && a->detail == b->detail && std::memcmp(a->name, b->name, sizeof a->name) == 0;
 }
 
-/* Only text kinds and named ones have a detail, only named ones a name, and that one is a padded C string. */
+/* Only text kinds and named kinds have a detail. Only named kinds have a name, a C string padded with zeros. */
 static bool kind_is_valid(const sb_kind &kind)
 {
 	static constexpr char no_name[SB_KIND_NAME_SIZE] = {};

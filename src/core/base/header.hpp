@@ -33,8 +33,8 @@ enum class value_type : uint8_t
 void encode_common(void *out, value_type type, uint16_t flags, const sb_kind &kind);
 
 /*
- * Reads and checks the first 40 bytes of a value whose whole header has header_size bytes. Flags outside
- * known_flags are refused: they would come from a later version that means something by them.
+ * Reads and checks the first 40 bytes of a value whose whole header has header_size bytes. Flags outside known_flags
+ * are refused (SB_BAD_HEADER), because a later version may use them for something that changes what the value means.
  */
 SB_NODISCARD sb_status decode_common(const void *data, size_t have, size_t header_size, value_type type,
 									 uint16_t known_flags, uint16_t *flags, sb_kind *kind);

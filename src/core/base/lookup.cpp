@@ -1,5 +1,5 @@
 /*
- * lookup.cpp: the look-ups of all types, as far as they are the same; see sb_lookup.h.
+ * lookup.cpp: the part of a look-up that is the same for all types; see sb_lookup.h.
  */
 #include "base/lookup.hpp"
 
@@ -21,7 +21,7 @@ static sb_status decode(sb_lookup *lookup, const void *bytes, size_t have, size_
 			lookup->empty = lookup->header.tbf.kind.code == SB_KIND_NONE;
 			return status;
 		default:
-			status = sb_stable_decode_header(bytes, have, total, &lookup->header.stable);
+			status = sb_stable_decode_header(bytes, have, total, SB_STABLE_EITHER, &lookup->header.stable);
 			lookup->type_name = lookup->header.stable.scheme == SB_STABLE ? "sbf" : "ibf";
 			lookup->empty = lookup->header.stable.kind.code == SB_KIND_NONE;
 			return status;

@@ -1,9 +1,10 @@
 /*
- * lookup.hpp: what the look-ups of all types share. lookup.cpp leads to the files that know a type: bf/bf_lookup.cpp,
- * tbf/tbf_lookup.cpp, stable/stable_lookup.cpp.
+ * lookup.hpp: what the look-ups of all types share. lookup.cpp calls the file of the type: bf/bf_lookup.cpp,
+ * tbf/tbf_lookup.cpp or stable/stable_lookup.cpp.
  *
- * A step is a function that does as much as it can with the bytes at hand. If some are missing it says so and returns; when
- * they have come it is called again. What it keeps in the look-up is where it was, and never a pointer into bytes.
+ * A step function does as much as it can with the bytes at hand. If bytes are missing, it notes which ones and returns
+ * SB_NEED_BYTES; it is called again when the caller has handed them over. Between calls it keeps its place in the
+ * look-up, but never a pointer to bytes of the value.
  */
 #ifndef STREAMBLOOM_LOOKUP_HPP
 #define STREAMBLOOM_LOOKUP_HPP
@@ -12,10 +13,10 @@
 
 namespace streambloom {
 
-/* These bytes of the value; or nullptr, and the caller is asked for them: return SB_NEED_BYTES then. */
+/* Returns these bytes of the value; or nullptr if they are not at hand, and then the step must return SB_NEED_BYTES. */
 inline const unsigned char *at_hand(sb_lookup *lookup, size_t offset, size_t size)
 {
-	size_t skipped = offset - lookup->at; /* very large if they begin before those at hand */
+	size_t skipped = offset - lookup->at; /* wraps to a very large number if offset lies before the bytes at hand */
 	if (skipped <= lookup->have && size <= lookup->have - skipped)
 		return lookup->bytes + skipped;
 	lookup->need = {offset, size};
@@ -23,8 +24,8 @@ inline const unsigned char *at_hand(sb_lookup *lookup, size_t offset, size_t siz
 }
 
 /*
- * Look for lookup->hash, or go on with it. At the beginning step and tries are 0, found is false and units is 0. REQUIRES:
- * something was added to the filter.
+ * These search for lookup->hash, or go on with the search. When it begins, step and tries are 0, found is false and
+ * units is 0. REQUIRES: the filter has items.
  */
 sb_status bf_lookup_step(sb_lookup *lookup);
 sb_status tbf_lookup_step(sb_lookup *lookup);

@@ -15,7 +15,9 @@ sb_status allocate_zeroed(const sb_memory *memory, size_t size, void **out)
 	*out = bytes;
 	if (bytes == nullptr)
 		return SB_NO_MEMORY;
-	const sb_status status = in_pieces(size, bytes_at_once, [&](size_t first, size_t count) { std::memset(bytes + first, 0, count); });
+	const sb_status status = in_pieces(size, bytes_at_once, [&](size_t first, size_t count) {
+		std::memset(bytes + first, 0, count);
+	});
 	if (status != SB_OK)
 	{
 		memory->release(memory->context, bytes);
@@ -24,7 +26,7 @@ sb_status allocate_zeroed(const sb_memory *memory, size_t size, void **out)
 	return status;
 }
 
-/* In front of the aligned place and what is wanted before it stands where the block begins. */
+/* The address of the block is kept just in front of the `before` bytes. */
 sb_status allocate_aligned(const sb_memory *memory, size_t size, void **out, size_t before)
 {
 	void *block;

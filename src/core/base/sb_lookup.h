@@ -1,25 +1,26 @@
 /*
- * sb_lookup.h: asking a stored value about an item. Part of streambloom.h.
+ * sb_lookup.h: looking up an item in a stored value. Part of streambloom.h.
  *
- * A look-up needs a small part of a value: the header, and the line, block or cells of the item. A value of megabytes that
- * PostgreSQL has stored out of line should not be read as a whole for that. The core knows which bytes it needs, and the
- * caller knows how to read them, so they take turns:
+ * A look-up needs a small part of a value: the header, and the line, block or cells of the item. PostgreSQL stores a
+ * value of megabytes out of line, and should not read all of it for a look-up. The core knows which bytes it needs, and
+ * the caller knows how to read them, so they take turns:
  *
- *     status = sb_lookup_open(&lookup, SB_LOOKUP_TBF, the first bytes of the value, how many they are, size of the value);
+ *     status = sb_lookup_open(&lookup, SB_LOOKUP_TBF, first bytes of the value, their number, size of the value);
  *     if (status == SB_OK)
  *         status = sb_lookup_item(&lookup, hash of the item);
  *     while (status == SB_NEED_BYTES)
- *         status = sb_lookup_next(&lookup, the lookup.need.size bytes from lookup.need.offset on);
+ *         status = sb_lookup_next(&lookup, the lookup.need.size bytes that begin at lookup.need.offset);
  *
- * In the end the status is SB_OK, and the answer is in the look-up; or it is an error status, and the value is damaged. The
- * hash is asked for after the header was read because it depends on the kind of the filter's items (lookup.header).
+ * At the end the status is SB_OK and the answer is in the look-up, or it is another error status and the value is
+ * damaged. sb_lookup_open() does not take the hash, because how an item is hashed depends on the kind in the header
+ * (lookup.header.kind).
  *
- * The core reads the bytes that were handed over last and no others, so the caller needs one buffer. They have to stay as
- * they are until the next bytes are handed over or the look-up is not used any more. Nothing is copied. A caller that has
- * the whole value in memory hands all of it over at first; then sb_lookup_item() gives every answer at once.
+ * The core reads only the bytes that were handed over last, so the caller needs one buffer. These bytes must stay
+ * unchanged until the next bytes are handed over or the look-up is no longer used. Nothing is copied. A caller that has
+ * the whole value in memory hands all of it to sb_lookup_open(); then no call returns SB_NEED_BYTES.
  *
- * After SB_OK the look-up can ask for the next item of the same value. No call trusts the bytes: whatever they are, the core
- * reads nothing outside what was handed over and asks for nothing outside the value.
+ * After SB_OK the caller can ask for the next item of the same value. No call trusts the bytes: whatever they are, the
+ * core reads nothing outside what was handed over, and asks for nothing outside the value.
  */
 #ifndef STREAMBLOOM_SB_LOOKUP_H
 #define STREAMBLOOM_SB_LOOKUP_H
@@ -32,7 +33,7 @@
 extern "C" {
 #endif
 
-/* What sort of value is asked. */
+/* The type of the value. */
 typedef enum sb_lookup_type
 {
 	SB_LOOKUP_BF,
@@ -40,16 +41,16 @@ typedef enum sb_lookup_type
 	SB_LOOKUP_STABLE			/* an sbf or an ibf */
 } sb_lookup_type;
 
-/* So many bytes, or the whole value if it is shorter, are the least that sb_lookup_open() can begin with. */
+/* The least number of bytes that sb_lookup_open() needs, unless the whole value is shorter. */
 #define SB_LOOKUP_FIRST 128
 
 typedef struct sb_lookup
 {
 	/* Set by sb_lookup_open(). */
-	const char *type_name;		/* "bf", "tbf", "sbf" or "ibf", for messages; also if the value is refused */
+	const char *type_name;		/* "bf", "tbf", "sbf" or "ibf", for messages; set even if the value is refused */
 	union
 	{
-		sb_kind		kind;		/* each of the others begins with it */
+		sb_kind		kind;		/* the other members begin with the kind, too */
 		sb_bf		bf;
 		sb_tbf		tbf;
 		sb_stable	stable;
@@ -65,20 +66,26 @@ typedef struct sb_lookup
 	/* The answer, after SB_OK. */
 	bool		found;			/* is the item in the filter? */
 	uint64_t	units;			/* of a tbf: the item's count for sb_tbf_count(), 0 if it is not found */
-	uint32_t	listed;			/* after sb_lookup_top(): how many hot items there are */
+	uint32_t	listed;			/* after sb_lookup_top(): the number of hot items */
 
 	/* For the core alone. */
-	const unsigned char *bytes; /* those handed over last */
-	size_t		at;				/* where in the value they begin */
-	size_t		have;			/* how many they are */
+	const unsigned char *bytes; /* that were handed over last */
+	size_t		at;				/* the offset in the value at which these begin */
+	size_t		have;			/* the number of these */
 	uint8_t		type;
-	bool		empty;			/* nothing was added */
+	bool		empty;			/* the filter has no items */
 	uint8_t		step;			/* what the next bytes are for */
-	uint8_t		tries;			/* of a table of recurring minimum: slices looked at; of a stable filter: cells */
+	uint8_t		tries;			/* slices of the table of recurring minimum, or cells of a stable filter, seen so far */
 	uint64_t	hash;
-	uint64_t	from;			/* of a block: its offset and its size; of a table: which entries the item's can be; */
-	uint64_t	to;				/* of a stable filter's cell: at which bit of the bytes it begins */
-	double		low;			/* of a table: between which hashes those entries lie */
+
+	/*
+	 * In a tbf the offset and the size of the item's block. In a table of recurring minimum the first entry that can be
+	 * the item's, and the one after the last; low and high are between which hashes these lie. In a stable filter
+	 * `from` is the bit at which the item's cell begins in the bytes.
+	 */
+	uint64_t	from;
+	uint64_t	to;
+	double		low;
 	double		high;
 	uint64_t	list_error;		/* of a list of hot items: its error, in 2^-list_fraction_bits hits */
 	uint8_t		list_fraction_bits;
@@ -86,31 +93,38 @@ typedef struct sb_lookup
 } sb_lookup;
 
 /*
- * Begins: reads and checks the header. `have` bytes of a value of `total` bytes are at `bytes`. Any error status of the
- * types' decode_header() functions; it is not SB_NEED_BYTES.
+ * Begins a look-up: reads and checks the header of a value of `total` bytes, of which the first `have` are at `bytes`.
+ * Returns what the decode_header() function of the type returns, never SB_NEED_BYTES.
  */
 SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, const void *bytes, size_t have,
 									  size_t total) SB_NOEXCEPT;
 
-/* Asks for the item with this hash: SB_OK, SB_NEED_BYTES, SB_BAD_CELLS. A filter without items finds nothing. */
+/*
+ * Looks up the item with this hash. Returns SB_OK, SB_NEED_BYTES or SB_BAD_CELLS. A filter without items finds nothing.
+ * REQUIRES: sb_lookup_open() returned SB_OK.
+ */
 SB_NODISCARD sb_status sb_lookup_item(sb_lookup *lookup, uint64_t hash) SB_NOEXCEPT;
 
-/* Goes on with lookup->need.size bytes of the value. REQUIRES: the last status was SB_NEED_BYTES. */
+/*
+ * Goes on with the lookup->need.size bytes of the value that begin at lookup->need.offset. Returns what the function
+ * that began the look-up can return. REQUIRES: the last status was SB_NEED_BYTES.
+ */
 SB_NODISCARD sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes) SB_NOEXCEPT;
 
 /*
- * Asks a tbf for its list of hot items, and goes on as sb_lookup_item() does: SB_OK, SB_NEED_BYTES, SB_BAD_LENGTH,
- * SB_BAD_LIST. In the end lookup->listed items are in `items`, those with the most hits first. Their bytes are where the
- * caller has handed the list over. REQUIRES: room for header.tbf.top items.
+ * Reads the list of hot items of a tbf. Returns SB_OK, SB_NEED_BYTES, SB_BAD_LENGTH or SB_BAD_LIST. After SB_OK `items`
+ * has lookup->listed items, those with the most hits first, whose texts lie in the bytes that were handed over last.
+ * REQUIRES: `items` has room for header.tbf.top items.
  */
 SB_NODISCARD sb_status sb_lookup_top(sb_lookup *lookup, sb_top_item *items) SB_NOEXCEPT;
 
 /*
- * *from <= the decayed count of a listed item at a time <= *to. `units` is the answer of a look-up of item->hash, which may
- * bring *to below what the list alone says. Infinity as for sb_tbf_count(). REQUIRES: sb_lookup_top() has given SB_OK.
+ * The bounds of the decayed count of a listed item at the time `at`: *from <= count <= *to. `units` is the answer of a
+ * look-up of item->hash; it may make *to smaller than what the list alone says. Both may be infinite, as the result of
+ * sb_tbf_count(). REQUIRES: sb_lookup_top() has returned SB_OK.
  */
-void		sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64_t units, int64_t at, double *from,
-							   double *to) SB_NOEXCEPT;
+void		sb_lookup_top_hits(const sb_lookup *lookup, const sb_top_item *item, uint64_t units, int64_t at,
+							   double *from, double *to) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -25,11 +25,7 @@ int choose_simd()
 	return chosen;
 }
 
-} // namespace streambloom
-
-using namespace streambloom;
-
-sb_simd sb_simd_choose(sb_simd wanted) noexcept
+sb_simd choose_simd(sb_simd wanted)
 {
 	if (wanted == SB_SIMD_PORTABLE)
 		__atomic_store_n(&chosen_simd, static_cast<int>(SB_SIMD_PORTABLE), __ATOMIC_RELAXED);
@@ -37,3 +33,5 @@ sb_simd sb_simd_choose(sb_simd wanted) noexcept
 		(void) choose_simd();
 	return static_cast<sb_simd>(__atomic_load_n(&chosen_simd, __ATOMIC_RELAXED));
 }
+
+} // namespace streambloom

@@ -1,10 +1,10 @@
 /*
- * simd.hpp: which instructions the core uses. Portable code is always there; where the processor has AVX2 (and the
- * bit counting that comes with it) the kernels have a second body, with the same results bit for bit: kernel_test.cpp
- * compares them.
+ * simd.hpp: which instructions the core uses. There is portable code for every kernel. On x86-64 each kernel also has a
+ * variant for processors with AVX2 (and the bit counting that comes with it). Both have the same results bit for bit;
+ * kernel_test.cpp compares them.
  *
- * Most kernels are one piece of source, an always_inline function that is compiled into a portable one and into one for
- * AVX2. Only what a compiler cannot find by itself is written with intrinsics.
+ * Most kernels are one piece of source: an always_inline function that is compiled once as portable code and once for
+ * AVX2. Intrinsics are used only where the compiler does not find the vector code by itself.
  */
 #ifndef STREAMBLOOM_SIMD_HPP
 #define STREAMBLOOM_SIMD_HPP
@@ -12,7 +12,7 @@
 #include "base/bits.hpp"
 #include "streambloom.h"
 
-/* SB_NO_AVX2_CODE: as on other processors, to see here that it compiles */
+/* SB_NO_AVX2_CODE leaves out the code for AVX2, to check on x86-64 that the code for other processors compiles. */
 #if defined(__x86_64__) && !defined(SB_NO_AVX2_CODE)
 #include <immintrin.h>
 #define SB_HAS_AVX2_CODE 1
@@ -27,10 +27,21 @@
 
 namespace streambloom {
 
-/* sb_simd, or 0 as long as nobody has asked. The only thing that the core keeps between calls: it is the same for ever. */
+/* The two variants of a kernel. */
+enum sb_simd
+{
+	SB_SIMD_PORTABLE = 1,
+	SB_SIMD_AVX2 = 2
+};
+
+/* The variant that this process uses; 0 until a kernel is called for the first time. */
 extern int chosen_simd;
 
+/* Chooses AVX2 if the processor has it, otherwise portable code. */
 int choose_simd();
+
+/* The same for tests and benchmarks, which may want portable code. Returns what was chosen. */
+sb_simd choose_simd(sb_simd wanted);
 
 inline bool use_avx2()
 {

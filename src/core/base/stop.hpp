@@ -1,6 +1,6 @@
 /*
- * stop.hpp: how a long loop finds out that it is to stop. See sb_set_stop() in sb_base.h; PostgreSQL's side is in
- * pg/base/call.c.
+ * stop.hpp: how a long loop asks whether the caller wants it to stop. See sb_set_stop() in sb_base.h; the extension's
+ * part is in pg/base/call.c.
  */
 #ifndef STREAMBLOOM_STOP_HPP
 #define STREAMBLOOM_STOP_HPP
@@ -14,16 +14,19 @@ namespace streambloom {
 /* The function that sb_set_stop() was given, or NULL. */
 extern sb_stop_function stop_function;
 
-/* To be called after at most some milliseconds of work. It takes 1 to 2 ns. */
+/* A long loop calls this at least once in a few milliseconds. A call takes 1 to 2 ns. */
 inline bool stop_wanted()
 {
 	return stop_function != nullptr && stop_function();
 }
 
-/* Pieces of this many bytes take well below a millisecond. */
+/* To clear, copy or unite a piece of so many bytes takes well below a millisecond. */
 constexpr size_t bytes_at_once = size_t{1} << 20;
 
-/* Calls work(first, count) for one piece of `all` after the other, unless the work is to stop. */
+/*
+ * Cuts 0 .. all - 1 into pieces of at most at_once and calls work(first, count) for each. Before each piece it asks
+ * whether to stop, and then returns SB_INTERRUPTED.
+ */
 template <typename Work>
 inline sb_status in_pieces(size_t all, size_t at_once, Work work)
 {

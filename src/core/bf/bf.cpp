@@ -1,10 +1,11 @@
 /*
- * bf.cpp: the Bloom filter in lines of 512 bits. An item touches one line.
+ * bf.cpp: the Bloom filter in lines of 512 bits. All bits of an item lie in one line.
  *
- * The line is floor(hash * lines / 2^64), so that halving the number of lines unites neighbours: that is what folding
- * and widening rest on. The cells come from the low 32 bits, multiplied by successive powers of the golden ratio
- * (the probing of RocksDB's FastLocalBloom): nine top bits each, cheap in vector registers, and 2^32 patterns a
- * line. Double hashing inside a line would have 2^18 patterns and a floor of 1.5e-4.
+ * The line of a hash is floor(hash * line_count / 2^64). So if the number of lines is halved, the lines 2i and 2i + 1
+ * become line i, which is what folding and widening rely on. The bits in the line come from the low 32 bits of the
+ * hash, multiplied by successive powers of the golden ratio (as in RocksDB's FastLocalBloom); the top nine bits of each
+ * product are the number of a bit. That is cheap in vector registers, and a line has 2^32 patterns. Double hashing
+ * within a line would have only 2^18 patterns, and no rate below 1.5e-4.
  */
 #include "bf/bf.hpp"
 #include "base/bits.hpp"
@@ -23,24 +24,37 @@ static constexpr int line_bits = SB_BF_LINE * 8;
 
 /* ---------------------------------------------------------------- parameters */
 
-double sb_bf_best_load(double fpr, uint8_t *hash_count) noexcept
+/* The last rate that this thread has searched for. */
+static thread_local constinit known_load last_search = {};
+
+static known_load search_load(double fpr)
 {
-	double best = 0;
-	*hash_count = 1;
-	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
-		return 0;
+	known_load best = {fpr, 0, 1};
 	for (int k = 1; k <= SB_BF_MAX_HASHES; k++)
-		if (double load = blocked_load(line_bits, k, fpr); load > best)
+		if (double load = blocked_load(line_bits, k, fpr); load > best.load)
 		{
-			best = load;
-			*hash_count = static_cast<uint8_t>(k);
+			best.load = load;
+			best.hash_count = static_cast<uint8_t>(k);
 		}
 	return best;
 }
 
-sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, bool self_sized, sb_bf *out) noexcept
+double sb_bf_items_per_line(double fpr, uint8_t *hash_count) noexcept
 {
-	if (items == 0 || !(load > 0))
+	*hash_count = 1;
+	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
+		return 0;
+	if (last_search.fpr != fpr)
+		last_search = search_load(fpr);
+	*hash_count = last_search.hash_count;
+	return last_search.load;
+}
+
+sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, sb_bf *out) noexcept
+{
+	uint8_t hash_count;
+	const double load = sb_bf_items_per_line(fpr, &hash_count);
+	if (items == 0 || load == 0)
 		return SB_OUT_OF_RANGE;
 
 	*out = {};
@@ -59,13 +73,6 @@ sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, do
 	out->expected_items = self_sized ? 0 : items;
 	out->fpr = fpr;
 	return SB_OK;
-}
-
-sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) noexcept
-{
-	uint8_t hash_count;
-	const double load = sb_bf_best_load(fpr, &hash_count);
-	return sb_bf_plan_for_load(items, fpr, hash_count, load, false, out);
 }
 
 size_t sb_bf_size(const sb_bf *bf) noexcept
@@ -112,8 +119,9 @@ sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
 	out->expected_items = load_le<uint64_t>(bytes + 48);
 	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 56));
 
-	if (out->line_count == 0 || out->line_count > SB_BF_MAX_LINES || out->hash_count == 0 || out->hash_count > SB_BF_MAX_HASHES ||
-		load_le<uint16_t>(bytes + 46) != 0 || !(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
+	if (out->line_count == 0 || out->line_count > SB_BF_MAX_LINES || out->hash_count == 0 ||
+		out->hash_count > SB_BF_MAX_HASHES || load_le<uint16_t>(bytes + 46) != 0 ||
+		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
 		out->widened > std::countr_zero(out->line_count) || out->expected_items >> 63)
 		return SB_BAD_HEADER;
 	return SB_OK;
@@ -129,7 +137,7 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 
 sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *set)
 {
-	bool stopped = false; /* the rest of the walk does nothing then */
+	bool stopped = false; /* if true, the rest of the walk does nothing */
 	in_batches(set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
 		stopped = stopped || stop_wanted();
 		if (!stopped)
@@ -140,11 +148,11 @@ sb_status streambloom::add_set(const sb_bf *bf, void *lines, const sb_hash_set *
 
 /* ------------------------------------------------------ union, intersection, folding */
 
-/* So many lines are worked on between two questions whether to stop. */
+/* How many lines are processed before the caller is asked again whether to stop. */
 static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
-static_assert(std::has_single_bit(lines_at_once), "combine_filters() wants it");
+static_assert(std::has_single_bit(lines_at_once), "combine_filters() needs whole groups of 2^halvings lines");
 
-/* The same of lines that are each the union of 2^halvings. */
+/* The same for folded lines, each of which is the union of 2^halvings lines. */
 static size_t folded_at_once(int halvings)
 {
 	return std::max(lines_at_once >> halvings, size_t{1});
@@ -173,15 +181,18 @@ sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_differ
 	return SB_OK;
 }
 
-/* combine(dst, src, lines, halvings) on some lines of dst after the other. */
+/* Calls combine(dst, src, lines, halvings) for one piece of dst after the other. */
 template <typename Combine>
-static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, Combine combine)
+static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines,
+								 Combine combine)
 {
 	const int halvings = exact_log2(dst->line_count / src->line_count);
 	auto *to = static_cast<unsigned char *>(dst_lines);
 	const auto *from = static_cast<const unsigned char *>(src_lines);
 
-	/* both are powers of two: a piece is whole groups of 2^halvings lines, or a part of one */
+	/*
+	 * lines_at_once and 2^halvings are powers of two, so a piece is whole groups of 2^halvings lines or a part of one
+	 */
 	return in_pieces(dst->line_count, lines_at_once, [&](size_t first, size_t count) {
 		combine(to + first * SB_BF_LINE, from + (first >> halvings) * SB_BF_LINE, count, halvings);
 	});
@@ -218,17 +229,15 @@ int sb_bf_line_bits(const void *line) noexcept
 }
 
 /*
- * The estimated number of items from the bits that are set in the lines united 2^halvings at a time: per united line
- * ln(1 - fill) / (k ln(1 - 1/512)) items (Swamidass and Baldi 2007), from the mean fill of all. Negative if all bits are
- * set.
+ * The estimated number of items, from the number of bits that are set after 2^halvings neighbouring lines are united:
+ * for each united line ln(1 - fill) / (k ln(1 - 1/512)) (Swamidass and Baldi 2007), where fill is the mean fill of all.
+ * Returns a negative number if all bits are set.
  */
 static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 {
 	size_t folded = bf->line_count >> halvings;
 
-	/*
-	 * The mean fill under a Poisson load: 1 - exp(-load * (1 - (1 - 1/512)^k)).
-	 */
+	/* The mean fill under a Poisson load is 1 - exp(-load * (1 - (1 - 1/512)^k)). */
 	double bits = static_cast<double>(folded) * line_bits;
 	double empty = 1 - static_cast<double>(set) / bits;
 	if (empty <= 0)
@@ -238,9 +247,9 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 }
 
 /*
- * Widening has repeated each bit of the smaller part 2^j times. So the lines are first united to the size of the
- * smallest part, where each item counts once. If all bits are set there, the next larger size is taken, and so on; the
- * estimate is too large then.
+ * If the filter is widened, each bit of its smaller part stands in 2^j lines. So the lines are first united to the size
+ * of the smallest part, where each item counts once. If all bits are set there, the next larger size is tried, and so
+ * on; then the estimate is too large.
  */
 sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 {
@@ -249,7 +258,8 @@ sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
 	{
 		uint64_t set = 0;
-		sb_status status = in_pieces(bf->line_count >> halvings, folded_at_once(halvings), [&](size_t first, size_t count) {
+		const size_t folded = bf->line_count >> halvings;
+		sb_status status = in_pieces(folded, folded_at_once(halvings), [&](size_t first, size_t count) {
 			set += count_folded(from + (first << halvings) * SB_BF_LINE, count, size_t{1} << halvings);
 		});
 		if (status != SB_OK)
@@ -277,6 +287,6 @@ sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) no
 		out->bits_set += of_bits[bits] * static_cast<uint64_t>(bits);
 		sum += static_cast<double>(of_bits[bits]) * std::pow(static_cast<double>(bits) / line_bits, bf->hash_count);
 	}
-	out->fpr = sum / bf->line_count;
+	out->current_fpr = sum / bf->line_count;
 	return sb_bf_items(bf, lines, &out->items);
 }

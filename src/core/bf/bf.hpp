@@ -1,6 +1,6 @@
 /*
- * bf.hpp: what the files of the bf share: its header without the length of the value, sets of hashes and sparse lines
- * into lines.
+ * bf.hpp: what the files of the bf share: reading a header without a value, adding a set of hashes to lines, and the
+ * sparse encoding of lines.
  */
 #ifndef STREAMBLOOM_BF_HPP
 #define STREAMBLOOM_BF_HPP
@@ -9,27 +9,28 @@
 
 namespace streambloom {
 
-/* The bytes of the lines alone. */
+/* The number of bytes of the lines alone. */
 inline size_t line_bytes(const sb_bf *bf)
 {
 	return size_t{bf->line_count} * SB_BF_LINE;
 }
 
-/* sb_bf_decode_header() for a header whose lines are elsewhere, or not there at all. */
+/* As sb_bf_decode_header(), but for a header alone: the length of a value is not checked. */
 [[nodiscard]] sb_status decode_header(const void *data, size_t have, sb_bf *out);
 
-/* Adds all hashes of a set. */
+/* Adds all hashes of a set to lines. SB_INTERRUPTED. */
 [[nodiscard]] sb_status add_set(const sb_bf *bf, void *lines, const sb_hash_set *set);
 
 /*
- * Sparse encoding of lines of which most bytes are zero: its size, a writer (which needs 8 spare bytes), and a check,
- * which has to come before reading: SB_BAD_LENGTH if the lengths inside do not agree with the size.
+ * The sparse encoding of lines of which most bytes are zero: its size in bytes; a writer, which may write 8 bytes more
+ * than that; and a check. The check returns SB_BAD_LENGTH if the lengths in the encoding do not agree with `size`, and
+ * must come before the lines are read.
  */
 [[nodiscard]] sb_status size_sparse_lines(const sb_bf *bf, const void *lines, size_t *size);
 [[nodiscard]] sb_status write_sparse_lines(const sb_bf *bf, const void *lines, void *out);
 [[nodiscard]] sb_status check_sparse_lines(const sb_bf *bf, const void *sparse, size_t size);
 
-/* lines |= those. REQUIRES: check_sparse_lines() found nothing wrong, for the same parameters. */
+/* lines |= the sparse lines. REQUIRES: check_sparse_lines() has accepted them, for the same parameters. */
 [[nodiscard]] sb_status or_sparse_lines(const sb_bf *bf, void *lines, const void *sparse, size_t size);
 
 } // namespace streambloom

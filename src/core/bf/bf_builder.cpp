@@ -1,9 +1,10 @@
 /*
- * bf_builder.cpp: a set of hashes that grows and becomes lines; items added by the batch; two builders united; the
- * result. See sb_bf_builder.h; bf_builder_travel.cpp serializes it.
+ * bf_builder.cpp: a builder begins as a set of hashes, which grows and becomes lines; items are added in batches; two
+ * builders are united; the result is planned and written. See sb_bf_builder.h. bf_builder_travel.cpp serializes
+ * builders.
  *
- * After a failure nothing has to be undone, since each step either ends with all items in their new place or leaves
- * them in the old one, and items leave the pending array only when they are in.
+ * After a failure nothing has to be undone. Each step either ends with all items in their new place or leaves them in
+ * the old one, and items leave the pending array only after they were added.
  */
 #include "base/bits.hpp"
 #include "base/hash.hpp"
@@ -18,18 +19,19 @@
 using namespace streambloom;
 
 /*
- * The set of a filter that sizes itself has at most so many slots (8 MB). When 5/8 of them are taken the set becomes
- * self_sized_lines lines (32 MB: 27 million items at 1 %), which are folded in the end.
+ * The set of a filter that sizes itself has at most so many slots (8 MB). When 5/8 of them are in use, the set becomes
+ * self_sized_lines lines (32 MB, enough for 27 million items at 1 %). The result is folded to the size that the items
+ * need.
  */
 static constexpr uint64_t self_sized_set = UINT64_C(1) << 20;
 
 /*
- * A builder whose set has fewer bytes adds each item at once: such a set lies in the processor's cache, and where
- * there are many groups an array of pending items for each would take more memory than their sets.
+ * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache; and
+ * if there are many groups, an array of pending items for each would take more memory than their sets.
  */
 static constexpr size_t pending_from_bytes = 4096;
 
-/* So many items are added between two questions whether to stop. */
+/* How many items are added before the caller is asked again whether to stop. */
 static constexpr size_t items_at_once = 16384;
 
 static bool sizes_itself(const sb_bf_builder *builder)
@@ -101,7 +103,7 @@ static sb_status set_to_lines(sb_bf_builder *builder)
 	return SB_OK;
 }
 
-/* A set as large as the filter is of no more use. */
+/* A set must not take more memory than the lines of the filter. */
 static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
 {
 	if (sizes_itself(builder))
@@ -117,9 +119,9 @@ static sb_status grow_set(sb_bf_builder *builder, uint64_t capacity)
 }
 
 /*
- * A set that is full grows at once, not at the next insertion: so the form depends on the number of distinct hashes
- * alone. (Where there was no memory for that it is still full at the next insertion, which adds nothing and then comes
- * here again.)
+ * A full set grows at once, not at the next insertion, so that the form depends only on the number of distinct hashes.
+ * (If there was no memory to grow, the set is still full at the next insertion. That adds nothing, and tries again to
+ * grow.)
  */
 static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size_t count)
 {
@@ -183,14 +185,14 @@ static bool is_small(const sb_bf_builder *builder)
 	return builder->form == SB_BF_OWNS_SET && hash_set_bytes(builder->set.capacity, 0) < pending_from_bytes;
 }
 
-/* Items of this kind may be pending from now on. REQUIRES: none of the other kind is. */
+/* From now on items of this kind may be pending: hashes or integers. REQUIRES: none of the other kind is pending. */
 static void open_pending(sb_bf_builder *builder, bool integers)
 {
 	builder->hash_room = integers ? 0 : SB_BF_PENDING;
 	builder->integer_room = integers ? SB_BF_PENDING : 0;
 }
 
-/* All of them into the set or the lines. REQUIRES: nothing is pending. */
+/* Adds all of these items to the set or the lines. REQUIRES: nothing is pending. */
 static sb_status add_at_once(sb_bf_builder *builder, const uint64_t *items, size_t count, bool integers)
 {
 	const sb_status status = add_in_pieces(builder, items, count, integers);
@@ -229,8 +231,8 @@ sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, 
 /* -------------------------------------------------------------------- uniting */
 
 /*
- * Calls take(hashes, count) with some hashes at a time, until it or the caller wants no more. REQUIRES: a form of
- * hashes.
+ * Calls take(hashes, count) for all hashes, some at a time, until it returns an error or the caller wants to stop.
+ * REQUIRES: the builder has hashes, its own or borrowed ones.
  */
 template <typename Take>
 static sb_status walk_hashes(const sb_bf_builder *of, Take take)
@@ -257,8 +259,8 @@ static sb_status walk_hashes(const sb_bf_builder *of, Take take)
 }
 
 /*
- * Room first: in the order of slots the hashes would pile up in a set that grows as it goes. And only for those that
- * are new, so that the form depends on the number of distinct hashes alone.
+ * Makes room before the hashes are added. They come in the order of slots, and in a set that grows meanwhile they would
+ * pile up in a few places. Only new hashes are counted, so that the form depends only on the number of distinct hashes.
  */
 static sb_status make_room_for(sb_bf_builder *builder, const sb_bf_builder *other)
 {
@@ -290,12 +292,13 @@ static sb_status unite_lines(sb_bf_builder *builder, const sb_bf_builder *other)
 	return sb_bf_or(&builder->plan, builder->lines, &other->plan, lines);
 }
 
-/* May these be united? One of the kinds may be none. */
+/* True if the two can be united. One of the kinds may be none. */
 static bool agree(const sb_bf_builder *a, const sb_bf_builder *b)
 {
 	const sb_kind *kind = &a->plan.kind;
 	const sb_kind *other = &b->plan.kind;
-	return sizes_itself(a) == sizes_itself(b) && a->plan.line_count == b->plan.line_count && a->plan.hash_count == b->plan.hash_count &&
+	return sizes_itself(a) == sizes_itself(b) && a->plan.line_count == b->plan.line_count &&
+		   a->plan.hash_count == b->plan.hash_count &&
 		   (kind->code == SB_KIND_NONE || other->code == SB_KIND_NONE || sb_kind_equal(kind, other));
 }
 
@@ -320,16 +323,19 @@ sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) noex
 
 /* ------------------------------------------------------------------ the result */
 
-/* The parameters of a filter that sizes itself, for so many items. */
-static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, double load, sb_bf *plan)
+/*
+ * The parameters of a filter that sizes itself, for so many items. The items have been added with the builder's hashes.
+ */
+static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, sb_bf *plan)
 {
 	const sb_bf *of = &builder->plan;
-	const sb_status status = sb_bf_plan_for_load(items, of->fpr, of->hash_count, load, true, plan);
+	const sb_status status = sb_bf_plan(items, of->fpr, true, plan);
+	plan->hash_count = of->hash_count;
 	plan->kind = of->kind;
 	return status;
 }
 
-sb_status sb_bf_builder_plan(sb_bf_builder *builder, double load, sb_bf *plan) noexcept
+sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) noexcept
 {
 	sb_status status = own(builder);
 	if (status == SB_OK)
@@ -338,14 +344,15 @@ sb_status sb_bf_builder_plan(sb_bf_builder *builder, double load, sb_bf *plan) n
 	if (status != SB_OK || !sizes_itself(builder))
 		return status;
 	if (builder->form == SB_BF_OWNS_SET)
-		return plan_for(builder, std::max<uint64_t>(builder->set.count, 1), load, plan);
+		return plan_for(builder, std::max<uint64_t>(builder->set.count, 1), plan);
 
-	/* Lines are folded to the size that the estimated number of items needs, if that is smaller. */
+	/* The lines are folded to the size that the estimated number of items needs, if that is smaller. */
 	double items;
+	uint8_t hash_count;
 	status = sb_bf_items(&builder->plan, builder->lines, &items);
-	if (status != SB_OK || !(items < load * builder->plan.line_count))
+	if (status != SB_OK || !(items < sb_bf_items_per_line(builder->plan.fpr, &hash_count) * builder->plan.line_count))
 		return status;
-	status = plan_for(builder, static_cast<uint64_t>(items) + 1, load, plan);
+	status = plan_for(builder, static_cast<uint64_t>(items) + 1, plan);
 	plan->line_count = std::min(plan->line_count, builder->plan.line_count);
 	return status;
 }

@@ -8,7 +8,7 @@
 
 namespace streambloom {
 
-/* The lines of a builder whose filter sizes itself. */
+/* The number of lines of a builder whose filter sizes itself. */
 constexpr uint32_t self_sized_lines = UINT32_C(1) << 19;
 
 constexpr bool is_borrowed(sb_bf_form form)
@@ -16,7 +16,7 @@ constexpr bool is_borrowed(sb_bf_form form)
 	return form == SB_BF_BORROWS_HASHES || form == SB_BF_BORROWS_LINES || form == SB_BF_BORROWS_SPARSE_LINES;
 }
 
-/* Adds the pending items; a builder that borrows its items has none. After a failure they are still pending. */
+/* Adds the pending items. (A builder that borrows its items has none.) After a failure they are still pending. */
 [[nodiscard]] sb_status settle(sb_bf_builder *builder);
 
 } // namespace streambloom

@@ -1,14 +1,14 @@
 /*
- * bf_builder_travel.cpp: a builder as bytes, on their way from a parallel worker.
+ * bf_builder_travel.cpp: a builder as bytes, in which the state of bf_agg travels from a parallel worker to the leader.
  *
  *   offset size
  *    0      64   the header of the filter that is built; expected_items is 0 if it sizes itself
  *   64       1   what follows: 0 hashes, 1 lines, 2 sparse lines
  *   65           the items; hashes are little-endian words in the order of slots
  *
- * Nothing is squeezed when it arrives, and lines are copied once when they leave. But PostgreSQL makes a tuple of the
- * bytes, sends that and receives it, each time into fresh memory: a filter that sizes itself, nearly empty in each
- * worker, is worth squeezing.
+ * Lines are copied once when they are sent, and not at all when they arrive. PostgreSQL puts the bytes into a tuple,
+ * sends it and receives it, each time in fresh memory. A filter that sizes itself has 32 MB of lines, which are nearly
+ * empty in each of many workers: sparse lines make all these copies shorter.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -27,37 +27,43 @@ enum class travel_form : unsigned char
 	sparse_lines /* where they take at most 3/4 of the bytes of the lines */
 };
 
-static travel_form form_of_borrowed(sb_bf_form form)
-{
-	if (form == SB_BF_BORROWS_HASHES)
-		return travel_form::hashes;
-	return form == SB_BF_BORROWS_LINES ? travel_form::lines : travel_form::sparse_lines;
-}
-
 /* ----------------------------------------------------------------- serializing */
 
-static sb_status size_of_lines(const sb_bf_builder *builder, size_t *size)
-{
-	const size_t all = line_bytes(&builder->plan);
-	size_t sparse;
-	const sb_status status = size_sparse_lines(&builder->plan, builder->lines, &sparse);
-	*size = sparse <= all / 4 * 3 ? sparse : all;
-	return status;
-}
+/* write_sparse_lines() may write so many bytes after the end of what it writes. */
+static constexpr size_t spare = 8;
 
-sb_status sb_bf_builder_serialized_size(sb_bf_builder *builder, size_t *size) noexcept
+/* The form in which the items of a builder travel, and how many bytes they take in it. REQUIRES: nothing is pending. */
+static sb_status choose_form(const sb_bf_builder *builder, travel_form *form, size_t *size)
 {
-	*size = 0;
-	if (builder->form == SB_BF_HAS_NOTHING)
-		return SB_OUT_OF_RANGE;
-	sb_status status = settle(builder);
-	size_t items = builder->borrowed_bytes;
-	if (status == SB_OK && builder->form == SB_BF_OWNS_SET)
-		items = static_cast<size_t>(builder->set.count) * sizeof(uint64_t);
-	else if (status == SB_OK && builder->form == SB_BF_OWNS_LINES)
-		status = size_of_lines(builder, &items);
-	*size = travel_header + items;
-	return status;
+	switch (builder->form)
+	{
+		case SB_BF_OWNS_SET:
+			*form = travel_form::hashes;
+			*size = static_cast<size_t>(builder->set.count) * sizeof(uint64_t);
+			return SB_OK;
+		case SB_BF_OWNS_LINES:
+		{
+			const size_t all = line_bytes(&builder->plan);
+			const sb_status status = size_sparse_lines(&builder->plan, builder->lines, size);
+			*form = *size <= all / 4 * 3 ? travel_form::sparse_lines : travel_form::lines;
+			if (*form == travel_form::lines)
+				*size = all;
+			return status;
+		}
+		case SB_BF_BORROWS_HASHES:
+			*form = travel_form::hashes;
+			break;
+		case SB_BF_BORROWS_LINES:
+			*form = travel_form::lines;
+			break;
+		case SB_BF_BORROWS_SPARSE_LINES:
+			*form = travel_form::sparse_lines;
+			break;
+		default:
+			return SB_OUT_OF_RANGE;
+	}
+	*size = builder->borrowed_bytes;
+	return SB_OK;
 }
 
 static sb_status copy(unsigned char *to, const unsigned char *from, size_t size)
@@ -67,44 +73,45 @@ static sb_status copy(unsigned char *to, const unsigned char *from, size_t size)
 	});
 }
 
-static void write_header(const sb_bf_builder *builder, travel_form form, unsigned char *out)
+static sb_status write_items(const sb_bf_builder *builder, travel_form form, size_t size, unsigned char *out)
 {
-	sb_bf_encode_header(&builder->plan, out);
-	out[SB_BF_HEADER] = static_cast<unsigned char>(form);
+	if (is_borrowed(builder->form))
+		return copy(out, builder->borrowed, size);
+	if (builder->form == SB_BF_OWNS_SET)
+		return hash_set_write(&builder->set, out);
+	return form == travel_form::lines ? copy(out, builder->lines, size) :
+										write_sparse_lines(&builder->plan, builder->lines, out);
 }
 
-/* Their size says whether they are to be sparse. */
-static sb_status serialize_lines(const sb_bf_builder *builder, unsigned char *out, size_t items)
+sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, size_t in_front, void **bytes,
+								  size_t *size) noexcept
 {
-	const size_t all = line_bytes(&builder->plan);
-	if (items > all)
-		return SB_BAD_LENGTH;
-	write_header(builder, items == all ? travel_form::lines : travel_form::sparse_lines, out);
-	out += travel_header;
-	return items == all ? copy(out, builder->lines, all) : write_sparse_lines(&builder->plan, builder->lines, out);
-}
-
-sb_status sb_bf_builder_serialize(sb_bf_builder *builder, void *out, size_t size) noexcept
-{
-	auto *to = static_cast<unsigned char *>(out);
+	*bytes = nullptr;
+	*size = 0;
 	if (builder->form == SB_BF_HAS_NOTHING)
 		return SB_OUT_OF_RANGE;
-	if (size < travel_header || builder->pending_count != 0)
-		return SB_BAD_LENGTH;
-	const size_t items = size - travel_header;
-	if (builder->form == SB_BF_OWNS_LINES)
-		return serialize_lines(builder, to, items);
-	if (builder->form == SB_BF_OWNS_SET)
+	travel_form form;
+	size_t items;
+	sb_status status = settle(builder);
+	if (status == SB_OK)
+		status = choose_form(builder, &form, &items);
+	if (status != SB_OK)
+		return status;
+	void *block = to->allocate(to->context, in_front + travel_header + items + spare);
+	if (block == nullptr)
+		return SB_NO_MEMORY;
+	unsigned char *out = static_cast<unsigned char *>(block) + in_front;
+	sb_bf_encode_header(&builder->plan, out);
+	out[SB_BF_HEADER] = static_cast<unsigned char>(form);
+	status = write_items(builder, form, items, out + travel_header);
+	if (status != SB_OK)
 	{
-		if (items != builder->set.count * sizeof(uint64_t))
-			return SB_BAD_LENGTH;
-		write_header(builder, travel_form::hashes, to);
-		return hash_set_write(&builder->set, to + travel_header);
+		to->release(to->context, block);
+		return status;
 	}
-	if (items != builder->borrowed_bytes)
-		return SB_BAD_LENGTH;
-	write_header(builder, form_of_borrowed(builder->form), to);
-	return copy(to + travel_header, builder->borrowed, items);
+	*bytes = block;
+	*size = travel_header + items;
+	return SB_OK;
 }
 
 /* --------------------------------------------------------------- deserializing */
@@ -116,7 +123,7 @@ static sb_status check_plan(const sb_bf *plan)
 	return SB_OK;
 }
 
-/* Are the items what this form says? Then *form becomes that of the builder. */
+/* Checks that the items have the form in which they say that they travel. *form becomes the form of the builder. */
 static sb_status check_items(const sb_bf *plan, unsigned char travelled, const unsigned char *items, size_t size,
 							 sb_bf_form *form)
 {
@@ -151,7 +158,7 @@ sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *mem
 		status = check_plan(&plan);
 	if (status == SB_OK)
 		status = check_items(&plan, data[SB_BF_HEADER], items, item_bytes, &form);
-	if (status == SB_OK && plan.kind.code == SB_KIND_NONE && item_bytes != 0) /* there are no items of no kind */
+	if (status == SB_OK && plan.kind.code == SB_KIND_NONE && item_bytes != 0) /* the first item brings the kind */
 		status = SB_BAD_HEADER;
 	if (status != SB_OK)
 		return status;

@@ -1,7 +1,7 @@
 /*
- * bf_formula.cpp: the formulas that size a filter and foretell its rate. Doubles, because they plan; what they decide is
- * cut to coarse integers (blocked_load), so that a last-bit difference between two C libraries cannot change a
- * stored size.
+ * bf_formula.cpp: the formulas that size a filter and predict its rate. They use doubles. What they decide is cut to
+ * coarse steps (blocked_load()), so that a difference in the last bit between two C libraries does not change the size
+ * of a stored filter.
  */
 #include "bf/bf_formula.hpp"
 
@@ -43,7 +43,7 @@ double sb_blocked_fpr(double cells, int hash_count, double load) noexcept
 	double missed[SB_BF_MAX_HASHES + 1];
 	for (int i = 0; i <= hash_count; i++)
 		missed[i] = std::exp(load * std::expm1(hash_count * std::log1p(-i / cells)));
-	if (hash_count >= cells) /* log1p(-1): the cells are all there is, and only an empty block misses them */
+	if (hash_count >= cells) /* log1p(-1) is infinite: if these are all cells, only an empty block misses them */
 		for (int i = static_cast<int>(cells); i <= hash_count; i++)
 			missed[i] = std::exp(-load);
 

@@ -2,10 +2,10 @@
  * bf_lines.cpp: see bf_lines.hpp; and adding to and asking a line.
  *
  * A hash's probes are its low 32 bits times the powers of the golden ratio: eight of them at once in a vector register.
- * The nine top bits of each say which of the line's 16 words of 32 bits, and which bit of it. To ask, both halves of the
- * line are permuted by the words' numbers and the right one is chosen by the top bit: no gather, no branch, as RocksDB's
- * FastLocalBloom does it. To add, the line is asked first: most items of a table are there already, their line stays
- * clean, and what was calculated serves both.
+ * The nine top bits of each say which of the line's 16 words of 32 bits, and which bit of it. To ask, both halves of
+ * the line are permuted by the words' numbers and the right one is chosen by the top bit: no gather, no branch, as
+ * RocksDB's FastLocalBloom does it. To add, the line is asked first: most items of a table are there already, their
+ * line stays clean, and what was calculated serves both.
  *
  * ns an item, 1 million keys at 1 % (k = 6), in batches of 64 prefetched lines; the floor touches one byte of the line.
  * On a 2.3 GHz Xeon (Sapphire Rapids) shared with others, so only their relation means something:
@@ -77,7 +77,9 @@ static constexpr probe_constants constants = []
 
 namespace {
 
-/* At most eight of an item's probes: the words of the line, and a bit in each; no bit for those beyond `count`. */
+/*
+ * Up to eight probes of an item: the numbers of words of the line, and one bit in each; no bit in those beyond `count`.
+ */
 struct probes
 {
 	__m256i word;
@@ -97,7 +99,10 @@ SB_AVX2 static inline probes probes_of(uint32_t hash, int first, int count)
 
 SB_AVX2 static inline bool all_set(const unsigned char *line, const probes &p)
 {
-	/* a permutation looks at the lower three bits of a word's number, the blend at the fourth: it is the product's top bit */
+	/*
+	 * a permutation looks at the lower three bits of a word's number, the blend at the fourth: it is the product's top
+	 * bit
+	 */
 	__m256 low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(load(line), p.word));
 	__m256 high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(load(line + 32), p.word));
 	__m256i words = _mm256_castps_si256(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(p.product)));
@@ -158,15 +163,15 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
 /* ----------------------------------------------------------------- many items */
 
 /*
- * With each item the line of the one that comes `ahead` places later is asked for. ns an item, known items, on the same machine;
- * the floor is prefetched likewise; "64 at once" is how it was before: 64 calls that ask for a line, then 64 items added.
+ * When an item is processed, the line of the item `ahead` places later is prefetched. ns an item, known items, on the
+ * same machine; the floor prefetches likewise. "64 at once" is the way before this one: 64 prefetches, then 64 items.
  *
  *   bytes     floor    ahead 0      8     16     32     64    64 at once
  *   62 MB      12.9       24.2   17.6   14.3   12.5   12.4          43.7
  *   6.2 MB      3.9       10.7    5.1    3.8    4.3    4.4          13.4
  *   12 kB       2.2        2.8    3.2    3.4    2.9    3.3           6.9
  *
- * To ask takes as long as to add. In batches of 128 it costs 3 % more than in one of 4,096.
+ * To look up takes as long as to add. Batches of 128 cost 3 % more than one of 4,096.
  */
 static constexpr size_t ahead = 32;
 
@@ -193,7 +198,7 @@ SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t
 template <sb_simd variant>
 SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count)
 {
-	/* copies, for `lines` may alias anything */
+	/* local copies, because a store to `lines` might change *bf as far as the compiler knows */
 	const uint64_t n = bf->line_count;
 	const int k = bf->hash_count;
 	for (size_t i = 0; i < std::min(count, ahead); i++)
@@ -207,7 +212,8 @@ SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint
 }
 
 template <sb_simd variant>
-SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found)
+SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count,
+									bool *found)
 {
 	const uint64_t n = bf->line_count;
 	const int k = bf->hash_count;
@@ -222,9 +228,12 @@ SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines,
 }
 
 static void add_many(const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count);
-static void contains_many(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found);
-SB_VARIANTS(void, add_many, (const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count), (bf, lines, hashes, count))
-SB_VARIANTS(void, contains_many, (const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found),
+static void contains_many(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count,
+						  bool *found);
+SB_VARIANTS(void, add_many, (const sb_bf *bf, unsigned char *lines, const uint64_t *hashes, size_t count),
+			(bf, lines, hashes, count))
+SB_VARIANTS(void, contains_many,
+			(const sb_bf *bf, const unsigned char *lines, const uint64_t *hashes, size_t count, bool *found),
 			(bf, lines, hashes, count, found))
 
 void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) noexcept
@@ -235,11 +244,6 @@ void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t
 void sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) noexcept
 {
 	contains_many(bf, static_cast<const unsigned char *>(lines), hashes, count, found);
-}
-
-void sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) noexcept
-{
-	sb_bf_add_many(bf, lines, &hash, 1);
 }
 
 /* ------------------------------------------------------------- whole filters */

@@ -1,5 +1,5 @@
 /*
- * bf_lookup.cpp: looking an item up in a stored bf: the line of its hash says all.
+ * bf_lookup.cpp: looks up an item in a stored bf, for which the line of its hash is enough.
  */
 #include "base/lookup.hpp"
 #include "bf/bf_lines.hpp"

@@ -14,8 +14,10 @@ uint32_t sb_bf_line_of(uint32_t lines, uint64_t hash) noexcept
 
 void sb_bf_line_add(void *line, uint8_t hash_count, uint64_t hash) noexcept
 {
-	const sb_bf one = {.kind = {}, .line_count = 1, .hash_count = hash_count, .widened = 0, .expected_items = 0, .fpr = 0};
-	sb_bf_add(&one, line, hash);
+	sb_bf one = {};
+	one.line_count = 1;
+	one.hash_count = hash_count;
+	sb_bf_add_many(&one, line, &hash, 1);
 }
 
 void sb_bf_lines_containing(const void *lines, size_t count, uint8_t hash_count, uint64_t hash, uint64_t *mask) noexcept

@@ -1,7 +1,9 @@
 /*
- * bf_sparse.cpp: lines of which most bytes are zero, in fewer bytes, on their way from a parallel worker. Never stored.
+ * bf_sparse.cpp: the sparse encoding of lines, in which the state of bf_agg may travel from a parallel worker. It is
+ * never stored.
  *
- * For each line a word of 64 bits, which of its bytes are not zero, and then these bytes.
+ * For each line it has a word of 64 bits, of which bit i is set if byte i of the line is not zero, and then these bytes
+ * in order.
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -14,14 +16,14 @@ static constexpr size_t words = SB_BF_LINE / 8;
 static constexpr size_t lines_at_once = bytes_at_once / SB_BF_LINE;
 static constexpr uint64_t each_byte = UINT64_C(0x0101010101010101);
 
-/* 1 in each byte that is not zero. */
+/* Each byte of the result is 1 if that byte of `word` is not zero, else 0. */
 SB_KERNEL uint64_t used_bytes(uint64_t word)
 {
 	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
 	return (((word & low) + low) | word) >> 7 & each_byte;
 }
 
-/* The lowest bit of each byte, next to each other. */
+/* Bit i of the result is the lowest bit of byte i. */
 SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
 {
 	return ones * UINT64_C(0x0102040810204080) >> 56;
@@ -31,7 +33,10 @@ SB_KERNEL uint64_t bit_of_each_byte(uint64_t ones)
 
 namespace {
 
-/* For each set of eight bytes how to shuffle: these to the front, or those at the front to where these are; others are zero. */
+/*
+ * For each subset of eight bytes the operand of a shuffle: squeeze moves the bytes of the subset to the front, spread
+ * moves those at the front to the places of the subset. All other bytes become zero.
+ */
 struct shuffles
 {
 	alignas(8) uint8_t squeeze[256][8];
@@ -58,15 +63,18 @@ struct shuffles
 
 constexpr shuffles shuffle;
 
-/* (Not pext and pdep: on some processors they take a hundred cycles and more.) */
+/* The instructions pext and pdep would do the same, but on some processors they take more than a hundred cycles. */
 SB_AVX2 static inline uint64_t shuffled(uint64_t bytes, const uint8_t *how)
 {
 	const __m128i to = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(how));
-	return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_shuffle_epi8(_mm_cvtsi64_si128(static_cast<int64_t>(bytes)), to)));
+	const __m128i from = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
+	return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_shuffle_epi8(from, to)));
 }
 #endif
 
-/* Its bytes that are not zero, the lowest first; `which` has a bit for each of them. */
+/*
+ * Moves the bytes of `word` that `which` has a bit for to the low end, in order. Those are the bytes that are not zero.
+ */
 template <sb_simd variant>
 SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
 {
@@ -83,7 +91,7 @@ SB_KERNEL uint64_t squeeze(uint64_t word, uint64_t which)
 	return result;
 }
 
-/* The other way. */
+/* The inverse of squeeze(). */
 template <sb_simd variant>
 SB_KERNEL uint64_t spread(uint64_t bytes, uint64_t which)
 {
@@ -128,7 +136,7 @@ SB_KERNEL unsigned char *write_sparse_kernel(const unsigned char *lines, size_t 
 			const uint64_t word = load_le<uint64_t>(lines + 8 * i);
 			const uint64_t here = bit_of_each_byte(used_bytes(word));
 			which |= here << (8 * i);
-			store_le(to, squeeze<variant>(word, here)); /* of these eight bytes the next ones overwrite those too many */
+			store_le(to, squeeze<variant>(word, here)); /* later stores overwrite the zeros at its end */
 			to += ones_of<variant>(here);
 		}
 		store_le(out, which);
@@ -137,7 +145,8 @@ SB_KERNEL unsigned char *write_sparse_kernel(const unsigned char *lines, size_t 
 	return out;
 }
 static unsigned char *write_sparse(const unsigned char *lines, size_t count, unsigned char *out);
-SB_VARIANTS(unsigned char *, write_sparse, (const unsigned char *lines, size_t count, unsigned char *out), (lines, count, out))
+SB_VARIANTS(unsigned char *, write_sparse, (const unsigned char *lines, size_t count, unsigned char *out),
+			(lines, count, out))
 
 sb_status streambloom::write_sparse_lines(const sb_bf *bf, const void *lines, void *out)
 {
@@ -147,7 +156,7 @@ sb_status streambloom::write_sparse_lines(const sb_bf *bf, const void *lines, vo
 	});
 }
 
-/* Where the line after these begins; NULL if they do not end before `end`. */
+/* Returns where the encoding of the next line begins, or NULL if these lines do not end before `end`. */
 template <sb_simd variant>
 SB_KERNEL const unsigned char *skip_lines_kernel(const unsigned char *sparse, const unsigned char *end, size_t count)
 {
@@ -178,9 +187,10 @@ sb_status streambloom::check_sparse_lines(const sb_bf *bf, const void *sparse, s
 	return status == SB_OK && at != end ? SB_BAD_LENGTH : status;
 }
 
-/* Returns where the next line begins. */
+/* Returns where the encoding of the next line begins. */
 template <sb_simd variant>
-SB_KERNEL const unsigned char *or_sparse_kernel(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end)
+SB_KERNEL const unsigned char *or_sparse_kernel(unsigned char *lines, size_t count, const unsigned char *sparse,
+												const unsigned char *end)
 {
 	for (size_t line = 0; line < count; line++, lines += SB_BF_LINE)
 	{
@@ -195,9 +205,11 @@ SB_KERNEL const unsigned char *or_sparse_kernel(unsigned char *lines, size_t cou
 	}
 	return sparse;
 }
-static const unsigned char *or_sparse(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end);
+static const unsigned char *or_sparse(unsigned char *lines, size_t count, const unsigned char *sparse,
+									  const unsigned char *end);
 SB_VARIANTS(const unsigned char *, or_sparse,
-			(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end), (lines, count, sparse, end))
+			(unsigned char *lines, size_t count, const unsigned char *sparse, const unsigned char *end),
+			(lines, count, sparse, end))
 
 sb_status streambloom::or_sparse_lines(const sb_bf *bf, void *lines, const void *sparse, size_t size)
 {

@@ -22,92 +22,111 @@ typedef struct sb_bf
 {
 	sb_kind		kind;
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES */
-	uint8_t		hash_count;		/* cells an item sets in its line, 1 .. 16 */
-	uint8_t		widened;		/* halvings from this size to that of its smallest part (see sb_bf_plan_union) */
-	uint64_t	expected_items; /* the n it was made for; 0: it sized itself */
-	double		fpr;			/* the rate it was made for */
+	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
+	uint8_t		widened;		/* 2^widened = line_count / that of the smallest filter united into this one */
+	uint64_t	expected_items; /* the number of items that it was planned for; 0 if it sized itself */
+	double		fpr;			/* the false-positive rate that it was planned for */
 } sb_bf;
 
 /*
- * Parameters of a filter for `items` items at rate `fpr`, by the exact formula for lines of 512 bits. The number of
- * lines is rounded up to nine significant binary digits, so that large filters can be folded.
- * SB_OUT_OF_RANGE: items = 0, or fpr outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR or NaN. SB_TOO_LARGE.
+ * The parameters of a filter that keeps the false-positive rate `fpr` up to `items` distinct items. sb_blocked_fpr() is
+ * the formula. If `self_sized` is false, expected_items is `items`, and line_count is rounded up to nine significant
+ * binary digits, so that a large filter can be folded. If it is true, the filter is one that sizes itself:
+ * expected_items is 0, and line_count is a power of two. The kind is none in either case.
+ *
+ * SB_OUT_OF_RANGE: `items` is 0, or `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR. SB_TOO_LARGE: the
+ * filter would need more than SB_BF_MAX_LINES lines. The first plan of a rate takes about 100 microseconds. Each thread
+ * remembers the last rate that it has planned for, and another plan for this rate takes almost no time.
  */
-SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, sb_bf *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, sb_bf *out) SB_NOEXCEPT;
 
 /*
- * The two steps of a plan, for those who make many of one rate: the hashes and the load (items a line) that the rate
- * allows take some 100 microseconds to find, the rest nothing. Load 0: the rate is out of range. `self_sized` is for filters that size
- * themselves: line_count is the power of two that holds `items`, and expected_items is 0.
+ * How many items a line may hold on average at the false-positive rate `fpr`. *hash_count becomes the number of hashes
+ * for which this is the most. sb_bf_plan() sizes filters by these two; the index access method, which lays out lines by
+ * itself, sizes its pages by them. Returns 0 if `fpr` is out of the range that sb_bf_plan() accepts. Time as for
+ * sb_bf_plan().
  */
-double		sb_bf_best_load(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, bool self_sized,
-										   sb_bf *out) SB_NOEXCEPT;
+double		sb_bf_items_per_line(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
 
-/* The bytes of a whole value, header and lines. */
+/* The number of bytes of a whole value, header and lines. */
 size_t		sb_bf_size(const sb_bf *bf) SB_NOEXCEPT;
 
 /* Writes the 64 bytes of the header. */
 void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
 
 /*
- * Reads and checks a header. `have` of the value's `total` bytes are at `data`. Only the first SB_BF_HEADER are looked
- * at (SB_TRUNCATED: there are fewer). `total` must follow from the header. Trusts nothing.
+ * Reads and checks the header of a value of `total` bytes, of which the first `have` are at `data`. Only the first
+ * SB_BF_HEADER bytes are read. Trusts nothing. SB_TRUNCATED: `have` is less than that. SB_BAD_MAGIC, SB_BAD_TYPE,
+ * SB_BAD_VERSION, SB_BAD_HEADER: see sb_status. SB_BAD_LENGTH: a value with this header does not have `total` bytes.
  */
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
 
-/* Adds to an array of lines (no header). */
-void		sb_bf_add(const sb_bf *bf, void *lines, uint64_t hash) SB_NOEXCEPT;
-
 /*
- * Adds many at once, or asks for many (one is asked for by sb_lookup_item()). It prefetches: from a hundred hashes on, one takes
- * little more than touching its line does. found[i] is the answer for hashes[i].
+ * The first function adds hashes to the lines of a filter, the second one looks hashes up in them: found[i] says
+ * whether hashes[i] is in the filter. `lines` is what follows the header. Both prefetch the lines of later hashes, so
+ * one call with a hundred hashes is much faster than a hundred calls. (sb_lookup_item() looks up one hash in a stored
+ * value.)
  */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
-void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) SB_NOEXCEPT;
+void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count,
+								bool *found) SB_NOEXCEPT;
 
 /*
- * May a and b be combined? Then *out has the parameters of the result: the size is the larger one (the smaller
- * filter is *widened*: each of its lines stands for 2^j lines), kind, expected_items and fpr are the greater ones.
- * SB_DIFFERENT fills *difference (not for kinds: compare those first). One of the kinds may be none.
+ * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one must
+ * have 2^j times as many lines as the smaller one; otherwise the status is SB_DIFFERENT and *difference says what
+ * differs. *out has the parameters of the result. Its size is the larger one: the smaller filter is *widened*, that is,
+ * each of its lines stands for 2^j lines. expected_items and fpr are the larger ones. The kinds are not compared: the
+ * caller does that first. If one kind is none, the result has the other one.
  */
-SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_difference *difference) SB_NOEXCEPT;
-
-/* dst |= src, dst &= src over lines. REQUIRES: dst->line_count = src->line_count * 2^j (as sb_bf_plan_union() gives). */
-SB_NODISCARD sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out,
+										sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Folds: neighbouring lines are united, `halvings` times, into `out`, which may be `lines`; bf->line_count is changed.
- * SB_OUT_OF_RANGE if the number of lines is not divisible by 2^halvings. REQUIRES: room for bf->line_count / 2^halvings lines.
+ * dst |= src and dst &= src, line by line. A smaller src is widened. SB_INTERRUPTED. REQUIRES: dst->line_count is
+ * src->line_count * 2^j, as in the result of sb_bf_plan_union().
+ */
+SB_NODISCARD sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src,
+								const void *src_lines) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src,
+								 const void *src_lines) SB_NOEXCEPT;
+
+/*
+ * Folds a filter: writes line_count / 2^halvings lines to `out`, each the union of 2^halvings neighbouring lines, and
+ * changes *bf accordingly. The folded filter has all the items. `out` may be `lines`. SB_OUT_OF_RANGE: line_count is
+ * not divisible by 2^halvings. SB_INTERRUPTED. REQUIRES: `out` has room for the folded lines.
  */
 SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
 
 typedef struct sb_bf_stats
 {
-	uint64_t	bits;			/* in all */
+	uint64_t	bits;			/* all bits of the lines */
 	uint64_t	bits_set;
-	double		items;			/* estimated number of distinct items (Swamidass and Baldi 2007, per line size) */
-	double		fpr;			/* of this very filter: the mean over lines of fill^hashes */
+	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
+	double		current_fpr;	/* the rate that follows from the content: the mean over lines of fill^hashes */
 } sb_bf_stats;
 
+/* Measures a filter. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
-/* The number of items alone. */
+/* The estimated number of distinct items alone, as sb_bf_stats.items. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) SB_NOEXCEPT;
 
-/* How many bits of this line of 64 bytes are set. */
+/* How many bits of one line of 64 bytes are set: 0 .. 512. */
 int			sb_bf_line_bits(const void *line) SB_NOEXCEPT;
 
-/* The line of a hash in a filter of so many lines, 0 .. lines - 1. */
-uint32_t	sb_bf_line_of(uint32_t lines, uint64_t hash) SB_NOEXCEPT;
+/* The number of the line that has the bits of a hash, 0 .. line_count - 1. */
+uint32_t	sb_bf_line_of(uint32_t line_count, uint64_t hash) SB_NOEXCEPT;
 
-/* Adds to one line of 64 bytes; is the item in this line? */
+/* Adds a hash to one line of 64 bytes; says whether a hash is in one line. REQUIRES: hash_count is 1 .. 16. */
 void		sb_bf_line_add(void *line, uint8_t hash_count, uint64_t hash) SB_NOEXCEPT;
 bool		sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) SB_NOEXCEPT;
 
-/* Sets bit i % 64 of mask[i / 64] for each of `count` consecutive lines that contains the hash; leaves the other bits. */
-void		sb_bf_lines_containing(const void *lines, size_t count, uint8_t hash_count, uint64_t hash, uint64_t *mask) SB_NOEXCEPT;
+/*
+ * For each line i of `count` consecutive lines: sets bit i % 64 of mask[i / 64] if the hash is in the line. The other
+ * bits of `mask` stay as they are.
+ */
+void		sb_bf_lines_containing(const void *lines, size_t count, uint8_t hash_count, uint64_t hash,
+								   uint64_t *mask) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

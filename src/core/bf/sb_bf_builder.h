@@ -1,17 +1,17 @@
 /*
  * sb_bf_builder.h: builds a bf from its items, a few or millions of them. Part of streambloom.h.
  *
- * A builder begins as a set of hashes, which is small and knows the number of distinct items exactly, and becomes lines
- * of bits when the set would take more memory than they do. (A filter that sizes itself has no size to compare with: it
- * becomes lines at a fixed number of items, see bf_builder.cpp.) Which of the two it is in the end, and every byte of
- * the
- * result, depend on the set of items alone: not on their order, nor on how they were split between builders that were
- * united later. A filter that sizes itself is sized only when it is planned.
+ * A builder begins as a set of hashes, which is small and knows the number of distinct items exactly. It becomes lines
+ * of bits when the set would take more memory than the lines. (A filter that sizes itself has no size yet to compare
+ * with: its builder becomes lines at a fixed number of items, see bf_builder.cpp.) The final form of the builder and
+ * every byte of the result depend only on which items were added. They do not depend on the order of the items, nor on
+ * how the items were split between builders that were united later. A filter that sizes itself gets its size from
+ * sb_bf_builder_plan().
  *
- * What a failure leaves: a function that returns SB_NO_MEMORY or SB_INTERRUPTED leaves a builder with all the items
- * that it had before, and perhaps with some of those that were to be added. It may be used on, and the same call may be
- * made again: to add an item twice changes nothing. Each function checks the builder's form, and returns
- * SB_OUT_OF_RANGE for a builder that was not begun or is released.
+ * A function that returns SB_NO_MEMORY or SB_INTERRUPTED leaves a builder with all the items that it had before, and
+ * perhaps with some of those that were to be added. The builder can still be used, and the same call can be repeated,
+ * because adding an item twice changes nothing. Every function returns SB_OUT_OF_RANGE for a builder that was not begun
+ * or was released.
  */
 #ifndef STREAMBLOOM_SB_BF_BUILDER_H
 #define STREAMBLOOM_SB_BF_BUILDER_H
@@ -23,14 +23,13 @@ extern "C" {
 #endif
 
 /*
- * Where a builder has its items. A builder that was deserialized borrows the bytes that it came in.
+ * Where a builder has its items. A builder that was deserialized borrows the bytes that it was made from.
  *
- * PostgreSQL reads such a builder once: bf_agg_combine() unites it into another one, and then it is gone. Nothing else
- * happens to it there. A state from a worker is never serialized again, since partial aggregation has one level only;
- * and neither the transition function nor the final function gets it, since the combine function is not strict and so
- * makes the first state, too. But a builder does not rely on that: to be serialized again it copies the borrowed bytes,
- * and for everything else (items to add, another builder to unite with it, the result) it first takes all its items
- * into memory of its own.
+ * PostgreSQL uses such a builder only once: bf_agg_combine() unites it with another one. It never serializes a state
+ * that came from a worker, because partial aggregation has only one level. Nor does the transition function or the
+ * final function get such a state, because the combine function is not strict and so makes the first state, too. A
+ * builder does not rely on that. If it is serialized again it copies the borrowed bytes; before anything else (items
+ * are added, another builder is united with it, a result is made) it takes all its items into memory of its own.
  */
 typedef enum sb_bf_form
 {
@@ -42,19 +41,22 @@ typedef enum sb_bf_form
 	SB_BF_BORROWS_SPARSE_LINES	/* see bf_sparse.cpp */
 } sb_bf_form;
 
-/* A builder that is not small keeps so many of the newest items pending, and lets them in together. */
+/*
+ * A builder that is not small keeps up to so many of the newest items pending, and adds them to its set or lines
+ * together.
+ */
 #define SB_BF_PENDING 128
 
 /*
- * So many bytes before the builder's lines are the caller's, for instance for the header of a value that is made in
- * place.
+ * The caller may use so many bytes before the builder's lines, for instance for the header of a value that is made
+ * there.
  */
 #define SB_BF_BEFORE_LINES 128
 
 /* The caller may read `form` and `plan`, and set plan.kind while it is none; the rest is the builder's own. */
 typedef struct sb_bf_builder
 {
-	sb_bf		plan;			/* the filter that is built; of one that sizes itself the most lines that it may have */
+	sb_bf		plan;			/* the filter that is built; line_count is the most if it sizes itself */
 	sb_bf_form	form;
 	uint32_t	pending_count;
 	uint32_t	hash_room;		/* SB_BF_PENDING if hashes may be pending, else 0 */
@@ -68,23 +70,26 @@ typedef struct sb_bf_builder
 } sb_bf_builder;
 
 /*
- * Begins a filter with the parameters of a plan; one that sizes itself if plan->expected_items is 0 (then the plan's
- * rate, hashes and kind count, but not its lines). *memory is copied. SB_NO_MEMORY: nothing is allocated.
+ * Begins a builder of a filter with the parameters of a plan. If plan->expected_items is 0 the filter sizes itself, and
+ * plan->line_count is ignored. *memory is copied. SB_NO_MEMORY, SB_INTERRUPTED: nothing is allocated.
  */
 SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory,
-											   const sb_bf *plan) SB_NOEXCEPT;
+										   const sb_bf *plan) SB_NOEXCEPT;
 
-/* Releases all its memory. It may be released again. */
+/* Releases all memory of a builder. To release it again does nothing. */
 void		sb_bf_builder_release(sb_bf_builder *builder) SB_NOEXCEPT;
 
 /*
- * Adds hashes; or, if `integers`, the hashes that sb_hash_int64() makes of these integers, which takes less time than
- * to make them one by one.
+ * Adds `count` hashes. If `integers` is true, `items` are integers instead (as int64_t), and their hashes by
+ * sb_hash_int64() are added, which takes less time than to hash them one by one. SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, size_t count,
-												  bool integers) SB_NOEXCEPT;
+											  bool integers) SB_NOEXCEPT;
 
-/* Adds one hash, or one integer: nearly always a store into the array of pending items. */
+/*
+ * These add one hash, or the hash of one integer. They are inline, because nearly always they only store the item into
+ * the array of pending items.
+ */
 SB_NODISCARD static inline sb_status
 sb_bf_builder_add(sb_bf_builder *builder, uint64_t hash)
 {
@@ -110,27 +115,25 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
 }
 
 /*
- * Adds all items of another builder, which keeps them. SB_DIFFERENT: the parameters differ (hashes, lines, or whether
- * the filter sizes itself), or the kinds, none of which is none; nothing is changed.
+ * Adds all items of `other` to `builder`; `other` keeps them. SB_DIFFERENT: the two differ in hash_count, in
+ * line_count, or in whether the filter sizes itself; or both have a kind, and the kinds differ. Nothing is changed
+ * then. SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) SB_NOEXCEPT;
 
-/*
- * The parameters of the result. For a filter that sizes itself `load` has to be what sb_bf_best_load() gives for
- * builder->plan.fpr; for others it means nothing. The builder stays as it is and can go on.
- */
-SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, double load, sb_bf *plan) SB_NOEXCEPT;
+/* The parameters of the result. The builder stays as it is, and more items can be added later. */
+SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) SB_NOEXCEPT;
 
 /*
- * The lines of the result. REQUIRES: what sb_bf_builder_plan() gave, with no item added since; plan->line_count zeroed
- * lines.
+ * Writes the lines of the result. SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: *plan comes from sb_bf_builder_plan(), and no
+ * item was added after that; `lines` has plan->line_count lines, all zeros.
  */
 SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) SB_NOEXCEPT;
 
 /*
- * The result where the builder has it, or NULL if it has to be written. These lines change when items are added, and go
- * when the builder is released. They begin at a multiple of 64; SB_BF_BEFORE_LINES bytes before them are there, zeroed
- * at first, and the caller's. REQUIRES: as sb_bf_builder_write().
+ * If the builder's own lines are the result, returns them, else NULL; then sb_bf_builder_write() writes the result. The
+ * lines change when items are added, and are freed when the builder is released. They begin at a multiple of 64. Before
+ * them are SB_BF_BEFORE_LINES bytes, zero at first, which the caller may use. REQUIRES: as sb_bf_builder_write().
  */
 SB_NODISCARD static inline unsigned char *
 sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
@@ -139,21 +142,21 @@ sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 }
 
 /*
- * A builder as bytes, on their way to another process: never stored. Lines that are mostly zero are squeezed. The
- * buffer must have SB_BF_SERIALIZED_SPARE bytes more than the size. REQUIRES: the size is what the first function gave,
- * and nothing was added since; plan.kind is not none if there are items.
+ * All that the builder holds, as bytes for another process of the same version: in a block of `to`, after `in_front`
+ * bytes for the caller. *size becomes the number of bytes without these. The bytes are never stored. The builder can go
+ * on. They are at most a few bytes more than the value of the filter would be; lines that are mostly zero take fewer.
+ * SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: *bytes is NULL. REQUIRES: plan.kind is set if there are items.
  */
-#define SB_BF_SERIALIZED_SPARE 8
-SB_NODISCARD sb_status sb_bf_builder_serialized_size(sb_bf_builder *builder, size_t *size) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, void *out, size_t size) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, size_t in_front,
+											   void **bytes, size_t *size) SB_NOEXCEPT;
 
 /*
- * A builder that borrows these bytes, which have to stay until it is released. They need no alignment. Nothing is
- * allocated now; *memory is copied. Trusts nothing: for damaged bytes the status says why they are refused, and the
- * builder is one that was not begun.
+ * Makes a builder that borrows these bytes. They must stay where they are, unchanged, until the builder is released.
+ * They need no alignment. Nothing is allocated now; *memory is copied. Trusts nothing: for damaged bytes the status
+ * says why they are refused, and the builder is one that was not begun.
  */
 SB_NODISCARD sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *memory, const void *bytes,
-													 size_t size) SB_NOEXCEPT;
+												 size_t size) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -16,18 +16,24 @@ extern "C" {
  */
 double		sb_bloom_fpr(double bits, double hash_count, double items) SB_NOEXCEPT;
 
-/* The bits that the classic filter needs at its best k: n ln(1/p) / ln(2)^2. items >= 0, 0 < fpr < 1, else NaN. */
+/*
+ * The number of bits that the classic filter needs with its best number of hashes: n ln(1/p) / ln(2)^2 (Bloom 1970).
+ * Not rounded. items >= 0 and finite, 0 < fpr < 1; NaN for anything else.
+ */
 double		sb_bloom_bits(double items, double fpr) SB_NOEXCEPT;
 
-/* The number of hashes that is best for m bits and n items: m/n ln 2, at least 1 (not rounded). Else NaN. */
+/*
+ * The number of hashes that is best for m bits and n items in the classic filter: m/n ln 2, at least 1, not rounded.
+ * bits > 0, items > 0, both finite; NaN for anything else.
+ */
 double		sb_bloom_hashes(double bits, double items) SB_NOEXCEPT;
 
 /*
- * The exact false-positive rate of a blocked filter: items fall on blocks of `cells` cells by a Poisson law of mean
- * `load` items a block; an item sets `hashes` cells of its block, drawn independently (so two may coincide).
- * Sum over the number d of distinct cells of a query, by inclusion and exclusion (Putze, Sanders, Singler 2007
- * give the Poisson mixture; the inner probability here is exact instead of (1-e^..)^k).
- * REQUIRES: cells >= 2, 1 <= hashes <= 16, load >= 0.
+ * The exact false-positive rate of a blocked filter. The number of items of a block of `cells` cells is Poisson with
+ * the mean `load`. An item sets hash_count cells of its block, which are drawn independently, so that two may be the
+ * same. The rate is summed over the number of distinct cells of a query, by inclusion and exclusion. (Putze, Sanders,
+ * Singler 2007 have the Poisson mixture. They take (1 - e^(-kn/m))^k for the rate of one block; here that is exact,
+ * too.) REQUIRES: cells >= 2, hash_count is 1 .. 16, load >= 0.
  */
 double		sb_blocked_fpr(double cells, int hash_count, double load) SB_NOEXCEPT;
 

@@ -1,14 +1,15 @@
 /*
- * ibf.cpp: what is the Importance-aware Bloom filter's own (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): the values
- * that importances map to, and eviction by value (IBF-H).
+ * ibf.cpp: what only the Importance-aware Bloom filter has (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): the
+ * values to which importances are mapped, and eviction by value (IBF-H).
  */
 #include "stable/stable.hpp"
 
 using namespace streambloom;
 
 /*
- * The one place where a double decides what is stored. Subtraction, division, multiplication are each rounded as IEEE 754
- * says, and no product is added to anything (which a compiler might contract): all machines agree.
+ * This is the only place where a calculation with doubles decides what is stored. All machines get the same result:
+ * IEEE 754 rounds each subtraction, division and multiplication in one way, and there is no addition to a product,
+ * which a compiler might turn into a fused multiply-add.
  */
 uint8_t sb_stable_value_of(const sb_stable *stable, double importance) noexcept
 {
@@ -27,16 +28,17 @@ uint8_t sb_stable_value_of(const sb_stable *stable, double importance) noexcept
 	if (importance >= stable->high)
 		return static_cast<uint8_t>(max);
 	double share = (importance - stable->low) / (stable->high - stable->low);
-	int step = static_cast<int>(share * max); /* not negative, so that is its floor */
+	int step = static_cast<int>(share * max); /* it is not negative, so the cast is floor() */
 	return static_cast<uint8_t>(std::min(max, step + 1));
 }
 
 namespace streambloom {
 
 /*
- * A non-zero cell is chosen with probability inversely proportional to its value: draw any cell, take it with probability
- * 1/value. One draw serves both: the high half of draw * m is the cell, the low half is uniform beside it. P times, in at
- * most SB_STABLE_TRIES * P tries, so that a nearly empty filter does not make a step long: fewer may be evicted then.
+ * A non-zero cell is evicted with a probability inversely proportional to its value: any cell is drawn, and taken with
+ * the probability 1/value. One random number serves both: the high half of the product with m is the cell, and the low
+ * half is uniform and independent of it. This is repeated until P cells were evicted, but at most SB_STABLE_TRIES * P
+ * times, so that a step in a nearly empty filter does not take long. Fewer than P cells may be evicted then.
  */
 void evict_by_value(sb_stable *stable, unsigned char *cells)
 {

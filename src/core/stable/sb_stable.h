@@ -13,24 +13,26 @@ extern "C" {
 /* -------------------------------------------------------------- sbf, ibf */
 
 /*
- * The stable filters: m cells of d bits, Max = 2^d - 1, K hashes, P evictions a step. A step takes one arriving item: it
- * tests it (all K cells non-zero: a duplicate), evicts (P cells lose 1), and sets the item's cells. sbf is Deng, Rafiei
- * 2006 (Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters, SIGMOD), ibf is Bhoraskar,
- * Gabale, P. Kulkarni, D. Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set Membership Queries on Streaming
- * Data). Both are one struct; the scheme says which.
+ * A stable filter has m cells of d bits, whose largest value is Max = 2^d - 1, K hashes, and P evictions per step. A
+ * step takes one item that arrives. It tests whether all K cells of the item are non-zero (then the item is a
+ * duplicate), it evicts (P cells lose 1), and it sets the cells of the item. The sbf is the Stable Bloom filter of
+ * Deng, Rafiei 2006 (Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters, SIGMOD); the ibf
+ * is that of Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013 (Importance-aware Bloom Filter for Managing Set
+ * Membership Queries on Streaming Data). Both share one struct; its scheme says which of the two a filter is.
  */
 #define SB_STABLE_HEADER 128		/* bytes before the first cell */
 #define SB_STABLE_MAX_HASHES 16
 #define SB_STABLE_MAX_BITS 8
-#define SB_STABLE_MIN_BYTES 64		/* of cells: so there are at least 64 of them, however wide */
+#define SB_STABLE_DEFAULT_BITS 3	/* of a cell, where the plan chooses: Max 7 */
+#define SB_STABLE_MIN_BYTES 64		/* of cells, so that there are at least 64 cells of any width */
 #define SB_STABLE_MAX_BYTES (SB_MAX_BYTES - SB_STABLE_HEADER)
 #define SB_STABLE_MAX_VALUE 255		/* Max for 8 bits */
-#define SB_STABLE_MAX_EVICTIONS 65535	/* so that no step is long */
-#define SB_STABLE_TRIES 32			/* of value-weighted eviction: at most this many times P a step */
-#define SB_STABLE_CHOOSE (-1)		/* a parameter that the plan is to choose */
-#define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* counts of items and steps stop here */
+#define SB_STABLE_MAX_EVICTIONS 65535	/* limits the time of a step */
+#define SB_STABLE_TRIES 32			/* a step of value-weighted eviction draws at most this many times P cells */
+#define SB_STABLE_CHOOSE (-1)		/* in place of a parameter: the plan chooses it */
+#define SB_STABLE_MAX_STEPS (UINT64_C(1) << 62)	/* the counts of items and steps stay at this value */
 
-/* Which of them; stored. */
+/* How a filter sets its cells and evicts. The numbers are stored. */
 typedef enum sb_scheme
 {
 	SB_STABLE = 0,				/* sbf: sets cells to Max */
@@ -43,133 +45,175 @@ typedef enum sb_scheme
 typedef struct sb_stable
 {
 	sb_kind		kind;
-	uint8_t		scheme;			/* sb_scheme */
+	uint8_t		scheme;			/* an sb_scheme */
 	uint8_t		bits;			/* d: 1 .. 8; of an ibf 2 .. 8 */
 	uint8_t		hash_count;		/* K: 1 .. 16 */
 	uint32_t	cell_count;		/* m */
-	uint32_t	evictions;		/* P: 0 (nothing is ever evicted) .. m, at most SB_STABLE_MAX_EVICTIONS */
-	uint64_t	seed;			/* of the generator, as given */
-	uint64_t	random;			/* its state now */
-	uint64_t	items;			/* that arrived */
-	uint64_t	steps;			/* arrivals, and evictions without one (sb_stable_decay()) */
+	uint32_t	evictions;		/* P: 0 (nothing is evicted) .. m, at most SB_STABLE_MAX_EVICTIONS */
+	uint64_t	seed;			/* of the random generator, as given to the plan */
+	uint64_t	random;			/* the present state of the generator */
+	uint64_t	items;			/* the number of items that have arrived */
+	uint64_t	steps;			/* the number of items, and of steps without an item (sb_stable_decay()) */
 	double		fpr;			/* the rate asked for */
-	double		low;			/* ibf: the range of importances; two_class: low = high = the threshold; sbf: both 0 */
+	double		low;			/* ibf: range of importances; two_class: low = high = the threshold; sbf: both 0 */
 	double		high;
 } sb_stable;
 
 /*
- * Parameters of a filter with this many bytes of cells at a target rate. hashes, bits, evictions: SB_STABLE_CHOOSE, or
- * given. Chosen are d = 3 bits (Max 7), K = c log2(1/fpr) with c = 0.45, 0.7, 0.85 for 1, 2, 3 or more bits (where a
- * search over the recursion of false negatives finds the longest memory), and the smallest P that keeps the rate at or
- * below fpr whatever the importances (sb_stable_evictions(), or for value-weighted eviction a search). For an ibf also the
- * range: finite, low < high; for two_class low = high.
- * SB_OUT_OF_RANGE: a parameter is, or the rate needs more evictions a step than are allowed. SB_TOO_LARGE: bytes.
+ * The parameters of a filter with `bytes` bytes of cells (SB_STABLE_MIN_BYTES .. SB_STABLE_MAX_BYTES) that keeps the
+ * false-positive rate `fpr` (SB_BF_MIN_FPR .. SB_BF_MAX_FPR). hash_count is 1 .. 16, bits is 1 .. 8 (of an ibf 2 .. 8),
+ * evictions is 0 .. m and at most SB_STABLE_MAX_EVICTIONS; each of the three may be SB_STABLE_CHOOSE. Then the plan
+ * takes SB_STABLE_DEFAULT_BITS bits; K = c log2(1/fpr) hashes, where c is 0.45 for one bit, 0.7 for two, and 0.85 for
+ * more, for which a search with sb_stable_false_negatives() found the longest memory; and the smallest P that keeps the
+ * rate for any importances (by sb_stable_evictions(), or for value-weighted eviction by sb_stable_fitting_evictions(),
+ * which takes up to 100 microseconds). low and high are finite: low < high, for two_class low = high, for an sbf both
+ * 0.
+ *
+ * SB_OUT_OF_RANGE: a parameter is out of its range, or the rate needs more evictions per step than are allowed.
+ * SB_TOO_LARGE: `bytes` is more than SB_STABLE_MAX_BYTES.
  */
-SB_NODISCARD sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hash_count,
-									  int bits, int64_t evictions, uint64_t seed, sb_stable *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high,
+									  int hash_count, int bits, int64_t evictions, uint64_t seed,
+									  sb_stable *out) SB_NOEXCEPT;
 
-/* Max = 2^d - 1. */
-int			sb_stable_max(const sb_stable *stable) SB_NOEXCEPT;
+/* Max = 2^d - 1, the largest value of a cell. */
+static inline uint8_t
+sb_stable_max(const sb_stable *stable)
+{
+	return (uint8_t) ((1u << stable->bits) - 1);
+}
 
-/* The bytes of a whole value, header and cells. */
+/* The number of bytes of a whole value, header and cells. */
 size_t		sb_stable_size(const sb_stable *stable) SB_NOEXCEPT;
 
 /* Writes the 128 bytes of the header. */
 void		sb_stable_encode_header(const sb_stable *stable, void *out) SB_NOEXCEPT;
 
-/*
- * Reads and checks a header, as sb_bf_decode_header() does. The first is for an sbf, the second for an ibf, the third for
- * either; where that refuses the value, out->scheme still says which it claims to be (SB_STABLE: an sbf).
- */
-SB_NODISCARD sb_status sb_sbf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_ibf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable *out) SB_NOEXCEPT;
+/* Which of the two types a value must have. */
+typedef enum sb_stable_type
+{
+	SB_STABLE_EITHER,
+	SB_STABLE_SBF,
+	SB_STABLE_IBF
+} sb_stable_type;
 
-/* The rest of a complete check: nothing after the last cell, no more cells set than the items can have set. */
+/*
+ * Reads and checks the header of a value of this type, as sb_bf_decode_header() does; SB_BAD_TYPE if it is of the other
+ * one. If the status is not SB_OK, out->scheme says for a message what the value is: SB_STABLE for an sbf, else an ibf.
+ * For SB_STABLE_EITHER that is what the value claims to be (an sbf, if it is too short to say).
+ */
+SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
+											   sb_stable *out) SB_NOEXCEPT;
+
+/*
+ * Checks the cells of a value whose header was checked: the bits after the last cell are zero, and no more cells are
+ * non-zero than the items can have set. SB_BAD_CELLS, SB_INTERRUPTED.
+ */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;
 
 /*
- * What an item of this importance sets its cells to: 1 .. Max (two_class: floor(Max / 2) or, from the threshold on, Max).
- * Otherwise min(Max, 1 + floor((importance - low) / (high - low) * Max)), so that uniform importances give uniform
- * values; outside the range it is clipped. An sbf takes no notice of it. REQUIRES: not NaN.
+ * The value, 1 .. Max, to which an item of this importance sets its cells. An sbf always gives Max. two_class gives Max
+ * if the importance is at least the threshold, else floor(Max / 2). The other schemes give min(Max, 1 +
+ * floor((importance - low) / (high - low) * Max)), so that uniform importances have uniform values; an importance
+ * outside the range counts as its nearer end. REQUIRES: the importance is not NaN.
  */
 uint8_t		sb_stable_value_of(const sb_stable *stable, double importance) SB_NOEXCEPT;
 
-/* One step: tests, evicts, sets the item's cells to max(cell, value). Returns whether it was a duplicate. */
-bool		sb_stable_step(sb_stable *stable, void *cells, uint64_t hash, uint8_t value) SB_NOEXCEPT;
-
-/* The same for many items, one after the other. duplicates: one flag for each, or NULL. */
+/*
+ * One step for each of `count` items, in their order: tests whether all cells of the item are non-zero, evicts, and
+ * sets each cell of the item to max(cell, value). values[i] is what sb_stable_value_of() gives for the importance of
+ * item i. duplicates[i] becomes the result of the test of item i; `duplicates` may be NULL. Many steps in one call take
+ * less time each than single ones. The time of a step is proportional to P, and a step of SB_VALUE_WEIGHTED with a
+ * large P takes milliseconds, so a caller that must stay interruptible makes few of them in one call.
+ */
 void		sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
 							bool *duplicates) SB_NOEXCEPT;
 
 /*
- * Evicts without an arrival, `steps` times. The time is proportional to steps until all cells are zero, and constant
- * from then on; who must stay interruptible asks for a few thousand at a time: the result is the same. Returns whether it
- * has seen that nothing is left to evict.
+ * Makes `steps` steps without an item: each only evicts. The time is proportional to `steps` until all cells are zero,
+ * and constant from then on. Returns true if it has found that all cells are zero or that P is 0; false may mean
+ * either. A caller that must stay interruptible asks for a few thousand steps at a time, which gives the same result.
  */
 bool		sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) SB_NOEXCEPT;
 
 /*
- * May a and b be united? Then *out has the parameters of the result: kind, fpr, seed and the generator's state are the
- * greater ones, items and steps the sums. SB_DIFFERENT fills *difference (not for kinds and schemes: compare those first).
+ * Plans the union of two filters. m, d, K, P, the scheme and the range of importances must be the same; otherwise the
+ * status is SB_DIFFERENT and *difference says what differs. *out has the parameters of the result: fpr, seed and the
+ * state of the generator are the larger ones, items and steps are the sums. The kinds are not compared: the caller does
+ * that first. If one kind is none, the result has the other one.
  */
 SB_NODISCARD sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
 									  sb_difference *difference) SB_NOEXCEPT;
 
-/* dst = max(dst, src), cell by cell. REQUIRES: both were joined to `stable`. */
+/*
+ * dst = max(dst, src), cell by cell. SB_INTERRUPTED. REQUIRES: sb_stable_plan_union() gave `stable` for the filters of
+ * both.
+ */
 SB_NODISCARD sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) SB_NOEXCEPT;
 
-/* How many cells have which value: counts[0 .. Max]; those above are set to 0. */
+/* counts[v] becomes the number of cells with the value v; it is 0 for all v above Max. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_stable_count(const sb_stable *stable, const void *cells,
 									   uint64_t counts[SB_STABLE_MAX_VALUE + 1]) SB_NOEXCEPT;
 
 /* ------------------------------------------------------- formulas of sbf, ibf */
 
-/* What the formulas are about. */
+/*
+ * The parameters of the formulas below. They are doubles, so that also filters can be calculated that cannot be made.
+ * No formula has a unit: rates and shares lie between 0 and 1, P and `gap` are numbers of cells and items.
+ */
 typedef struct sb_stable_chain
 {
 	double		cell_count;		/* m: at least 1, finite */
 	double		hash_count;		/* K: 1 .. 16 */
 	double		evictions;		/* P: 0 .. m */
 	int			max;			/* Max: 1 .. 255 */
-	bool		weighted;		/* evicts by value */
-	const double *shares;		/* of the items that set value 1, 2, .. Max: not negative, sum 1. NULL: all set Max */
+	bool		weighted;		/* value-weighted eviction */
+	const double *shares;		/* shares[i - 1] of the items set the value i; not negative, sum 1. NULL: all set Max */
 } sb_stable_chain;
 
 /*
- * The fraction of zero cells that a filter tends to on a stream of distinct items: V0 = prod_{i = 1 .. Max}
- * p' / (p' + k_i), p = P/m, k = K/m, p' = p (1 - k), k_i = k * share of the items that set i or more. (Deng, Rafiei 2006,
- * theorem 2, is all k_i = k; Bhoraskar et al. 2013, theorem III.1, is two values.) With repeats there are more zeros.
- * Weighted: p' depends on i, as p' / (i s), where s is the mean of 1/value (0 for a zero cell) in the same stable
- * state, found by bisection, at least 1/SB_STABLE_TRIES. The mean field of the process, so exact for many cells only.
- * NaN for parameters out of their range.
+ * The fraction of zero cells that a filter tends to on a stream of distinct items: V0 = prod_{i = 1 .. Max} p' / (p' +
+ * k_i), p = P/m, k = K/m, p' = p (1 - k), k_i = k * share of the items that set i or more. (Deng, Rafiei 2006, theorem
+ * 2, is all k_i = k; Bhoraskar et al. 2013, theorem III.1, is two values.) With repeats there are more zeros. Weighted:
+ * p' depends on i, as p' / (i s), where s is the mean of 1/value (0 for a zero cell) in the same stable state, found by
+ * bisection, at least 1/SB_STABLE_TRIES. The mean field of the process, so exact for many cells only. NaN for
+ * parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;
 
-/* The bound of the false-positive rate, (1 - V0)^K (Bhoraskar et al. 2013, corollary III.4). */
+/*
+ * The upper bound of the false-positive rate, (1 - V0)^K (Bhoraskar et al. 2013, corollary III.4). NaN as for
+ * sb_stable_zeros().
+ */
 double		sb_stable_bound(const sb_stable_chain *chain) SB_NOEXCEPT;
 
 /*
- * Evictions a step for a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei 2006, section
- * 4.3), not rounded. The bound holds for an ibf, too, whatever its shares. 0 < fpr < 1. NaN out of range.
+ * The evictions per step that keep a rate: P = 1 / ((V0^(-1/Max) - 1) (1/K - 1/m)), V0 = 1 - fpr^(1/K) (Deng, Rafiei
+ * 2006, section 4.3), not rounded. With so many evictions the rate also holds for an ibf, whatever its shares are. NaN
+ * if `fpr` is not between 0 and 1 or another parameter is out of its range.
  */
 double		sb_stable_evictions(double fpr, double hash_count, int max, double cells) SB_NOEXCEPT;
 
 /*
- * The same by search, for shares and value-weighted eviction: the smallest whole P <= m at which sb_stable_bound() is at
- * most fpr. chain->evictions is not looked at. NaN out of range, or if there is none.
+ * The same by search, for given shares and for value-weighted eviction: the smallest integer P <= m for which
+ * sb_stable_bound() is at most `fpr`. chain->evictions is ignored. NaN if there is no such P, or if a parameter is out
+ * of its range.
  */
 double		sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) SB_NOEXCEPT;
 
 /*
- * The probability that a duplicate is missed though its predecessor set its cells to `value` and only `gap` items came
- * in between: 1 - (1 - Pr0)^K, Pr0 the mass of state 0 after gap steps of the chain with states 0 .. Max, among them
- * those that set the cell again (Bhoraskar et al. 2013, section III; there only in words). The stream in between is of
- * distinct items. 1 <= value <= Max; NaN out of range. REQUIRES: work holds 2 * (Max + 1)^2 doubles.
+ * The probability that a duplicate is missed although its predecessor set its cells to `value` (1 .. Max) and only
+ * `gap` items, all distinct, came in between. It is 1 - (1 - Pr0)^K, where Pr0 is the probability that a cell is zero
+ * after `gap` steps of a Markov chain with the states 0 .. Max, in which other items may set the cell again (Bhoraskar
+ * et al. 2013, section III, has the chain in words). NaN if a parameter is out of its range. REQUIRES: `work` has room
+ * for 2 * (Max + 1)^2 doubles.
  */
 double		sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64_t gap, double *work) SB_NOEXCEPT;
 
-/* The shares of a scheme where importances are uniform over the range: shares[0 .. Max - 1]. */
+/*
+ * Fills shares[0 .. Max - 1] for importances that are uniform over the range. REQUIRES: `max` is 1 ..
+ * SB_STABLE_MAX_VALUE.
+ */
 void		sb_stable_uniform_shares(sb_scheme scheme, int max, double *shares) SB_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -1,10 +1,11 @@
 /*
- * sbf.cpp: what is the Stable Bloom filter's own (Deng, Rafiei 2006): eviction at random. An ibf of the schemes two_class
- * and multi_class evicts in the same way.
+ * sbf.cpp: the eviction at random of the Stable Bloom filter (Deng, Rafiei 2006). An ibf of the schemes two_class and
+ * multi_class evicts in the same way.
  *
- * The authors decrement P cells drawn one by one, or, they remark, one drawn and the P - 1 next to it. We do the latter: each
- * cell loses 1 with the same probability p = P/m a step, which is all that the stable point depends on, an item's cells are
- * far apart, and one random number and some three words of memory serve all P cells (test/unit/sbf_test.cpp compares).
+ * The authors decrement P cells that are drawn one by one. As an alternative they mention one cell that is drawn and
+ * the P - 1 cells next to it, which is what we do. Each cell still loses 1 with the probability p = P/m in a step, on
+ * which alone the stable point depends, and the cells of an item are far apart. So one random number and a run of a few
+ * words of memory serve all P cells (test/unit/sbf_test.cpp compares both ways).
  */
 #include "stable/stable.hpp"
 
@@ -21,7 +22,10 @@ void evict_run(sb_stable *stable, unsigned char *cells)
 void evict_scattered(sb_stable *stable, unsigned char *cells)
 {
 	for (uint32_t i = 0; i < stable->evictions; i++)
-		decrement_cells(cells, stable_payload(stable), stable->bits, multiply_high(draw(&stable->random), stable->cell_count), 1);
+	{
+		const uint64_t cell = multiply_high(draw(&stable->random), stable->cell_count);
+		decrement_cells(cells, stable_payload(stable), stable->bits, cell, 1);
+	}
 }
 
 } // namespace streambloom

@@ -1,9 +1,9 @@
 /*
- * stable.cpp: what sbf and ibf share: parameters, header, cells, decay, union; the step is in stable_step.cpp. See
- * streambloom.h.
+ * stable.cpp: what sbf and ibf share: parameters, header, cells, decay, union. The step is in stable_step.cpp. See
+ * sb_stable.h.
  *
- * The cells of an item are independent over the whole filter, not within a block of it: the analysis of both papers
- * needs it, and small blocks were seen to raise the false-positive rate by up to 70 times.
+ * The cells of an item are drawn independently from the whole filter, not from a block of it. The analysis of both
+ * papers assumes that, and in an experiment small blocks raised the false-positive rate by up to 70 times.
  */
 #include "stable/stable.hpp"
 #include "base/stop.hpp"
@@ -13,22 +13,17 @@
 
 using namespace streambloom;
 
-/* So many groups of cells are worked on between two questions whether to stop. */
+/* How many groups of cells are processed before the caller is asked again whether to stop. */
 static constexpr size_t groups_at_once = bytes_at_once / 8;
 
 /* ---------------------------------------------------------------- parameters */
-
-int sb_stable_max(const sb_stable *stable) noexcept
-{
-	return (1 << stable->bits) - 1;
-}
 
 size_t sb_stable_size(const sb_stable *stable) noexcept
 {
 	return SB_STABLE_HEADER + stable_payload(stable);
 }
 
-/* Where a search over the recursion of false negatives finds the longest memory for the bytes. */
+/* The number of hashes for which a search with sb_stable_false_negatives() found the longest memory for given bytes. */
 static int best_hashes(double fpr, int bits)
 {
 	double factor = bits == 1 ? 0.45 : bits == 2 ? 0.7 : 0.85;
@@ -49,14 +44,14 @@ static bool range_is_valid(uint8_t scheme, double low, double high)
 	}
 }
 
-/* Two classes in one bit would be the values 1 and 0. */
+/* An ibf has at least two bits: with one bit the less important class would have the value 0. */
 static int least_bits(uint8_t scheme)
 {
 	return scheme == SB_STABLE ? 1 : 2;
 }
 
-sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hash_count, int bits,
-						 int64_t evictions, uint64_t seed, sb_stable *out) noexcept
+sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double low, double high, int hash_count,
+						 int bits, int64_t evictions, uint64_t seed, sb_stable *out) noexcept
 {
 	*out = {};
 	if (bytes > SB_STABLE_MAX_BYTES)
@@ -66,7 +61,7 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 	if (scheme > SB_VALUE_WEIGHTED)
 		return SB_OUT_OF_RANGE;
 	if (bits == SB_STABLE_CHOOSE)
-		bits = 3;
+		bits = SB_STABLE_DEFAULT_BITS;
 	if (bits < least_bits(static_cast<uint8_t>(scheme)) || bits > SB_STABLE_MAX_BITS)
 		return SB_OUT_OF_RANGE;
 	if (hash_count == SB_STABLE_CHOOSE)
@@ -87,7 +82,7 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 		return SB_OUT_OF_RANGE;
 	if (evictions == SB_STABLE_CHOOSE)
 	{
-		/* just above a whole number it is one whose last digits another C library has calculated otherwise */
+		/* values just above an integer are rounding noise between C libraries: they are treated as that integer */
 		const sb_stable_chain important = {static_cast<double>(out->cell_count), static_cast<double>(hash_count), 0,
 										   sb_stable_max(out), true, nullptr};
 		double wanted = scheme == SB_VALUE_WEIGHTED ? sb_stable_fitting_evictions(&important, fpr) :
@@ -169,42 +164,40 @@ static sb_status decode(const void *data, size_t have, size_t total, value_type 
 	out->high = std::bit_cast<double>(load_le<uint64_t>(bytes + 104));
 
 	if ((type == value_type::sbf) != (out->scheme == SB_STABLE) || out->scheme > SB_VALUE_WEIGHTED || bytes[47] != 0 ||
-		load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 112) != 0 || load_le<uint64_t>(bytes + 120) != 0)
+		load_le<uint32_t>(bytes + 52) != 0 || load_le<uint64_t>(bytes + 112) != 0 ||
+		load_le<uint64_t>(bytes + 120) != 0)
 		return SB_BAD_HEADER;
 	if (out->bits < least_bits(out->scheme) || out->bits > SB_STABLE_MAX_BITS || out->hash_count == 0 ||
-		out->hash_count > SB_STABLE_MAX_HASHES || out->evictions > out->cell_count || out->evictions > SB_STABLE_MAX_EVICTIONS ||
+		out->hash_count > SB_STABLE_MAX_HASHES || out->evictions > out->cell_count ||
+		out->evictions > SB_STABLE_MAX_EVICTIONS ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
 		!range_is_valid(out->scheme, out->low, out->high) || is_negative_zero(out->low) || is_negative_zero(out->high))
 		return SB_BAD_HEADER;
 
-	/* a budget of whole bytes, as many cells as it holds */
+	/* a filter has as many cells as its bytes hold */
 	size_t payload = stable_payload(out);
 	if (payload < SB_STABLE_MIN_BYTES || payload > SB_STABLE_MAX_BYTES || out->cell_count != payload * 8 / out->bits)
 		return SB_BAD_HEADER;
 
-	/* items are counted, and only they bring a kind */
+	/* a filter has a kind if and only if it has items */
 	if (out->items > out->steps || out->steps > SB_STABLE_MAX_STEPS ||
 		(out->items == 0) != (out->kind.code == SB_KIND_NONE))
 		return SB_BAD_HEADER;
 	return total == sb_stable_size(out) ? SB_OK : SB_BAD_LENGTH;
 }
 
-sb_status sb_sbf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) noexcept
+static bool claims_to_be_ibf(const void *data, size_t have)
 {
-	return decode(data, have, total, value_type::sbf, out);
+	return have > 2 && static_cast<const unsigned char *>(data)[2] == static_cast<unsigned char>(value_type::ibf);
 }
 
-sb_status sb_ibf_decode_header(const void *data, size_t have, size_t total, sb_stable *out) noexcept
+sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable_type type,
+								  sb_stable *out) noexcept
 {
-	return decode(data, have, total, value_type::ibf, out);
-}
-
-sb_status sb_stable_decode_header(const void *data, size_t have, size_t total, sb_stable *out) noexcept
-{
-	bool importance = have > 2 && static_cast<const unsigned char *>(data)[2] == static_cast<unsigned char>(value_type::ibf);
-	sb_status status = decode(data, have, total, importance ? value_type::ibf : value_type::sbf, out);
+	const bool ibf = type == SB_STABLE_IBF || (type == SB_STABLE_EITHER && claims_to_be_ibf(data, have));
+	const sb_status status = decode(data, have, total, ibf ? value_type::ibf : value_type::sbf, out);
 	if (status != SB_OK)
-		out->scheme = importance ? SB_TWO_CLASS : SB_STABLE;
+		out->scheme = ibf ? SB_TWO_CLASS : SB_STABLE;
 	return status;
 }
 
@@ -236,13 +229,13 @@ bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 	if (stable->evictions == 0)
 		return true;
 
-	/* now and then a look at all cells, which costs no more than the evictions that pass over all of them */
+	/* after so many steps all cells are looked at, which costs no more than these steps */
 	uint64_t sweep = stable->cell_count / stable->evictions + 1;
 	for (uint64_t i = 0; i < steps; i++)
 	{
 		if (i % sweep == 0 && all_zero(stable, bytes))
 		{
-			/* nothing is left to evict: the generator goes on as if each further step had been made */
+			/* nothing is left to evict; the generator gets the state that it would have after the remaining steps */
 			uint64_t draws = stable->scheme == SB_VALUE_WEIGHTED ? uint64_t{stable->evictions} * SB_STABLE_TRIES : 1;
 			stable->random += (steps - i) * draws * random_step;
 			return true;
@@ -254,7 +247,8 @@ bool sb_stable_decay(sb_stable *stable, void *cells, uint64_t steps) noexcept
 
 /* --------------------------------------------------------------------- union */
 
-sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out, sb_difference *difference) noexcept
+sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out,
+							   sb_difference *difference) noexcept
 {
 	const struct
 	{
@@ -286,12 +280,14 @@ sb_status sb_stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable
 	return SB_OK;
 }
 
-/* The larger of each field, for every other field: the bit above each of them is free. */
+/*
+ * The larger one of a and b in every other field. Only every other field, so that the bit above each of them is free.
+ */
 static uint64_t larger_of_every_other(uint64_t a, uint64_t b, unsigned bits, uint64_t lowest)
 {
 	uint64_t above = lowest << bits;
 	uint64_t mask = above - lowest; /* all bits of these fields */
-	uint64_t a_is = (((a & mask) | above) - (b & mask)) & above; /* where a >= b */
+	uint64_t a_is = (((a & mask) | above) - (b & mask)) & above; /* the bit above each field where a >= b */
 	uint64_t take_a = a_is - (a_is >> bits);
 	return (a & take_a) | (b & mask & ~take_a);
 }
@@ -362,6 +358,6 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 	if (status != SB_OK)
 		return status;
 
-	/* an item sets at most K cells; without items there is none */
+	/* an item sets at most K cells, so without items all cells are zero */
 	return stable->items < set / stable->hash_count + (set % stable->hash_count != 0) ? SB_BAD_CELLS : SB_OK;
 }

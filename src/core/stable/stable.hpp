@@ -1,9 +1,9 @@
 /*
- * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters: stable.cpp and stable_step.cpp have what
- * sbf and ibf share, sbf.cpp and ibf.cpp what each does alone, stable_run.hpp how a run of cells loses 1.
+ * stable.hpp: packed cells of d bits (1 to 8), for the files of the stable filters. stable.cpp and stable_step.cpp have
+ * what sbf and ibf share, sbf.cpp and ibf.cpp what only one of them has, and stable_run.hpp how a run of cells loses 1.
  *
- * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b is bit b % 8 of byte b / 8. What follows the last cell in
- * its byte is zero. Whole groups of cells are worked on in a 64-bit word.
+ * Cell i has the bits d * i .. d * i + d - 1 of the payload; bit b of the payload is bit b % 8 of byte b / 8. The bits
+ * after the last cell in its byte are zero. The functions work on groups of whole cells in a 64-bit word.
  */
 #ifndef STREAMBLOOM_STABLE_HPP
 #define STREAMBLOOM_STABLE_HPP
@@ -21,10 +21,11 @@ inline size_t stable_payload(const sb_stable *stable)
 	return static_cast<size_t>((static_cast<uint64_t>(stable->cell_count) * stable->bits + 7) / 8);
 }
 
-/* The number of an item's i-th cell, 0 <= i < K: independent over the whole filter, so two may be the same. */
+/* The number of the i-th cell of an item, 0 <= i < K. The cells are drawn independently, so two may be the same. */
 inline uint32_t cell_of(const sb_stable *stable, uint64_t hash, int i)
 {
-	return static_cast<uint32_t>(multiply_high(mix(hash + static_cast<uint64_t>(i + 1) * random_step), stable->cell_count));
+	const uint64_t mixed = mix(hash + static_cast<uint64_t>(i + 1) * random_step);
+	return static_cast<uint32_t>(multiply_high(mixed, stable->cell_count));
 }
 
 /* The generator of all stable filters: SplitMix64 (Steele, Lea, Flood 2014). Advances the state, returns 64 bits. */
@@ -34,7 +35,7 @@ inline uint64_t draw(uint64_t *state)
 	return mix(*state);
 }
 
-/* Cells that fit in a 64-bit word wherever the first one begins in its byte. */
+/* How many cells fit in a 64-bit word if the first one may begin at any bit of the first byte. */
 constexpr unsigned cells_of_group(unsigned bits)
 {
 	return (64 - 7) / bits;
@@ -59,7 +60,7 @@ inline uint64_t low_mask(unsigned bits)
 	return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
 }
 
-/* Up to eight bytes, as many as there are. */
+/* Loads eight bytes, little-endian; if there are only `have`, zeros take the place of the others. */
 inline uint64_t load_up_to(const unsigned char *from, size_t have)
 {
 	if (have >= 8)
@@ -79,7 +80,7 @@ inline void store_up_to(unsigned char *to, size_t have, uint64_t word)
 			to[i] = static_cast<unsigned char>(word >> (8 * i));
 }
 
-/* A 1 at the lowest bit of each field that is not zero. lowest: a 1 at that of each field. */
+/* A 1 at the lowest bit of each field that is not zero. `lowest` has a 1 at the lowest bit of each field. */
 inline uint64_t nonzero_fields(uint64_t fields, unsigned bits, uint64_t lowest)
 {
 	uint64_t any = fields;
@@ -89,8 +90,8 @@ inline uint64_t nonzero_fields(uint64_t fields, unsigned bits, uint64_t lowest)
 }
 
 /*
- * Two bytes that hold a cell, wherever it begins: there are always two, and nobody has to guess whether the cell goes on in the
- * second one.
+ * Two bytes that hold all bits of a cell. A payload has at least two bytes, so this needs no branch on whether the cell
+ * crosses the end of a byte.
  */
 struct cell_window
 {
@@ -120,13 +121,16 @@ inline void put_cell(unsigned char *cells, unsigned bits, uint64_t cell, uint8_t
 	store_le(cells + window.at, static_cast<uint16_t>((word & ~mask) | static_cast<unsigned>(value) << window.shift));
 }
 
-/* Counts stop at 2^62, far beyond any stream. */
+/* The sum of two counts, at most SB_STABLE_MAX_STEPS. */
 inline uint64_t counted(uint64_t count, uint64_t more)
 {
 	return more >= SB_STABLE_MAX_STEPS - count ? SB_STABLE_MAX_STEPS : count + more;
 }
 
-/* Cells first .. first + count - 1 lose 1, those that are zero stay so. size: of the payload. REQUIRES: they are there. */
+/*
+ * `count` cells, beginning with cell number `first`, lose 1; cells that are zero stay zero. `size` is the number of
+ * bytes of the payload. REQUIRES: first + count is at most the number of cells.
+ */
 inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, uint64_t first, uint64_t count)
 {
 	const unsigned group = cells_of_group(bits);
@@ -141,15 +145,16 @@ inline void decrement_cells(unsigned char *cells, size_t size, unsigned bits, ui
 		uint64_t word = load_up_to(cells + at, size - at);
 		uint64_t fields = word >> shift & low_mask(taken * bits);
 
-		/* a field that loses 1 is at least 1, so nothing is borrowed from its neighbour */
+		/* only fields of at least 1 lose 1, so nothing is borrowed from the next field */
 		store_up_to(cells + at, size - at, word - (nonzero_fields(fields, bits, lowest) << shift));
 		count -= taken;
 		bit += static_cast<uint64_t>(taken) * bits;
 	}
 }
 
-/* `count` cells from `first` on lose 1, at the end from the first one on. */
-inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells, uint64_t first, uint64_t count)
+/* The same, but after the last cell comes the first one. */
+inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint64_t all_cells, uint64_t first,
+						  uint64_t count)
 {
 	uint64_t before_end = std::min<uint64_t>(count, all_cells - first);
 
@@ -157,11 +162,11 @@ inline void decrement_run(unsigned char *cells, size_t size, unsigned bits, uint
 	decrement_cells(cells, size, bits, 0, count - before_end);
 }
 
-/* One eviction of each kind: sbf.cpp and ibf.cpp. */
+/* The two ways to evict in a step: at random (sbf.cpp), and by value (ibf.cpp). */
 void evict_run(sb_stable *stable, unsigned char *cells);
 void evict_by_value(sb_stable *stable, unsigned char *cells);
 
-/* An eviction at random as the paper has it, P cells drawn one by one: for tests, to compare with runs. */
+/* Evicts at random as in the paper, P cells drawn one by one. For tests, which compare it with evict_run(). */
 void evict_scattered(sb_stable *stable, unsigned char *cells);
 
 } // namespace streambloom

@@ -1,6 +1,7 @@
 /*
- * stable_formula.cpp: the formulas of sbf and ibf: stable point, rates, evictions, false negatives (streambloom.h says
- * which is whose). Doubles, because they plan and foretell: of what is stored only the whole number P comes from here.
+ * stable_formula.cpp: the formulas of sbf and ibf: stable point, rates, evictions, false negatives. sb_stable.h names
+ * the source of each. They use doubles, because they plan and predict; of what is stored only the integer P comes from
+ * here.
  */
 #include "streambloom.h"
 
@@ -12,8 +13,10 @@ static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 static bool is_valid(const sb_stable_chain &chain)
 {
-	if (!(chain.cell_count >= 1) || !std::isfinite(chain.cell_count) || !(chain.hash_count >= 1 && chain.hash_count <= SB_STABLE_MAX_HASHES) ||
-		!(chain.hash_count < chain.cell_count) || !(chain.evictions >= 0 && chain.evictions <= chain.cell_count) || chain.max < 1 ||
+	if (!(chain.cell_count >= 1) || !std::isfinite(chain.cell_count) ||
+		!(chain.hash_count >= 1 && chain.hash_count <= SB_STABLE_MAX_HASHES) ||
+		!(chain.hash_count < chain.cell_count) ||
+		!(chain.evictions >= 0 && chain.evictions <= chain.cell_count) || chain.max < 1 ||
 		chain.max > SB_STABLE_MAX_VALUE)
 		return false;
 	if (chain.shares == nullptr)
@@ -28,17 +31,19 @@ static bool is_valid(const sb_stable_chain &chain)
 	return std::fabs(sum - 1) < 1e-6;
 }
 
-
-/* How much sooner a cell of this value is evicted than by random eviction, at a mean of 1/value of s. */
+/*
+ * How many times as often a cell of this value is evicted as by eviction at random. s is the mean of 1/value of all
+ * cells.
+ */
 static double haste(bool weighted, double s, int value)
 {
 	return weighted ? std::min(1 / s, static_cast<double>(SB_STABLE_TRIES)) / value : 1;
 }
 
 /*
- * The stable state. What goes up past a level i must come down past it: (1 - T_i) k_i = V_i p'_i, T_i the share of the
- * cells with value i or more, V_i = T_i - T_(i+1): so 1 - T_i = (1 - T_(i+1)) p'_i / (p'_i + k_i). Returns 1 - T_1 = V0, and
- * the mean of 1/value in *inverse.
+ * The stable state. As many cells rise past a level i as fall past it: (1 - T_i) k_i = V_i p'_i. T_i is the share of
+ * the cells with a value of i or more, and V_i = T_i - T_(i+1) is that of the cells with the value i, so 1 - T_i = (1 -
+ * T_(i+1)) p'_i / (p'_i + k_i). Returns 1 - T_1 = V0, and in *inverse the mean of 1/value.
  */
 static double stable_state(const sb_stable_chain &chain, double s, double *inverse)
 {
@@ -61,7 +66,10 @@ static double stable_state(const sb_stable_chain &chain, double s, double *inver
 	return below;
 }
 
-/* The s of a weighted chain that brings itself about; the fuller the filter, the larger. */
+/*
+ * The s of a weighted chain: the mean of 1/value in the stable state that eviction with this s leads to. Found by
+ * bisection.
+ */
 static double mean_inverse(const sb_stable_chain &chain)
 {
 	double low = 0;
@@ -111,7 +119,7 @@ double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noe
 	};
 	double low = 0;
 	double high = std::floor(chain->cell_count);
-	if (!(fpr > 0 && fpr < 1) || !fits(high)) /* nor if it is NaN */
+	if (!(fpr > 0 && fpr < 1) || !fits(high)) /* also if the bound is NaN */
 		return not_a_number;
 	while (high - low > 1)
 	{
@@ -124,17 +132,17 @@ double sb_stable_fitting_evictions(const sb_stable_chain *chain, double fpr) noe
 /* ------------------------------------------------------------ false negatives */
 
 /*
- * How probably is a cell's value at most i after n steps? Call that F(i). The next step gives
+ * Let F(i) be the probability that the value of a cell is at most i after n steps. One more step gives
  *
  *	F'(i) = (1 - K(i + 1) - D(i + 1)) F(i) + D(i + 1) F(i + 1),
  *
- * K(i) the probability that the step sets the cell to i or more, D(i) that it takes 1 from a cell of the value i. So F is
- * multiplied by a matrix of two diagonals, and F(0) after n steps needs the first row of its n-th power only. That power
- * is upper triangular: its square takes a sixth of the multiplications that a full matrix takes, and its entries are nearly
- * all 0 at first.
+ * where K(i) is the probability that the step sets the cell to i or more, and D(i) that it takes 1 from a cell with the
+ * value i. So a step multiplies F by a matrix of two diagonals, and F(0) after n steps needs only the first row of the
+ * n-th power of this matrix. The power is upper triangular: to square it takes a sixth of the multiplications for a
+ * full matrix, and at first nearly all its entries are 0.
  *
- * Rows are those of 0 .. max - 1. Columns are these, then max (F(max) is always 1), then what is missing to a row sum of 1:
- * rounding would drive the sum away from 1, and is corrected by it.
+ * The rows are those of F(0) .. F(max - 1). The columns are the same, then that of F(max), which is always 1, and then
+ * the difference of the row's sum to 1. Rounding would change the sum, so each row is divided by it.
  */
 namespace {
 
@@ -151,10 +159,16 @@ struct Triangle
 
 } // namespace
 
-/* Smaller ones count as 0: arithmetic with the products of two such (denormal numbers) takes a hundred times as long. */
+/*
+ * Smaller entries are set to 0. The product of two of them would be a denormal number, and arithmetic with these takes
+ * a hundred times as long.
+ */
 static constexpr double negligible = 1e-150;
 
-/* Brings a row's sum to 1. Is anything left before its last two columns, which the next powers no longer change? */
+/*
+ * Divides a row by its sum. Returns true if anything but its last two columns is not zero, so that the next powers
+ * differ.
+ */
 static bool settle_row(double *row, int from, int max)
 {
 	double sum = 0;
@@ -171,7 +185,7 @@ static bool settle_row(double *row, int from, int max)
 	return moves;
 }
 
-/* out = a a. Returns whether higher powers differ from it. */
+/* out = a * a. Returns true if higher powers differ from it. */
 static bool square(const Triangle &a, const Triangle &out)
 {
 	const int max = a.max;
@@ -220,7 +234,10 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 		above = up;
 	}
 
-	/* the first row of the power: its part from `value` on is F(0), since F(i) is 1 from there on at the beginning and 0 before */
+	/*
+	 * The first row of the power. At the beginning F(i) is 1 for i >= value and 0 below, so F(0) after all steps is the
+	 * sum of the row's entries from `value` on.
+	 */
 	double first[SB_STABLE_MAX_VALUE + 2] = {1};
 	for (; gap != 0; gap >>= 1)
 	{
@@ -237,7 +254,7 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 			std::copy_n(next, max + 2, first);
 		}
 		if (!moves)
-			break; /* all higher powers are this one */
+			break; /* all higher powers are the same matrix */
 		if (gap > 1)
 		{
 			moves = square(power, other);

@@ -1,6 +1,6 @@
 /*
- * stable_lookup.cpp: looking an item up in a stored sbf or ibf. Its cells lie all over the filter: one after the other is
- * read until one of them is zero.
+ * stable_lookup.cpp: looks up an item in a stored sbf or ibf. The cells of an item lie all over the filter. They are
+ * read one after the other, until one of them is zero.
  */
 #include "base/lookup.hpp"
 #include "stable/stable.hpp"
@@ -17,7 +17,7 @@ sb_status stable_lookup_step(sb_lookup *lookup)
 	const sb_stable &stable = lookup->header.stable;
 	const unsigned bits = stable.bits;
 
-	/* the cell that was asked for, which begins at this bit, has come: its place need not be worked out again */
+	/* the bytes that were asked for hold a cell that begins at the bit `from` */
 	if (lookup->step != 0)
 	{
 		if (is_zero(lookup->bytes, static_cast<unsigned>(lookup->from), bits))

@@ -1,12 +1,14 @@
 /*
- * stable_run.hpp: a run of consecutive cells loses 1, those that are zero stay so: what stable_step.cpp does for each item.
+ * stable_run.hpp: a run of consecutive cells loses 1, and cells that are zero stay zero. stable_step.cpp does this for
+ * each item.
  *
- * A field that loses 1 is at least 1, so nothing is borrowed from its neighbour: the run is one long number, from which the one
- * with a 1 for each cell that is not zero is subtracted, word by word. A cell may go on in the next word: its bits are
- * looked for there, and then a borrow may go over.
+ * The run is one long binary number. From it a number is subtracted, word by word, that has a 1 at the lowest bit of
+ * each cell that is not zero. Only cells of at least 1 lose 1, so nothing is borrowed from the next cell. If a cell
+ * crosses the end of a word, its other bits are looked up in the next word, and a borrow may go over to that word.
  *
- * No word is loaded that reaches back into one just stored. Processors pass a store on to a load only if it lies within
- * that store; groups of whole cells, each in a word that begins in the last byte of the one before, cost some 15 cycles a group.
+ * No load reaches back into a word that was just stored. A processor can pass a store on to a load only if the load
+ * lies within that store. The simpler way, groups of whole cells, in which each word begins in the last byte of the
+ * word before, took some 15 cycles longer for each group.
  */
 #ifndef STREAMBLOOM_STABLE_RUN_HPP
 #define STREAMBLOOM_STABLE_RUN_HPP
@@ -31,17 +33,20 @@ inline constexpr run_patterns patterns = []
 	return table;
 }();
 
-/* Of 1, 2, 4 or 8 bits they never do, as words begin with a byte. */
+/* Cells of 1, 2, 4 or 8 bits never cross the end of a word. */
 template <unsigned bits>
 inline constexpr bool cells_cross_words = 64 % bits != 0;
 
-/* How far from the first one's byte on a run of cells, and what is looked at beyond it, may reach. */
+/* How many bytes, from the byte of the first cell on, the functions below may read and write for so many cells. */
 inline size_t reach_of_run(unsigned bits, uint64_t count)
 {
 	return static_cast<size_t>((count * bits + 7 + 255) / 256 * 32 + 8);
 }
 
-/* The cells from this bit on lose 1. REQUIRES: count > 0, and reach_of_run() bytes from the bit's on. */
+/*
+ * `count` cells, of which the first begins at `bit`, lose 1. REQUIRES: count > 0; reach_of_run() bytes after that of
+ * the bit.
+ */
 template <unsigned bits>
 SB_KERNEL void decrement_words(unsigned char *cells, uint64_t bit, uint64_t count)
 {
@@ -62,7 +67,7 @@ SB_KERNEL void decrement_words(unsigned char *cells, uint64_t bit, uint64_t coun
 			return store_le(at, word - (any & low_mask(static_cast<unsigned>(left))) - borrow);
 		uint64_t less = word - any - borrow;
 		if (cells_cross_words<bits>)
-			borrow = (~word & less) >> 63; /* only who borrows gets a top bit */
+			borrow = (~word & less) >> 63; /* the top bit becomes 1 only if the subtraction borrows */
 		store_le(at, less);
 		phase = (phase + bits * 64 - 64) % bits;
 		word = next;
@@ -89,7 +94,10 @@ SB_AVX2 static inline void decrement_vectors(unsigned char *cells, uint64_t bit,
 		{
 			__m256i next = load(at + 8);
 			for (int i = 1; i < static_cast<int>(bits); i++)
-				any = _mm256_or_si256(any, _mm256_or_si256(_mm256_srli_epi64(words, i), _mm256_slli_epi64(next, 64 - i)));
+			{
+				const __m256i from_next = _mm256_slli_epi64(next, 64 - i);
+				any = _mm256_or_si256(any, _mm256_or_si256(_mm256_srli_epi64(words, i), from_next));
+			}
 		}
 		else
 			for (int i = 1; i < static_cast<int>(bits); i++)
@@ -103,7 +111,7 @@ SB_AVX2 static inline void decrement_vectors(unsigned char *cells, uint64_t bit,
 		__m256i less = _mm256_sub_epi64(words, any);
 		if constexpr (cells_cross_words<bits>)
 		{
-			/* only a word that borrows gets a top bit; the last one's borrow is for the next four */
+			/* the top bit of a word becomes 1 only if it borrows; the borrow of the last word is for the next four */
 			__m256i borrow = _mm256_srli_epi64(_mm256_andnot_si256(words, less), 63);
 			borrow = _mm256_permute4x64_epi64(borrow, _MM_SHUFFLE(2, 1, 0, 3));
 			less = _mm256_sub_epi64(less, _mm256_blend_epi32(borrow, borrow_before, 3));

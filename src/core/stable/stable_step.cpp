@@ -1,13 +1,13 @@
 /*
- * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, sets the item's cells. See sb_stable.h.
+ * stable_step.cpp: the step of sbf and ibf: tests an item, evicts, and sets the item's cells. See sb_stable.h.
  *
- * Steps depend on each other only through the cells. What can be known before is calculated for four steps at once: where
- * their items' cells are and, since the generator does not look at the cells, where they evict. In a filter that the
- * level-1 cache does not hold those of eight steps ahead are asked for. Value-weighted eviction is another matter: what it
- * draws depends on the cells.
+ * Steps depend on each other only through the cells. So the rest is calculated for four steps at once before they are
+ * made: where the cells of the items lie, and where each step evicts, for the generator does not look at the cells. If
+ * a filter is larger than the level-1 cache, these cells are prefetched eight steps ahead. (Value-weighted eviction
+ * cannot be calculated before: what it draws depends on the cells.)
  *
- * ns an item, sbf of 3 bits, K = 6, P = 65, in batches of 256; on a Xeon (Sapphire Rapids) shared with others, so only their
- * relation means something:
+ * ns an item, sbf of 3 bits, K = 6, P = 65, in batches of 256; on a Xeon (Sapphire Rapids) shared with others, so only
+ * their relation means something:
  *
  *                                                              256 KB    64 MB
  *   two bytes a cell, P in groups of 19 cells, 16 steps known     63       200
@@ -25,7 +25,7 @@ using namespace streambloom;
 
 namespace {
 
-/* Two bytes that hold a cell, the cell's bits in them, and how far it is shifted there. */
+/* The offset of two bytes that hold a cell, a mask of the cell's bits in them, and the lowest of these bits. */
 struct alignas(8) place
 {
 	uint32_t at;
@@ -35,17 +35,21 @@ struct alignas(8) place
 
 constexpr size_t lanes = 4;		   /* steps that are prepared together */
 constexpr size_t groups_known = 4;  /* more than groups_ahead */
-constexpr size_t groups_ahead = 2;  /* where it has to be asked for */
-constexpr size_t ahead_from = 131072; /* bytes of cells: beyond a level-1 cache, for the scan of a table uses the next one, too */
+constexpr size_t groups_ahead = 2;  /* of prefetching */
+/*
+ * Filters with so many bytes of cells are prefetched. It is more than a level-1 cache; the level-2 cache also serves
+ * the scan.
+ */
+constexpr size_t ahead_from = 131072;
 
-/* Of some groups of steps: the item's cells, and the first bit of the run that loses 1. */
+/* For some groups of steps: the places of the items' cells, and the first bit of each run that loses 1. */
 struct known_steps
 {
 	alignas(32) place places[groups_known][SB_STABLE_MAX_HASHES][lanes];
 	alignas(32) uint64_t runs[groups_known][lanes];
 };
 
-/* What does not change from step to step. */
+/* What is the same for all steps of a call. */
 struct step_constants
 {
 	const uint64_t *hashes;
@@ -63,7 +67,7 @@ static uint64_t first_of_run(const step_constants &c, size_t step)
 	return multiply_high(mix(c.random + (step + 1) * random_step), c.cells);
 }
 
-/* The steps of a group, one after the other. */
+/* Calculates the places for the steps of a group, one after the other. */
 template <unsigned bits>
 SB_KERNEL void prepare_each(const step_constants &c, size_t group, known_steps &known)
 {
@@ -78,7 +82,8 @@ SB_KERNEL void prepare_each(const step_constants &c, size_t group, known_steps &
 			uint64_t bit = multiply_high(mix(hash), c.cells) * bits;
 			uint64_t at = std::min<uint64_t>(bit / 8, c.size - 2);
 			uint64_t shift = bit - at * 8;
-			known.places[group % groups_known][i][lane] = {static_cast<uint32_t>(at), static_cast<uint16_t>(low_mask(bits) << shift),
+			const auto mask = static_cast<uint16_t>(low_mask(bits) << shift);
+			known.places[group % groups_known][i][lane] = {static_cast<uint32_t>(at), mask,
 														   static_cast<uint16_t>(shift)};
 		}
 		known.runs[group % groups_known][lane] = first_of_run(c, first + lane) * bits;
@@ -108,7 +113,7 @@ SB_AVX2 static inline __m256i bits_of_cells(__m256i x, __m256i n)
 	return _mm256_mul_epu32(_mm256_srli_epi64(_mm256_add_epi64(high, low), 32), _mm256_set1_epi64x(bits));
 }
 
-/* All four at once. REQUIRES: there are four. */
+/* The same for all four steps at once. REQUIRES: the group has four. */
 template <unsigned bits>
 SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, known_steps &known)
 {
@@ -124,11 +129,13 @@ SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, k
 		__m256i shift = _mm256_sub_epi64(bit, _mm256_slli_epi64(at, 3));
 		__m256i mask = _mm256_sllv_epi64(_mm256_set1_epi64x((1 << bits) - 1), shift);
 		__m256i place = _mm256_or_si256(_mm256_slli_epi64(mask, 32), _mm256_slli_epi64(shift, 48));
-		_mm256_store_si256(reinterpret_cast<__m256i *>(known.places[group % groups_known][i]), _mm256_or_si256(at, place));
+		auto *places = reinterpret_cast<__m256i *>(known.places[group % groups_known][i]);
+		_mm256_store_si256(places, _mm256_or_si256(at, place));
 	}
 
 	uint64_t state = c.random + group * lanes * random_step;
-	__m256i states = _mm256_setr_epi64x(static_cast<long long>(state + random_step), static_cast<long long>(state + 2 * random_step),
+	__m256i states = _mm256_setr_epi64x(static_cast<long long>(state + random_step),
+										static_cast<long long>(state + 2 * random_step),
 										static_cast<long long>(state + 3 * random_step),
 										static_cast<long long>(state + 4 * random_step));
 	_mm256_store_si256(reinterpret_cast<__m256i *>(known.runs[group % groups_known]), bits_of_cells<bits>(states, n));
@@ -136,7 +143,8 @@ SB_AVX2 static inline void prepare_four(const step_constants &c, size_t group, k
 
 #endif
 
-SB_KERNEL void prefetch_cells(const step_constants &c, size_t group, const known_steps &known, const unsigned char *cells, size_t run_bytes)
+SB_KERNEL void prefetch_cells(const step_constants &c, size_t group, const known_steps &known,
+							  const unsigned char *cells, size_t run_bytes)
 {
 	const size_t here = std::min(lanes, c.count - group * lanes);
 	for (int i = 0; i < c.k; i++)
@@ -144,14 +152,14 @@ SB_KERNEL void prefetch_cells(const step_constants &c, size_t group, const known
 			__builtin_prefetch(cells + known.places[group % groups_known][i][lane].at, 1);
 	for (size_t lane = 0; lane < here; lane++)
 	{
-		/* further lines of a long run come by themselves */
+		/* the processor prefetches further lines of a long run by itself */
 		const unsigned char *run = cells + known.runs[group % groups_known][lane] / 8;
 		__builtin_prefetch(run, 1);
 		__builtin_prefetch(run + std::min<size_t>(run_bytes, 64), 1);
 	}
 }
 
-/* Are all of them more than zero? */
+/* True if none of the item's cells is zero. */
 SB_KERNEL bool all_set(const unsigned char *cells, const place (*places)[lanes], int k, size_t lane)
 {
 	bool set = true;
@@ -160,7 +168,7 @@ SB_KERNEL bool all_set(const unsigned char *cells, const place (*places)[lanes],
 	return set;
 }
 
-/* They become Max, which has all of a cell's bits. */
+/* The item's cells become Max, of which all bits are 1. */
 SB_KERNEL void set_to_max(unsigned char *cells, const place (*places)[lanes], int k, size_t lane)
 {
 	for (int i = 0; i < k; i++)
@@ -170,7 +178,7 @@ SB_KERNEL void set_to_max(unsigned char *cells, const place (*places)[lanes], in
 	}
 }
 
-/* They become at least `value`. */
+/* The item's cells become at least `value`. */
 SB_KERNEL void raise_to(unsigned char *cells, const place (*places)[lanes], int k, size_t lane, unsigned value)
 {
 	for (int i = 0; i < k; i++)
@@ -184,7 +192,10 @@ SB_KERNEL void raise_to(unsigned char *cells, const place (*places)[lanes], int 
 
 namespace {
 
-/* What differs between processors. Not SB_KERNELs: they have instructions that what they are called from gets only in its variant. */
+/*
+ * The parts that differ between processors. Not SB_KERNEL: these use AVX2 intrinsics, so they must not be inlined into
+ * code compiled without AVX2.
+ */
 template <sb_simd>
 struct code
 {
@@ -222,16 +233,18 @@ struct code<SB_SIMD_AVX2>
 
 } // namespace
 
-/* With a number of bits that the compiler knows. */
+/* The steps for a number of bits that is known at compile time. */
 template <sb_simd variant, unsigned bits>
-SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates)
+SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values,
+						bool *duplicates)
 {
 	const size_t groups = (c.count + lanes - 1) / lanes;
 	const size_t ahead = c.size >= ahead_from && c.count > lanes ? groups_ahead : 0;
 	const uint32_t evictions = stable->evictions;
 	const size_t reach = reach_of_run(bits, evictions);
 	const bool by_value = stable->scheme == SB_VALUE_WEIGHTED;
-	const unsigned always = stable->scheme == SB_STABLE ? (1u << bits) - 1 : 0; /* in an ibf the branch would be guessed wrong */
+	/* In an sbf all values are Max. In an ibf they vary, and a branch on them would often be predicted wrongly. */
+	const unsigned always = stable->scheme == SB_STABLE ? (1u << bits) - 1 : 0;
 	known_steps known;
 
 	for (size_t next = 0; next < groups + ahead; next++)
@@ -273,7 +286,8 @@ SB_KERNEL void steps_of(sb_stable *stable, unsigned char *cells, const step_cons
 }
 
 template <sb_simd variant>
-SB_KERNEL void steps_kernel(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates)
+SB_KERNEL void steps_kernel(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values,
+							bool *duplicates)
 {
 	switch (stable->bits)
 	{
@@ -296,20 +310,16 @@ SB_KERNEL void steps_kernel(sb_stable *stable, unsigned char *cells, const step_
 	}
 }
 
-static void steps(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates);
-SB_VARIANTS(void, steps, (sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates),
+static void steps(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values,
+				  bool *duplicates);
+SB_VARIANTS(void, steps,
+			(sb_stable *stable, unsigned char *cells, const step_constants &c, const uint8_t *values, bool *duplicates),
 			(stable, cells, c, values, duplicates))
 
 void sb_stable_steps(sb_stable *stable, void *cells, const uint64_t *hashes, const uint8_t *values, size_t count,
 					 bool *duplicates) noexcept
 {
-	const step_constants c = {hashes, count, stable->random, stable->cell_count, stable->hash_count, stable_payload(stable)};
+	const step_constants c = {hashes,			  count, stable->random, stable->cell_count,
+							  stable->hash_count, stable_payload(stable)};
 	steps(stable, static_cast<unsigned char *>(cells), c, values, duplicates);
-}
-
-bool sb_stable_step(sb_stable *stable, void *cells, uint64_t hash, uint8_t value) noexcept
-{
-	bool duplicate;
-	sb_stable_steps(stable, cells, &hash, &value, 1, &duplicate);
-	return duplicate;
 }

@@ -83,16 +83,16 @@ void		sb_tbf_moment(int64_t half_life, int64_t epoch, int64_t at, sb_moment *out
 SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) SB_NOEXCEPT;
 
 /*
- * Parameters of a filter for `items` items at a rate `fpr` of overcounts. half_life 0: no decay; else 1 .. SB_TBF_MAX_TIME, and
- * so epoch. self_sized: size it as a filter that sizes itself (a power of two of cells).
+ * The parameters of a filter that counts an item too high with a probability of at most `fpr`, up to `items` distinct items.
+ * half_life and epoch are 1 .. SB_TBF_MAX_TIME microseconds, or both are 0, and nothing decays. If `self_sized` is true,
+ * the filter is one that sizes itself: expected_items is 0, and the number of cells is a power of two.
+ *
+ * SB_OUT_OF_RANGE: `items` is 0, `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR, or half_life or epoch is
+ * out of its range. SB_TOO_LARGE: the filter would need more than SB_TBF_MAX_CELLS cells. The last rate is remembered,
+ * as by sb_bf_plan().
  */
 SB_NODISCARD sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized,
 								   sb_tbf *out) SB_NOEXCEPT;
-
-/* The two steps of a plan, as sb_bf_best_load() and sb_bf_plan_for_load(); the load is in items a block of 4,096. */
-double		sb_tbf_best_load(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, int64_t half_life,
-											int64_t epoch, bool self_sized, sb_tbf *out) SB_NOEXCEPT;
 
 /* Estimates the number of items from `touched`, the number of cells that are not 0; infinity if no cell is 0. */
 double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;

@@ -35,11 +35,12 @@ typedef enum sb_tbf_sums_of
 } sb_tbf_sums_of;
 
 /*
- * An empty builder of a filter with the parameters of `plan`. If load is 0 the filter gets the plan's size. Otherwise
- * it sizes itself when it is stored, for the items that it then has; load must be what sb_tbf_best_load() gives for
- * plan->fpr. With recurring minimum the sums are of cells from the beginning. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
+ * An empty builder of a filter with the parameters of `plan`. If `self_sized` is false the filter gets the plan's size.
+ * If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then has. (That
+ * expected_items is 0 does not say so, since a builder may also go on with a stored filter that once sized itself.)
+ * With recurring minimum the sums are of cells from the beginning. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
-SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load,
+SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized,
 											sb_tbf_builder **out) SB_NOEXCEPT;
 
 /* An empty builder with the parameters of another one; its sums are of items or of cells as the other's are. */

@@ -32,29 +32,28 @@ static uint8_t hashes_for(double fpr)
 	return static_cast<uint8_t>(std::clamp(hash_count, 1.0, static_cast<double>(SB_TBF_MAX_HASHES)));
 }
 
-double sb_tbf_best_load(double fpr, uint8_t *hash_count) noexcept
+/* The last rate that this thread has searched for; the load is in items per block of 4,096 cells. */
+static thread_local constinit known_load last_search = {};
+
+/* REQUIRES: the rate is in range. */
+static const known_load &load_for(double fpr)
 {
-	*hash_count = 1;
-	if (!(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR))
-		return 0;
-	*hash_count = hashes_for(fpr);
-	return blocked_load(SB_TBF_BLOCK, *hash_count, fpr);
+	if (last_search.fpr != fpr)
+	{
+		const uint8_t hash_count = hashes_for(fpr);
+		last_search = {fpr, blocked_load(SB_TBF_BLOCK, hash_count, fpr), hash_count};
+	}
+	return last_search;
 }
 
 sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized, sb_tbf *out) noexcept
 {
-	uint8_t hash_count;
-	double load = sb_tbf_best_load(fpr, &hash_count);
-	return sb_tbf_plan_for_load(items, fpr, hash_count, load, half_life, epoch, self_sized, out);
-}
-
-sb_status sb_tbf_plan_for_load(uint64_t items, double fpr, uint8_t hash_count, double load, int64_t half_life,
-							   int64_t epoch, bool self_sized, sb_tbf *out) noexcept
-{
-	if (items == 0 || !(load > 0) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
+	if (items == 0 || !(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
 		(half_life == 0 ? epoch != 0 : (epoch < 1 || epoch > SB_TBF_MAX_TIME)))
 		return SB_OUT_OF_RANGE;
 
+	const double load = load_for(fpr).load;
+	const uint8_t hash_count = load_for(fpr).hash_count;
 	*out = {};
 	out->hash_count = hash_count;
 	out->half_life = half_life;

@@ -68,7 +68,7 @@ static sb_status begin_cells(sb_tbf_builder *builder)
 	return (builder->plan.flags & SB_TBF_RECURRING_MINIMUM) != 0 ? make_recurring(builder) : SB_OK;
 }
 
-sb_status streambloom::make_builder(const sb_memory *memory, const sb_tbf *plan, double load, sb_tbf_builder **out)
+sb_status streambloom::make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized, sb_tbf_builder **out)
 {
 	void *zeroed;
 	const sb_status status = allocate_zeroed(memory, sizeof(sb_tbf_builder), &zeroed);
@@ -78,7 +78,7 @@ sb_status streambloom::make_builder(const sb_memory *memory, const sb_tbf *plan,
 		return status;
 	builder->memory = *memory;
 	builder->plan = *plan;
-	builder->load = load;
+	builder->self_sized = self_sized;
 	builder->top.limit = plan->top;
 	clear_hits(&builder->plan);
 	return SB_OK;
@@ -94,14 +94,14 @@ sb_status streambloom::ended_if_failed(sb_status status, sb_tbf_builder **builde
 	return status;
 }
 
-sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load,
+sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized,
 							   sb_tbf_builder **out) noexcept
 {
-	sb_status status = make_builder(memory, plan, load, out);
+	sb_status status = make_builder(memory, plan, self_sized, out);
 	if (status != SB_OK)
 		return status;
 	sb_tbf_builder *builder = *out;
-	if (sizes_itself(builder))
+	if (self_sized)
 	{
 		builder->plan.block_count = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
 		builder->plan.block_cells = SB_TBF_BLOCK;
@@ -115,7 +115,7 @@ sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_t
 sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other, sb_tbf_builder **out) noexcept
 {
 	const sb_tbf_sums_of sums_of = other->form == sums_form::cells ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS;
-	return sb_tbf_builder_begin(memory, &other->plan, sums_of, other->load, out);
+	return sb_tbf_builder_begin(memory, &other->plan, sums_of, other->self_sized, out);
 }
 
 void sb_tbf_builder_release(sb_tbf_builder *builder) noexcept

@@ -18,13 +18,13 @@ constexpr size_t tbf_batch = 256;
 /* Where a builder keeps its sums. Every function that reads or changes them looks at this first. */
 enum class sums_form : uint8_t
 {
-	items,	 /* beside the hashes of `set` */
-	cells,	 /* sums.plane[i] has a word for each cell of `plan` */
-	arrived, /* of items, in bytes that came from another process and are not the builder's: in `arrived` */
+	items,	  /* beside the hashes of `set` */
+	cells,	  /* sums.plane[i] has a word for each cell of `plan` */
+	borrowed, /* sums of items, in `borrowed`: the bytes that the builder was deserialized from, which the caller keeps */
 };
 
-/* Sums of items as they lie in bytes that came: columns of little-endian words, not aligned. */
-struct arrived_items
+/* Sums of items in the bytes that a builder was deserialized from: columns of little-endian words, not aligned. */
+struct borrowed_items
 {
 	uint64_t count;
 	const unsigned char *hashes;
@@ -61,11 +61,11 @@ struct sb_tbf_builder
 
 	sb_memory memory;
 	sb_tbf plan; /* the filter that is built; where it sizes itself, the largest there is */
-	double load; /* not 0: it sizes itself by this load */
+	bool self_sized; /* the stored filter gets its size from the number of items */
 	streambloom::sums_form form;
 	sb_hash_set set;			 /* items */
 	streambloom::tbf_sums sums;	 /* notes in any form; the planes of items are beside the hashes of the set */
-	streambloom::arrived_items arrived;
+	streambloom::borrowed_items borrowed;
 	sb_hash_set recurring;			 /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
 	streambloom::top_list top;	 /* the list of hot items, if plan.top is not 0 */
 	streambloom::pending_item unnamed; /* new to the list, its text to come */
@@ -79,14 +79,9 @@ inline bool raises(const sb_tbf_builder *builder)
 	return (builder->plan.flags & SB_TBF_MINIMUM_INCREASE) != 0;
 }
 
-inline bool sizes_itself(const sb_tbf_builder *builder)
-{
-	return builder->load != 0;
-}
-
 inline bool has_plane(const sb_tbf_builder *builder, int index)
 {
-	return builder->form == sums_form::arrived ? builder->arrived.words[index] != nullptr : builder->sums.plane[index] != nullptr;
+	return builder->form == sums_form::borrowed ? builder->borrowed.words[index] != nullptr : builder->sums.plane[index] != nullptr;
 }
 
 /* The half-life at which a word of this plane is added without a shift. */
@@ -100,7 +95,7 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL */
 
 /* An empty builder without any sums yet, and what makes of a status that is not SB_OK the end of one. */
-[[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, double load, sb_tbf_builder **out);
+[[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized, sb_tbf_builder **out);
 [[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
 
 /* Makes sure of words for plane[index]; nothing where that is no plane (below 0, or SB_TBF_PLANES and more). */
@@ -127,7 +122,7 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 /* The same items in a set of another size, or with room for words of more planes. */
 [[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);
 
-/* Items that arrived become the builder's own. */
+/* Makes a builder that borrows its items one that owns them. */
 [[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
 
 /* Sums of items become sums of cells. SB_OVERFLOW and others: it is as it was. */
@@ -139,7 +134,7 @@ void release_sums(sb_tbf_builder *builder);
 /* The number of different items. REQUIRES: the sums are of items. */
 inline uint64_t count_items(const sb_tbf_builder *builder)
 {
-	return builder->form == sums_form::arrived ? builder->arrived.count : builder->set.count;
+	return builder->form == sums_form::borrowed ? builder->borrowed.count : builder->set.count;
 }
 
 /* The items of a builder, some at a time. */
@@ -157,7 +152,7 @@ class item_reader
 
   private:
 	const sb_tbf_builder *of_;
-	uint64_t next_ = 0; /* a slot, or how many of those that arrived were read */
+	uint64_t next_ = 0; /* a slot, or how many of the borrowed items were read */
 	size_t count_ = 0;
 	uint64_t hashes_[tbf_batch];
 	uint64_t slots_[tbf_batch];

@@ -21,10 +21,10 @@ constexpr uint64_t self_sized_set = UINT64_C(1) << 25;
 
 size_t item_reader::next()
 {
-	if (of_->form == sums_form::arrived)
+	if (of_->form == sums_form::borrowed)
 	{
-		count_ = static_cast<size_t>(std::min<uint64_t>(of_->arrived.count - next_, tbf_batch));
-		hash_set_read_words(of_->arrived.hashes + next_ * sizeof(uint64_t), hashes_, count_);
+		count_ = static_cast<size_t>(std::min<uint64_t>(of_->borrowed.count - next_, tbf_batch));
+		hash_set_read_words(of_->borrowed.hashes + next_ * sizeof(uint64_t), hashes_, count_);
 		next_ += count_;
 		return count_;
 	}
@@ -43,8 +43,8 @@ size_t item_reader::next()
 
 const uint64_t *item_reader::words(int index)
 {
-	if (of_->form == sums_form::arrived)
-		hash_set_read_words(of_->arrived.words[index] + (next_ - count_) * sizeof(uint64_t), words_, count_);
+	if (of_->form == sums_form::borrowed)
+		hash_set_read_words(of_->borrowed.words[index] + (next_ - count_) * sizeof(uint64_t), words_, count_);
 	else
 		for (size_t i = 0; i < count_; i++)
 			words_[i] = of_->sums.plane[index][hash_set_place(slots_[i], of_->set.beside)];
@@ -72,7 +72,7 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 /* The same items in a larger set, or over cells where those take less. */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
-	const bool stays = sizes_itself(builder) ? capacity <= self_sized_set : capacity * 2 <= sb_tbf_cells(&builder->plan);
+	const bool stays = builder->self_sized ? capacity <= self_sized_set : capacity * 2 <= sb_tbf_cells(&builder->plan);
 	return stays ? remake_items(builder, capacity, builder->set.beside) : items_to_cells(builder);
 }
 
@@ -182,7 +182,7 @@ static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
 static void forget_sums(sb_tbf_builder *builder)
 {
 	builder->set = {};
-	builder->arrived = {};
+	builder->borrowed = {};
 	std::fill_n(builder->sums.plane, SB_TBF_PLANES, nullptr);
 }
 
@@ -198,7 +198,7 @@ sb_status streambloom::items_to_cells(sb_tbf_builder *builder)
 
 sb_status streambloom::own_items(sb_tbf_builder *builder)
 {
-	if (builder->form != sums_form::arrived)
+	if (builder->form != sums_form::borrowed)
 		return SB_OK;
 	sb_tbf_builder items = *builder;
 	uint32_t beside = 0;
@@ -208,7 +208,7 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 	builder->form = sums_form::items;
 
 	/* room first: in the order of hashes items would pile up in a set that grows as it goes */
-	const uint64_t capacity = hash_set_capacity_for(items.arrived.count + 1);
+	const uint64_t capacity = hash_set_capacity_for(items.borrowed.count + 1);
 	const sb_status status = hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
 	if (status != SB_OK)
 	{

@@ -17,11 +17,11 @@ static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
 	const sb_tbf &wanted = builder->plan;
 	*plan = wanted;
-	if (!sizes_itself(builder) || builder->form == sums_form::cells)
+	if (!builder->self_sized || builder->form == sums_form::cells)
 		return;
 	const uint64_t items = std::max<uint64_t>(builder->set.count, 1);
 	sb_tbf sized;
-	if (sb_tbf_plan_for_load(items, wanted.fpr, wanted.hash_count, builder->load, wanted.half_life, wanted.epoch, true, &sized) != SB_OK)
+	if (sb_tbf_plan(items, wanted.fpr, wanted.half_life, wanted.epoch, true, &sized) != SB_OK)
 		return;
 	plan->block_count = sized.block_count;
 	plan->block_cells = sized.block_cells;

@@ -3,7 +3,7 @@
  * numbers are little-endian.
  *
  *     plan (a tbf header, 128 bytes)
- *     load (8), over cells?, any?, merged?, fractions? (a byte each)
+ *     self_sized?, over cells?, any?, merged?, fractions? (a byte each)
  *     newest plane, newest half-life, oldest base, newest (8 each), dropped total, dropped loss (16 each)
  *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
@@ -94,15 +94,14 @@ class outgoing
 
 } // namespace
 
-constexpr size_t bytes_of_notes = SB_TBF_HEADER + 8 + 4 + 4 * 8 + 2 * 16 + SB_TBF_PLANES * (3 * 16 + 1);
+constexpr size_t bytes_of_notes = SB_TBF_HEADER + 5 + 4 * 8 + 2 * 16 + SB_TBF_PLANES * (3 * 16 + 1);
 
 static void send_notes(outgoing *out, const sb_tbf_builder *builder)
 {
 	const tbf_sums &sums = builder->sums;
 	sb_tbf_encode_header(&builder->plan, out->end());
 	out->took(SB_TBF_HEADER);
-	out->number(std::bit_cast<uint64_t>(builder->load));
-	for (bool flag : {builder->form == sums_form::cells, sums.any, sums.merged, sums.fractions})
+	for (bool flag : {builder->self_sized, builder->form == sums_form::cells, sums.any, sums.merged, sums.fractions})
 		out->flag(flag);
 	for (int64_t number : {sums.newest_plane, sums.newest_half_life, sums.oldest_base, sums.newest})
 		out->number(static_cast<uint64_t>(number));
@@ -312,8 +311,8 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 {
 	tbf_sums *sums = &builder->sums;
 	bool any_plane = false;
-	builder->load = std::bit_cast<double>(in->number<uint64_t>());
-	builder->form = in->flag() ? sums_form::cells : sums_form::arrived;
+	builder->self_sized = in->flag();
+	builder->form = in->flag() ? sums_form::cells : sums_form::borrowed;
 	sums->any = in->flag();
 	sums->merged = in->flag();
 	sums->fractions = in->flag();
@@ -337,9 +336,9 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 		sums->newest_plane > furthest / SB_TBF_PLANE)
 		return SB_BAD_HEADER;
 	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
-	const bool by_load = builder->load > 0 && builder->load <= SB_TBF_BLOCK && sb_tbf_cells(&builder->plan) == SB_TBF_MAX_CELLS;
-	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && (builder->load == 0 || by_load) &&
-						  (sums->any || !any_plane) && !(sums->merged && builder->form == sums_form::arrived);
+	const bool size_could_be = !builder->self_sized || sb_tbf_cells(&builder->plan) == SB_TBF_MAX_CELLS;
+	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && size_could_be &&
+						  (sums->any || !any_plane) && !(sums->merged && builder->form == sums_form::borrowed);
 	return could_be ? SB_OK : SB_BAD_HEADER;
 }
 
@@ -377,21 +376,21 @@ static sb_status check_words(const unsigned char *column, uint64_t count)
 /* The rest of the bytes. What is only read when it is united, once, is not copied. */
 static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
-	arrived_items *arrived = &builder->arrived;
-	arrived->count = in->number<uint64_t>();
+	borrowed_items *borrowed = &builder->borrowed;
+	borrowed->count = in->number<uint64_t>();
 	const auto columns = static_cast<uint64_t>(1 + std::count(plane, plane + SB_TBF_PLANES, true));
 	if (in->status() != SB_OK)
 		return SB_TRUNCATED;
-	if (arrived->count > in->left() / sizeof(uint64_t) / columns)
+	if (borrowed->count > in->left() / sizeof(uint64_t) / columns)
 		return SB_BAD_LENGTH;
-	const uint64_t column = arrived->count * sizeof(uint64_t);
+	const uint64_t column = borrowed->count * sizeof(uint64_t);
 	sb_status status = SB_OK;
-	arrived->hashes = in->bytes(column);
+	borrowed->hashes = in->bytes(column);
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 		if (plane[i])
 		{
-			arrived->words[i] = in->bytes(column);
-			status = check_words(arrived->words[i], arrived->count);
+			borrowed->words[i] = in->bytes(column);
+			status = check_words(borrowed->words[i], borrowed->count);
 		}
 	return status;
 }
@@ -449,7 +448,7 @@ sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes,
 	*out = nullptr;
 	sb_status status = receive_plan(&in, &plan);
 	if (status == SB_OK)
-		status = make_builder(memory, &plan, 0, out);
+		status = make_builder(memory, &plan, false, out);
 	if (status != SB_OK)
 		return status;
 	return ended_if_failed(receive(&in, *out), out);

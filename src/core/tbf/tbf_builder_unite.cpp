@@ -80,7 +80,7 @@ static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, con
 sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells, sb_tbf_builder **out) noexcept
 {
 	constexpr filter_weight one = {1, 0};
-	sb_status status = sb_tbf_builder_begin(memory, filter, SB_TBF_SUMS_OF_CELLS, 0, out);
+	sb_status status = sb_tbf_builder_begin(memory, filter, SB_TBF_SUMS_OF_CELLS, false, out);
 	if (status != SB_OK)
 		return status;
 	sb_tbf_builder *builder = *out;
@@ -98,7 +98,7 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 	sb_tbf joined;
 	filter_weight factor;
 	*difference = {};
-	if (sizes_itself(builder))
+	if (builder->self_sized)
 		return SB_DIFFERENT;
 	sb_status status = sb_tbf_builder_settle(builder);
 	if (status == SB_OK)
@@ -121,9 +121,9 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 /* Stored filters may be of other sizes; hits are collected for one filter. */
 static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 {
-	if (a->load != b->load)
+	if (a->self_sized != b->self_sized)
 		return false;
-	if (a->form == sums_form::cells && b->form == sums_form::cells && !sizes_itself(b))
+	if (a->form == sums_form::cells && b->form == sums_form::cells && !b->self_sized)
 		return true;
 	return a->plan.hash_count == b->plan.hash_count && a->plan.half_life == b->plan.half_life && a->plan.epoch == b->plan.epoch &&
 		   sb_tbf_cells(&a->plan) == sb_tbf_cells(&b->plan);
@@ -163,7 +163,7 @@ static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *othe
 		status = items_to_cells(builder);
 	if (status != SB_OK)
 		return status;
-	if (other->form == sums_form::cells && !sizes_itself(builder))
+	if (other->form == sums_form::cells && !builder->self_sized)
 		return take_plan(builder, joined);
 	builder->plan.kind = joined->kind;
 	join_list(builder, joined->top);

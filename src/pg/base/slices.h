@@ -19,6 +19,12 @@ typedef struct SliceCache SliceCache;
 #define STABLE_SLICES_FROM 65536
 
 /*
+ * How many slices of a stored value cost as much to read as the whole value of `size` bytes. A slice costs about two pages: one
+ * of the TOAST table and one of its index.
+ */
+#define SLICES_WORTH_A_VALUE(size) ((size) / (2 * BLCKSZ))
+
+/*
  * Opens a look-up in a value, or raises an error. Parts that are read are kept beside the hasher, in memory that lives as long
  * as itself, and at most as much as a hash table may have; without a hasher (NULL) nothing is kept.
  */

@@ -41,33 +41,13 @@ bf_make(const sb_bf *header, unsigned char **lines)
 	return PointerGetDatum(value);
 }
 
-double
-bf_best_load(double fpr, uint8_t *hashes)
-{
-	static double known_fpr = 0;	/* the rate that was asked last in this session */
-	static double known_load;
-	static uint8_t known_hashes;
-
-	if (fpr != known_fpr)
-	{
-		known_load = sb_bf_best_load(fpr, &known_hashes);
-		known_fpr = fpr;
-	}
-	*hashes = known_hashes;
-	return known_load;
-}
-
 void
 bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out)
 {
-	uint8_t		hashes;
-	double		load;
-
 	if (items < 1)
 		refuse_expected_items(items);
 	check_fpr(fpr);
-	load = bf_best_load(fpr, &hashes);
-	if (sb_bf_plan_for_load(items, fpr, hashes, load, self_sized, out) != SB_OK)
+	if (sb_bf_plan(items, fpr, self_sized, out) != SB_OK)
 		refuse_size("bf", items, fpr);
 }
 
@@ -170,11 +150,13 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	BfValue		bf;
 	unsigned char *lines;
+	uint64_t	hash;
 	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	result = bf_to_change(fcinfo, &bf, &lines);
-	sb_bf_add(&bf.header, lines, hash_to_add(hasher, PG_GETARG_DATUM(1), &bf.header, lines));
+	hash = hash_to_add(hasher, PG_GETARG_DATUM(1), &bf.header, lines);
+	sb_bf_add_many(&bf.header, lines, &hash, 1);
 	return result;
 }
 
@@ -266,10 +248,7 @@ search_lines(Datum value, ItemHasher *hasher, Elements *elements, bool answer)
 	return false;
 }
 
-/* Of a stored filter, lines are read one by one as long as that is less to read than all of it. */
-#define WHOLE_FILTER_FROM(size) ((size) / 16384)
-
-/* The same for an array argument. */
+/* The same for an array argument. The lines of a stored filter are read one by one if that costs less than to read all of it. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
@@ -279,7 +258,7 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 	BfValue		bf;
 
 	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
-	if (value_has_cheap_slices(value) && elements.count < WHOLE_FILTER_FROM(value_size(value)))
+	if (value_has_cheap_slices(value) && elements.count < SLICES_WORTH_A_VALUE(value_size(value)))
 		return search_lines(value, hasher, &elements, answer);
 	bf_open(value, &bf);
 	return search_batches(&bf, hasher, &elements, answer);
@@ -397,7 +376,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	values[4] = Int64GetDatum(stats.bits);
 	values[5] = Int64GetDatum(sb_bf_size(&bf.header));
 	values[6] = Float8GetDatum((double) stats.bits_set / stats.bits);
-	values[7] = Float8GetDatum(stats.fpr);
+	values[7] = Float8GetDatum(stats.current_fpr);
 	values[8] = Float8GetDatum(stats.items);
 	return row_result(columns, values, nulls);
 }
@@ -456,8 +435,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_sketch)
 	line_histogram(&bf, lines);
 	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
 		heights[i] = (double) lines[i];
-	return text_result(psprintf("bf of %s: %.0f items, %.1f%% full, fpr %.2g |%s|",
+	return text_result(psprintf("bf of %s: %.0f items, %.1f%% full, current fpr %.2g |%s|",
 								item_kind_text(&bf.header.kind), stats.items,
-								100.0 * stats.bits_set / stats.bits, stats.fpr,
+								100.0 * stats.bits_set / stats.bits, stats.current_fpr,
 								sketch_bars(heights, HISTOGRAM_BUCKETS)));
 }

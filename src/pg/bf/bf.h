@@ -21,11 +21,6 @@ extern void bf_open(Datum value, BfValue *bf);
 /* A new bf of these parameters, all bits zero; *lines is where to set them. */
 extern Datum bf_make(const sb_bf *header, unsigned char **lines);
 
-/*
- * sb_bf_best_load() of a rate. What was asked last is kept, so that a GROUP BY with many groups does not find it again for each.
- */
-extern double bf_best_load(double fpr, uint8_t *hashes);
-
 /* Parameters for `items` items at a rate, or for a filter that sizes itself. Errors for what is out of range. */
 extern void bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out);
 

@@ -127,14 +127,13 @@ bf_agg_final(PG_FUNCTION_ARGS)
 	BfState    *state;
 	sb_bf		header;
 	unsigned char *lines;
-	uint8_t		hashes;
 	Datum		result;
 
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (BfState *) PG_GETARG_POINTER(0);
-	must_finish(sb_bf_builder_plan(&state->builder, bf_best_load(state->builder.plan.fpr, &hashes), &header));
+	must_finish(sb_bf_builder_plan(&state->builder, &header));
 	lines = sb_bf_builder_lines(&state->builder, &header);
 	if (lines != NULL && sb_bf_size(&header) >= LENT_FROM_BYTES)
 		return lend_lines(&header, lines);
@@ -185,14 +184,13 @@ Datum
 bf_agg_serialize(PG_FUNCTION_ARGS)
 {
 	BfState    *state = (BfState *) PG_GETARG_POINTER(0);
+	sb_memory	memory = memory_in(CurrentMemoryContext);
+	void	   *bytes;
 	size_t		size;
-	bytea	   *bytes;
 
 	aggregate_context(fcinfo);
-	must_finish(sb_bf_builder_serialized_size(&state->builder, &size));
-	bytes = palloc(VARHDRSZ + size + SB_BF_SERIALIZED_SPARE);
+	must_finish(sb_bf_builder_serialize(&state->builder, &memory, VARHDRSZ, &bytes, &size));
 	SET_VARSIZE(bytes, VARHDRSZ + size);
-	must_finish(sb_bf_builder_serialize(&state->builder, VARDATA(bytes), size));
 	PG_RETURN_BYTEA_P(bytes);
 }
 

@@ -93,7 +93,7 @@ bf_index_init_meta_page(Page page, Relation index)
 	meta->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	meta->pages_per_range = options ? options->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	meta->false_positive_rate = options ? options->false_positive_rate : BF_INDEX_DEFAULT_FPR;
-	meta->load = sb_bf_best_load(meta->false_positive_rate, &hashes);
+	meta->load = sb_bf_items_per_line(meta->false_positive_rate, &hashes);
 	meta->hashes = hashes;
 	meta->checksum = meta_checksum(meta);
 	set_content_size(page, BF_PAGE_SPACE);

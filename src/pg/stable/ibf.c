@@ -18,7 +18,7 @@ static sb_status
 check_ibf(const void *data, size_t size)
 {
 	sb_stable	header;
-	sb_status	status = sb_ibf_decode_header(data, size, size, &header);
+	sb_status	status = sb_stable_decode_header(data, size, size, SB_STABLE_IBF, &header);
 
 	return status != SB_OK ? status : sb_stable_check_cells(&header, (const char *) data + SB_STABLE_HEADER);
 }

@@ -12,7 +12,7 @@ static sb_status
 check_sbf(const void *data, size_t size)
 {
 	sb_stable	header;
-	sb_status	status = sb_sbf_decode_header(data, size, size, &header);
+	sb_status	status = sb_stable_decode_header(data, size, size, SB_STABLE_SBF, &header);
 
 	return status != SB_OK ? status : sb_stable_check_cells(&header, (const char *) data + SB_STABLE_HEADER);
 }
@@ -61,7 +61,7 @@ SB_FUNCTION_IN_OWN_MEMORY(sbf_add)
 
 	stable_open(PG_GETARG_DATUM(0), &sbf);
 	copy = stable_copy_to_change(&state, result_memory(), &sbf);
-	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), stable_max(&state.header));
+	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), sb_stable_max(&state.header));
 	return stable_changed(&state, copy);
 }
 

@@ -36,7 +36,7 @@ stable_open(Datum value, StableValue *stable)
 {
 	size_t		size;
 	const unsigned char *data = value_open(value, &size);
-	sb_status	status = sb_stable_decode_header(data, size, size, &stable->header);
+	sb_status	status = sb_stable_decode_header(data, size, size, SB_STABLE_EITHER, &stable->header);
 
 	if (status != SB_OK)
 		value_refuse(stable_type_name(&stable->header), status);
@@ -114,9 +114,13 @@ stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item)
 bool
 stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 {
+	uint64_t	hash = stable_hash(state, hasher, item);
+	bool		duplicate;
+
 	/* a step of value-weighted eviction may take milliseconds */
 	CHECK_FOR_INTERRUPTS();
-	return sb_stable_step(&state->header, state->cells, stable_hash(state, hasher, item), value);
+	sb_stable_steps(&state->header, state->cells, &hash, &value, 1, &duplicate);
+	return duplicate;
 }
 
 void
@@ -148,7 +152,7 @@ stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Element
 			if (is_null)
 				continue;
 			state->hashes[taken] = stable_hash(state, hasher, item);
-			state->values[taken] = importances == NULL ? stable_max(&state->header) :
+			state->values[taken] = importances == NULL ? sb_stable_max(&state->header) :
 				stable_importance(&state->header, unknown, unknown ? 0 : DatumGetFloat8(importance));
 			which[taken++] = number;
 		}
@@ -320,7 +324,7 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	bits = check_choice("number of bits of a cell", p->bits, p->scheme == SB_STABLE ? 1 : 2, SB_STABLE_MAX_BITS);
 	hashes = check_choice("number of hashes", p->hashes, 1, SB_STABLE_MAX_HASHES);
 	evictions = check_choice("number of evictions", p->evictions, 0,
-							 Min(p->bytes * 8 / (bits < 1 ? 3 : bits), SB_STABLE_MAX_EVICTIONS));
+							 Min(p->bytes * 8 / (bits < 1 ? SB_STABLE_DEFAULT_BITS : bits), SB_STABLE_MAX_EVICTIONS));
 	if (p->scheme == SB_TWO_CLASS && !isfinite(p->low))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -403,8 +407,11 @@ stable_contained(PG_FUNCTION_ARGS)
 	return is_to_be_copied(PG_GETARG_DATUM(1)) ? call_in_own_memory(contained_inside, fcinfo) : contained_inside(fcinfo);
 }
 
-/* Of a stored filter, cells are read one by one as long as that is less to read than all of it. */
-#define WHOLE_FILTER_FROM(size) ((size) / 16384 / SB_STABLE_MAX_HASHES)
+/*
+ * From so many items on all of a stored filter is read. For fewer, their cells are read one by one, and an item may take a slice
+ * for each of its cells.
+ */
+#define WHOLE_FILTER_FROM(size) (SLICES_WORTH_A_VALUE(size) / SB_STABLE_MAX_HASHES)
 
 /* Stops at the first element that answers `answer`; NULL elements are skipped. */
 static bool
@@ -441,6 +448,12 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_contains_all)
 
 /* -------------------------------------------------------- decaying and uniting */
 
+/*
+ * So many tries to evict are made between two checks for interrupts. A try takes a few nanoseconds, or up to about 100 if it waits
+ * for memory, so a cancel is noticed within half a second even in the largest filters.
+ */
+#define TRIES_BETWEEN_INTERRUPTS (1 << 22)
+
 /* (filter, steps) */
 SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 {
@@ -460,9 +473,9 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	copy = stable_copy_to_change(&state, result_memory(), &stable);
 
-	/* by value each eviction may take as many tries, and each of them may wait for memory */
+	/* an eviction by value may take SB_STABLE_TRIES tries, any other one takes one */
 	tries = Max(state.header.evictions, 1) * (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
-	at_once = Max(1, (1 << 22) / tries);
+	at_once = Max(1, TRIES_BETWEEN_INTERRUPTS / tries);
 	while (steps > 0)
 	{
 		int64		now = Min(steps, at_once);
@@ -594,7 +607,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_sketch)
 	values = sb_stable_max(header) + 1;
 	for (int value = 0; value < values; value++)
 		heights[values <= SKETCH_BARS ? value : value * SKETCH_BARS / values] += counts[value];
-	return text_result(psprintf("%s of %s: " INT64_FORMAT " items, %.1f%% zeros (stable at %.1f%%), fpr %.2g |%s|",
+	return text_result(psprintf("%s of %s: " INT64_FORMAT " items, %.1f%% zeros (stable at %.1f%%), current fpr %.2g |%s|",
 								stable_type_name(header), item_kind_text(&header->kind), (int64) header->items,
 								100 * zeros, 100 * sb_stable_zeros(&chain), pow(1 - zeros, header->hash_count),
 								sketch_bars(heights, Min(values, SKETCH_BARS))));

@@ -119,13 +119,6 @@ extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 extern struct varlena *stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
 extern Datum stable_changed(const StableState *state, struct varlena *copy);
 
-/* What cells can be at most. */
-static inline uint8_t
-stable_max(const sb_stable *header)
-{
-	return (uint8_t) ((1 << header->bits) - 1);
-}
-
 /* The hash of an item that is to be added: its kind must be the filter's, which has it from then on. */
 extern uint64_t stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item);
 

@@ -91,7 +91,7 @@ add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stabl
 
 	value = importance ?
 		stable_importance(&state->header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2)) :
-		stable_max(&state->header);
+		sb_stable_max(&state->header);
 	stable_step_later(state, hasher, PG_GETARG_DATUM(1), value);
 	PG_RETURN_POINTER(state);
 }

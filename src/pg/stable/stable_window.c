@@ -64,7 +64,7 @@ duplicate(FunctionCallInfo fcinfo, int importance_argno, int filter_argno, const
 		value = stable_importance(&state->header, is_null, is_null ? 0 : DatumGetFloat8(importance));
 	}
 	else
-		value = stable_max(&state->header);
+		value = sb_stable_max(&state->header);
 	PG_RETURN_BOOL(stable_step(state, hasher, item, value));
 }
 

@@ -60,9 +60,6 @@ extern void tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *coun
 /* Parameters, as bf_plan(). half_life and epoch come from tbf_half_life() and tbf_epoch(). */
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out);
 
-/* sb_tbf_best_load() of a rate that was checked, which takes some time: the last one is remembered. */
-extern double tbf_best_load(double fpr, uint8_t *hashes);
-
 /* An interval as microseconds, checked. NULL: no half-life, the default epoch. */
 extern int64 tbf_half_life(const Interval *interval);
 extern int64 tbf_epoch(const Interval *interval, int64 half_life);
@@ -92,7 +89,7 @@ extern void tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
 extern void tbf_builder_must(sb_status status);
 
 /* As sb_tbf_builder_begin(), _like(), _of(), _unite() and so on, with errors instead of statuses. */
-extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load);
+extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized);
 extern sb_tbf_builder *tbf_builder_like(MemoryContext context, const sb_tbf_builder *other);
 extern sb_tbf_builder *tbf_builder_of(MemoryContext context, const TbfValue *filter);
 extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double weight);

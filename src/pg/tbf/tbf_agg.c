@@ -86,7 +86,7 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
 				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
 				 errhint("Use tbf_agg_in_order(item, at, filter, weight ORDER BY at).")));
-	state = make_state(context, tbf_builder_begin(context, &like.header, SB_TBF_SUMS_OF_ITEMS, 0));
+	state = make_state(context, tbf_builder_begin(context, &like.header, SB_TBF_SUMS_OF_ITEMS, false));
 	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
@@ -99,7 +99,6 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	double		fpr = given(fcinfo, arguments->fpr) ? PG_GETARG_FLOAT8(arguments->fpr) : TBF_DEFAULT_FPR;
 	int64		half_life = TBF_DEFAULT_HALF_LIFE;
 	TbfAggState *state;
-	uint8_t		hashes;
 	sb_tbf		plan;
 
 	if (arguments->like != 0)
@@ -112,8 +111,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	tbf_plan(self_sized ? 1 : PG_GETARG_INT64(arguments->expected_items), fpr, half_life,
 			 tbf_epoch(given(fcinfo, arguments->epoch) ? PG_GETARG_INTERVAL_P(arguments->epoch) : NULL, half_life),
 			 self_sized, &plan);
-	state = make_state(context, tbf_builder_begin(context, &plan, SB_TBF_SUMS_OF_ITEMS,
-												  self_sized ? tbf_best_load(fpr, &hashes) : 0));
+	state = make_state(context, tbf_builder_begin(context, &plan, SB_TBF_SUMS_OF_ITEMS, self_sized));
 	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
@@ -250,7 +248,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 	}
 	tbf_open(PG_GETARG_DATUM(1), &tbf);
 	if (state == NULL)
-		state = make_state(context, tbf_builder_begin(context, &tbf.header, SB_TBF_SUMS_OF_CELLS, 0));
+		state = make_state(context, tbf_builder_begin(context, &tbf.header, SB_TBF_SUMS_OF_CELLS, false));
 	tbf_builder_add_filter(state->builder, &tbf, weight);
 	PG_RETURN_POINTER(state);
 }

@@ -23,12 +23,12 @@ tbf_builder_must(sb_status status)
 }
 
 sb_tbf_builder *
-tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, double load)
+tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized)
 {
 	sb_memory	memory = memory_in(context);
 	sb_tbf_builder *builder;
 
-	tbf_builder_must(sb_tbf_builder_begin(&memory, plan, sums_of, load, &builder));
+	tbf_builder_must(sb_tbf_builder_begin(&memory, plan, sums_of, self_sized, &builder));
 	return builder;
 }
 

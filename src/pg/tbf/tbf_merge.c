@@ -73,7 +73,7 @@ scaled(Datum filter, double weight)
 	tbf_plan_merge(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
 	if (weight == 1)
 		return filter;
-	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, 0);
+	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, false);
 	tbf_builder_add_filter(builder, &tbf, weight);
 	return tbf_builder_store(builder);
 }

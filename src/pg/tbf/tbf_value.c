@@ -93,31 +93,11 @@ tbf_fit(void *value, const sb_tbf *header)
 void
 tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out)
 {
-	double		load;
-	uint8_t		hashes;
-
 	if (items < 1)
 		refuse_expected_items(items);
 	check_fpr(fpr);
-	load = tbf_best_load(fpr, &hashes);
-	if (sb_tbf_plan_for_load(items, fpr, hashes, load, half_life, epoch, self_sized, out) != SB_OK)
+	if (sb_tbf_plan(items, fpr, half_life, epoch, self_sized, out) != SB_OK)
 		refuse_size("tbf", items, fpr);
-}
-
-double
-tbf_best_load(double fpr, uint8_t *hashes)
-{
-	static double known_fpr = 0;	/* the rate that was asked last in this session */
-	static double known_load;
-	static uint8_t known_hashes;
-
-	if (fpr != known_fpr)
-	{
-		known_load = sb_tbf_best_load(fpr, &known_hashes);
-		known_fpr = fpr;
-	}
-	*hashes = known_hashes;
-	return known_load;
 }
 
 static int64
