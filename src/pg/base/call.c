@@ -125,6 +125,12 @@ is_compressed_external(Datum value)
 	return VARATT_EXTERNAL_IS_COMPRESSED(pointer);
 }
 
+bool
+has_cheap_slices(Datum value)
+{
+	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && !is_compressed_external(value);
+}
+
 /* The same value in one piece of memory of this context. REQUIRES: it is in a TOAST table, and not compressed. */
 static struct varlena *
 read_slices(MemoryContext context, Datum value)
@@ -152,8 +158,7 @@ read_slices(MemoryContext context, Datum value)
 static bool
 is_to_be_read_by_slices(Datum value)
 {
-	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && !is_compressed_external(value) &&
-		toast_raw_datum_size(value) > SLICE_BYTES;
+	return has_cheap_slices(value) && toast_raw_datum_size(value) > SLICE_BYTES;
 }
 
 struct varlena *

@@ -67,21 +67,10 @@ extern MemoryContext result_memory(void);
 	static Datum \
 	name##_inside(PG_FUNCTION_ARGS)
 
-/* The same for look-ups, which are to be cheap: only if the filter in argument `argno` has to be decompressed. */
-#define SB_FUNCTION_OF_SLICES(name, argno) \
-	static Datum name##_inside(PG_FUNCTION_ARGS); \
-	SB_FUNCTION(name); \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		if (unlikely(is_compressed(PG_GETARG_DATUM(argno)))) \
-			return call_in_own_memory(name##_inside, fcinfo); \
-		return name##_inside(fcinfo); \
-	} \
-	static Datum \
-	name##_inside(PG_FUNCTION_ARGS)
-
 extern bool is_compressed_external(Datum value);
+
+/* Does a slice take little reading: is the value in a TOAST table, and not compressed? */
+extern bool has_cheap_slices(Datum value);
 
 static inline bool
 is_compressed(Datum value)

@@ -24,13 +24,14 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 }
 
 void
-elements_open(Elements *elements, Datum array, const ItemHasher *hasher)
+elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno)
 {
-	Oid			type;
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, argno);
 	int16		length;
 	bool		by_value;
 	char		align;
 
-	item_element_storage(hasher, &type, &length, &by_value, &align);
-	elements_open_as(elements, array, length, by_value, align);
+	item_element_storage(hasher, &length, &by_value, &align);
+	elements_open_as(elements, PG_GETARG_DATUM(argno), length, by_value, align);
+	elements->hasher = hasher;
 }

@@ -14,6 +14,7 @@
 
 typedef struct Elements
 {
+	ItemHasher *hasher;			/* of the elements, if they are items */
 	int			count;			/* of all, nulls too */
 	int			at;				/* the next one's number, from 0 */
 	array_iter	iterator;
@@ -22,8 +23,8 @@ typedef struct Elements
 	char		align;
 } Elements;
 
-/* The elements of an array of items, or of an array of this storage. */
-extern void elements_open(Elements *elements, Datum array, const ItemHasher *hasher);
+/* The elements of the array argument `argno`, which are items; or those of an array of this storage. */
+extern void elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno);
 extern void elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align);
 
 /* The next element, or false if there is none. */

@@ -582,9 +582,8 @@ item_hasher_for_elements(FunctionCallInfo fcinfo, int argno)
 }
 
 void
-item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *by_value, char *align)
+item_element_storage(const ItemHasher *hasher, int16 *length, bool *by_value, char *align)
 {
-	*type = hasher->type;
 	*length = hasher->length;
 	*by_value = hasher->by_value;
 	*align = hasher->align;

@@ -82,8 +82,8 @@ extern char *item_text(ItemHasher *hasher, Datum item);
 /* What slices.c keeps beside the hasher; NULL at first. */
 extern struct SliceCache **item_slices(ItemHasher *hasher);
 
-/* Element type, length, alignment for deconstruct_array(). */
-extern void item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *by_value, char *align);
+/* How the elements of an array are stored. REQUIRES: a hasher that item_hasher_for_elements() gave. */
+extern void item_element_storage(const ItemHasher *hasher, int16 *length, bool *by_value, char *align);
 
 /* A kind as a person reads it: "integer", "text (UTF8)", "numeric". In palloc'd memory. */
 extern char *item_kind_text(const sb_kind *kind);

@@ -215,3 +215,28 @@ look_up(sb_lookup_type type, ItemHasher *hasher, Datum value, Datum item)
 	look_up_item(&lookup, hasher, value, item);
 	return lookup.found;
 }
+
+bool
+look_up_elements(sb_lookup_type type, Datum value, Elements *elements, bool answer)
+{
+	sb_lookup	lookup;
+	Datum		item;
+
+	look_up_open(&lookup, type, elements->hasher, value);
+	while (next_item(elements, &item))
+	{
+		look_up_item(&lookup, elements->hasher, value, item);
+		if (lookup.found == answer)
+			return true;
+	}
+	return false;
+}
+
+/* A slice takes about as long as this many bytes of a whole value. */
+#define BYTES_LIKE_A_SLICE 16384
+
+bool
+slices_are_cheaper(Datum value, int items, int slices_per_item)
+{
+	return has_cheap_slices(value) && items < (int64) (value_size(value) / BYTES_LIKE_A_SLICE / slices_per_item);
+}

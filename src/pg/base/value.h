@@ -10,8 +10,6 @@
 
 #include "base/compat.h"
 
-#include "access/tupdesc.h"
-
 #include "base/call.h"
 
 /* A type's complete check of a stored form. */
@@ -21,8 +19,8 @@ typedef sb_status (*ValueCheck) (const void *data, size_t size);
 extern struct varlena *value_make(size_t size, void **data);
 extern struct varlena *value_make_in(MemoryContext context, size_t size, void **data);
 
-/* The columns of a row to be returned. */
-extern Datum row_result(TupleDesc columns, Datum *values, bool *nulls);
+/* A row to be returned, of as many columns as the SQL function declares. */
+extern Datum row_result(FunctionCallInfo fcinfo, Datum *values, bool *nulls, int count);
 
 /* A text to be returned. */
 extern Datum text_result(const char *string);
@@ -69,9 +67,6 @@ extern bool value_equal(FunctionCallInfo fcinfo);
  */
 extern const void *value_slice(Datum value, size_t offset, size_t size);
 
-/* Does a slice take little reading: is the value in a TOAST table, and not compressed? */
-extern bool value_has_cheap_slices(Datum value);
-
 /* The size of the stored form, without reading it. */
 extern size_t value_size(Datum value);
 
@@ -88,6 +83,12 @@ extern SB_NORETURN void refuse_difference(const char *type, const char *action, 
 
 /* The memory context of an aggregate's state; an error outside an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
+
+/*
+ * Is this a call of a transition function whose state, in argument 0, is the value with this stored form itself and not a copy? Then
+ * the function may change it in place: nobody else can see it.
+ */
+extern bool is_state_of_aggregate(FunctionCallInfo fcinfo, const void *data);
 
 /* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
 extern char *sketch_bars(const double *values, int count);

@@ -32,10 +32,4 @@ extern void bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out);
 /* The parameters of a and b combined, or an error that says what differs. */
 extern void bf_plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out);
 
-/* sb_bf_or() or sb_bf_and(). */
-typedef sb_status (*BfCombine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
-
-/* A new bf of these parameters: left combined with right. */
-extern Datum bf_combined(const BfValue *left, const BfValue *right, const sb_bf *joined, BfCombine combine);
-
 #endif

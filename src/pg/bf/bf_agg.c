@@ -1,5 +1,5 @@
 /*
- * bf_agg.c: the aggregates bf_agg, bf_union_agg and bf_intersection_agg.
+ * bf_agg.c: the aggregate bf_agg.
  *
  * The state of bf_agg is a builder of the core (sb_bf_builder.h) in the aggregate's memory context. Here is what
  * PostgreSQL has to do with it: its arguments, the kind of the items and how they are hashed, the value that is
@@ -212,38 +212,4 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 	if (status != SB_OK)
 		value_refuse("bf_agg", status);
 	PG_RETURN_POINTER(state);
-}
-
-/* ---------------------------------------------- bf_union_agg, bf_intersection_agg */
-
-/*
- * left op right, in place where nobody else can see the left one and the size stays. The state is a bf value in the aggregate's
- * context, so that it travels between workers as it is.
- */
-static Datum
-combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, BfCombine combine)
-{
-	BfValue		left;
-	BfValue		right;
-	sb_bf		joined;
-
-	bf_open(PG_GETARG_DATUM(0), &left);
-	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_plan_union(&left.header, &right.header, action, &joined);
-	if (!AggCheckCallContext(fcinfo, NULL) || joined.line_count != left.header.line_count ||
-		left.lines != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_BF_HEADER)
-		return bf_combined(&left, &right, &joined, combine);
-	sb_bf_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
-	must_finish(combine(&joined, (unsigned char *) left.lines, &right.header, right.lines));
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
-{
-	return combine_in_aggregate(fcinfo, "unite", sb_bf_or);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
-{
-	return combine_in_aggregate(fcinfo, "intersect", sb_bf_and);
 }

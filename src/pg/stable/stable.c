@@ -120,7 +120,7 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 }
 
 void
-stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags, bool *nulls)
+stable_step_all(StableState *state, Elements *items, Elements *importances, Datum *flags, bool *nulls)
 {
 	const int	most = state->header.scheme == SB_VALUE_WEIGHTED ? 1 : STABLE_PENDING;
 	bool		duplicates[STABLE_PENDING];
@@ -147,7 +147,7 @@ stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Element
 			}
 			if (is_null)
 				continue;
-			state->hashes[taken] = stable_hash(state, hasher, item);
+			state->hashes[taken] = stable_hash(state, items->hasher, item);
 			state->values[taken] = importances == NULL ? stable_max(&state->header) :
 				stable_importance(&state->header, unknown, unknown ? 0 : DatumGetFloat8(importance));
 			which[taken++] = number;
@@ -223,48 +223,48 @@ importances_must_match(const Elements *items, const Elements *importances)
 				 errhint("Give one importance for each item, in the same order.")));
 }
 
-Datum
-stable_add_all(FunctionCallInfo fcinfo, Elements *importances)
+/*
+ * A copy of argument 0 in this context, to which the elements of argument 1 are added. The array of flags is made if it is wanted
+ * (not NULL).
+ */
+static Datum
+add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext context, Datum *duplicates)
 {
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
 	Elements	items;
 	StableValue stable;
 	StableState state;
 	struct varlena *copy;
+	Datum	   *flags = NULL;
+	bool	   *nulls = NULL;
 
-	elements_open(&items, PG_GETARG_DATUM(1), hasher);
+	elements_open(&items, fcinfo, 1);
 	importances_must_match(&items, importances);
+	if (duplicates != NULL)
+	{
+		flags = MemoryContextAllocHuge(CurrentMemoryContext, Max(items.count, 1) * sizeof *flags);
+		nulls = palloc(Max(items.count, 1));
+	}
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	copy = stable_copy_to_change(&state, result_memory(), &stable);
-	stable_step_all(&state, hasher, &items, importances, NULL, NULL);
+	copy = stable_copy_to_change(&state, context, &stable);
+	stable_step_all(&state, &items, importances, flags, nulls);
+	if (duplicates != NULL)
+		*duplicates = flags_array(flags, nulls, items.count);
 	return stable_changed(&state, copy);
+}
+
+Datum
+stable_add_all(FunctionCallInfo fcinfo, Elements *importances)
+{
+	return add_elements(fcinfo, importances, result_memory(), NULL);
 }
 
 Datum
 stable_check_add(FunctionCallInfo fcinfo, Elements *importances)
 {
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	Elements	items;
-	StableValue stable;
-	StableState state;
-	struct varlena *copy;
-	Datum	   *flags;
-	bool	   *nulls;
-	TupleDesc	columns;
 	Datum		values[2];
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	elements_open(&items, PG_GETARG_DATUM(1), hasher);
-	importances_must_match(&items, importances);
-	flags = MemoryContextAllocHuge(CurrentMemoryContext, Max(items.count, 1) * sizeof *flags);
-	nulls = palloc(Max(items.count, 1));
-	stable_open(PG_GETARG_DATUM(0), &stable);
-	copy = stable_copy_to_change(&state, CurrentMemoryContext, &stable);
-	stable_step_all(&state, hasher, &items, importances, flags, nulls);
-	values[0] = stable_changed(&state, copy);
-	values[1] = flags_array(flags, nulls, items.count);
-	return row_result(columns, values, (bool[]) {false, false});
+	values[0] = add_elements(fcinfo, importances, CurrentMemoryContext, &values[1]);
+	return row_result(fcinfo, values, (bool[]) {false, false}, lengthof(values));
 }
 
 /* --------------------------------------------------------------- parameters */
@@ -368,76 +368,22 @@ stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out)
 
 /* -------------------------------------------------------------------- asking */
 
-static Datum
-contains_inside(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_STABLE, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
-}
+SB_CONTAINS(stable, SB_LOOKUP_STABLE)
 
-/* Does a look-up need a copy of the whole filter? */
-static bool
-is_to_be_copied(Datum value)
-{
-	return is_compressed(value) || (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && value_size(value) < STABLE_SLICES_FROM);
-}
-
-/* (filter, "any") */
-SB_FUNCTION(stable_contains);
-Datum
-stable_contains(PG_FUNCTION_ARGS)
-{
-	return is_to_be_copied(PG_GETARG_DATUM(0)) ? call_in_own_memory(contains_inside, fcinfo) : contains_inside(fcinfo);
-}
-
-static Datum
-contained_inside(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_STABLE, item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
-}
-
-/* ("any", filter) */
-SB_FUNCTION(stable_contained);
-Datum
-stable_contained(PG_FUNCTION_ARGS)
-{
-	return is_to_be_copied(PG_GETARG_DATUM(1)) ? call_in_own_memory(contained_inside, fcinfo) : contained_inside(fcinfo);
-}
-
-/* Of a stored filter, cells are read one by one as long as that is less to read than all of it. */
-#define WHOLE_FILTER_FROM(size) ((size) / 16384 / SB_STABLE_MAX_HASHES)
-
-/* Stops at the first element that answers `answer`; NULL elements are skipped. */
+/* The elements of argument 1. Each of an item's cells takes a slice. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
 	Datum		value = PG_GETARG_DATUM(0);
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	sb_lookup	lookup;
 	Elements	items;
-	Datum		item;
 
-	elements_open(&items, PG_GETARG_DATUM(1), hasher);
-	if (!value_has_cheap_slices(value) || items.count >= WHOLE_FILTER_FROM(value_size(value)))
+	elements_open(&items, fcinfo, 1);
+	if (!slices_are_cheaper(value, items.count, SB_STABLE_MAX_HASHES))
 		value = PointerGetDatum(detoast(value));
-	look_up_open(&lookup, SB_LOOKUP_STABLE, hasher, value);
-	while (next_item(&items, &item))
-	{
-		look_up_item(&lookup, hasher, value, item);
-		if (lookup.found == answer)
-			return true;
-	}
-	return false;
+	return look_up_elements(SB_LOOKUP_STABLE, value, &items, answer);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(stable_contains_any)
-{
-	PG_RETURN_BOOL(search_elements(fcinfo, true));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(stable_contains_all)
-{
-	PG_RETURN_BOOL(!search_elements(fcinfo, false));
-}
+SB_CONTAINS_ELEMENTS(stable, search_elements)
 
 /* -------------------------------------------------------- decaying and uniting */
 
@@ -475,37 +421,37 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 	return stable_changed(&state, copy);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(stable_union)
+static Datum
+unite_arguments(FunctionCallInfo fcinfo, bool in_place)
 {
 	StableValue left;
 	StableValue right;
-	sb_stable	joined;
+	sb_stable	united;
 	Datum		result;
 
 	stable_open(PG_GETARG_DATUM(0), &left);
 	stable_open(PG_GETARG_DATUM(1), &right);
-	stable_plan_union(&left.header, &right.header, &joined);
-	result = stable_store(&joined, left.cells);
-	must_finish(sb_stable_unite(&joined, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
+	stable_plan_union(&left.header, &right.header, &united);
+	if (in_place && is_state_of_aggregate(fcinfo, left.cells - SB_STABLE_HEADER))
+	{
+		result = PG_GETARG_DATUM(0);
+		sb_stable_encode_header(&united, VARDATA(DatumGetPointer(result)));
+	}
+	else
+		result = stable_store(&united, left.cells);
+	must_finish(sb_stable_unite(&united, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
 	return result;
 }
 
-/* The same as transition function: in place where nobody else can see the left one. */
+SB_FUNCTION_IN_OWN_MEMORY(stable_union)
+{
+	return unite_arguments(fcinfo, false);
+}
+
+/* The transition function of sbf_union_agg and ibf_union_agg. */
 SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
 {
-	StableValue left;
-	StableValue right;
-	sb_stable	joined;
-
-	stable_open(PG_GETARG_DATUM(0), &left);
-	if (!AggCheckCallContext(fcinfo, NULL) ||
-		left.cells != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_STABLE_HEADER)
-		return stable_union_inside(fcinfo);
-	stable_open(PG_GETARG_DATUM(1), &right);
-	stable_plan_union(&left.header, &right.header, &joined);
-	sb_stable_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
-	must_finish(sb_stable_unite(&joined, (unsigned char *) left.cells, right.cells));
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	return unite_arguments(fcinfo, true);
 }
 
 /* --------------------------------------------------------------- looking inside */
@@ -519,12 +465,9 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 	double		shares[SB_STABLE_MAX_VALUE];
 	double		zeros;
 	sb_stable_chain chain;
-	TupleDesc	columns;
 	Datum		values[19];
 	bool		nulls[19] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	must_finish(sb_stable_count(header, stable.cells, counts));
 	zeros = (double) counts[0] / header->cell_count;
@@ -552,7 +495,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 		values[17] = Float8GetDatum(header->low);
 		values[18] = Float8GetDatum(header->high);
 	}
-	return row_result(columns, values, nulls);
+	return row_result(fcinfo, values, nulls, header->scheme == SB_STABLE ? 16 : 19);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(stable_histogram)

@@ -142,8 +142,7 @@ extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint
  * The same for all elements of an array that are not null, by the batch. importances: as many, or NULL for an sbf. If flags are
  * wanted (not NULL), flags[i] says whether element i is a duplicate, and nulls[i] whether it is null.
  */
-extern void stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags,
-							bool *nulls);
+extern void stable_step_all(StableState *state, Elements *items, Elements *importances, Datum *flags, bool *nulls);
 
 /*
  * The same for who does not ask whether it is a duplicate and has one item a call. stable_settle() makes the steps that are

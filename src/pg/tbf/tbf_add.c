@@ -222,7 +222,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 /* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 {
-	ItemHasher *hasher;
 	TbfValue	tbf;
 	sb_tbf_builder *builder;
 	const sb_tbf *plan;
@@ -234,8 +233,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 
 	if (any_argument_is_null(fcinfo, 4))
 		PG_RETURN_NULL();
-	hasher = item_hasher_for_elements(fcinfo, 1);
-	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
+	elements_open(&elements, fcinfo, 1);
 	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
@@ -245,8 +243,9 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	plan = sb_tbf_builder_parameters(builder);
 	while (next_item(&elements, &item))
 	{
-		tbf_builder_add_hit(builder, plan, hasher, item, tbf_builder_hash(builder, plan, hasher, item), &moment, hit,
-							PG_GETARG_FLOAT8(3));
+		uint64_t	hash = tbf_builder_hash(builder, plan, elements.hasher, item);
+
+		tbf_builder_add_hit(builder, plan, elements.hasher, item, hash, &moment, hit, PG_GETARG_FLOAT8(3));
 	}
 	return changed_filter(builder, target);
 }

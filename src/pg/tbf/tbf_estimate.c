@@ -9,6 +9,7 @@
 
 #include "base/call.h"
 #include "base/item.h"
+#include "base/slices.h"
 #include "base/value.h"
 
 static double
@@ -38,7 +39,7 @@ must_hold_sums(const sb_tbf *header, const char *what)
 }
 
 /* tbf_total(tbf [, at]) */
-SB_FUNCTION_OF_SLICES(tbf_total, 0)
+SB_FUNCTION_OF_SLICES(tbf_total, SB_LOOKUP_TBF, 0)
 {
 	sb_tbf		header;
 
@@ -47,7 +48,7 @@ SB_FUNCTION_OF_SLICES(tbf_total, 0)
 }
 
 /* tbf_share(tbf, "any"): the same at all times, but for the slack */
-SB_FUNCTION_OF_SLICES(tbf_share, 0)
+SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;
 	const sb_tbf *header = &lookup.header.tbf;
@@ -61,7 +62,7 @@ SB_FUNCTION_OF_SLICES(tbf_share, 0)
 }
 
 /* tbf_error_bound(tbf, over [, at]) */
-SB_FUNCTION_OF_SLICES(tbf_error_bound, 0)
+SB_FUNCTION_OF_SLICES(tbf_error_bound, SB_LOOKUP_TBF, 0)
 {
 	double		over = PG_GETARG_FLOAT8(1);
 	sb_tbf		header;

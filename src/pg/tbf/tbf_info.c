@@ -60,7 +60,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	enum {item_kind_, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit,
 		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase, recurring_minimum, top, columns_};
 	TbfValue	tbf;
-	TupleDesc	columns;
 	Datum		values[columns_];
 	bool		nulls[columns_] = {false};
 	bool		hits;
@@ -68,8 +67,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	double		filled;
 	TimestampTz base_time;
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
 	nonzero = tbf_nonzero_cells(&tbf);
@@ -102,7 +99,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
 	values[top] = Int32GetDatum(tbf.header.top);
-	return row_result(columns, values, nulls);
+	return row_result(fcinfo, values, nulls, columns_);
 }
 
 /* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells */

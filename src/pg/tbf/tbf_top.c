@@ -43,8 +43,8 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* Of a stored filter, blocks are read one by one as long as that is less to read than all of it. */
-#define WHOLE_FILTER_FROM(size) ((int64) ((size) / 131072))
+/* A block is larger than most slices: it counts as so many. */
+#define SLICES_OF_BLOCK 8
 
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
@@ -58,7 +58,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 	const sb_tbf *header = &opened.header.tbf;
 	sb_top_item *items;
 
-	if (expanded_filter(value) == NULL && !(value_has_cheap_slices(value) && wanted < WHOLE_FILTER_FROM(value_size(value))))
+	if (expanded_filter(value) == NULL && !slices_are_cheaper(value, wanted, SLICES_OF_BLOCK))
 		value = PointerGetDatum(detoast(value));
 	look_up_open(&opened, SB_LOOKUP_TBF, NULL, value);
 	if (header->top == 0)
