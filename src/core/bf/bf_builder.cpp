@@ -21,7 +21,7 @@ using namespace streambloom;
  * The set of a filter that sizes itself has at most so many slots (8 MB). When 5/8 of them are taken the set becomes
  * self_sized_lines lines (32 MB: 27 million items at 1 %), which are folded in the end.
  */
-static constexpr uint64_t self_sized_set = UINT64_C(1) << 20;
+static constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 20;
 
 /*
  * A builder whose set has fewer bytes adds each item at once: such a set lies in the processor's cache, and where
@@ -105,7 +105,7 @@ static sb_status set_to_lines(sb_bf_builder *builder)
 static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
 {
 	if (sizes_itself(builder))
-		return capacity <= self_sized_set;
+		return capacity <= self_sized_set_slots;
 	return hash_set_bytes(capacity, 0) <= line_bytes(&builder->plan);
 }
 

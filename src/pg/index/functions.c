@@ -70,7 +70,7 @@ refuse_other_index(Oid index)
 
 /* Copies what pg_class says of a relation; false if it does not exist. Takes no lock. */
 static bool
-look_up(Oid relation, FormData_pg_class *form)
+get_class_form(Oid relation, FormData_pg_class *form)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 
@@ -86,7 +86,7 @@ is_bf_index(Oid relation)
 {
 	FormData_pg_class form;
 
-	return look_up(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
+	return get_class_form(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
 }
 
 /*
@@ -112,7 +112,7 @@ check_right(Oid index, Oid table, BfRight right)
 	FormData_pg_class index_form,
 				form;
 
-	if (!look_up(index, &index_form) || !look_up(table, &form))
+	if (!get_class_form(index, &index_form) || !get_class_form(table, &form))
 		return false;
 	if (right == BF_TO_READ)
 	{
@@ -274,7 +274,7 @@ indexes_below(Oid relation)
 			FormData_pg_class form;
 			Relation	table;
 
-			if (!look_up(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
+			if (!get_class_form(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
 				continue;
 			/* checked before the table is locked */
 			if (!may_maintain(below, &form))
@@ -295,7 +295,7 @@ is_to_be_summarized(Oid index)
 {
 	FormData_pg_class form;
 
-	return is_bf_index(index) && look_up(index, &form) &&
+	return is_bf_index(index) && get_class_form(index, &form) &&
 		!(form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace));
 }
 

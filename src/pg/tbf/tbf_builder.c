@@ -97,13 +97,13 @@ refuse_weight(double weight)
 static void
 refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *difference)
 {
-	sb_tbf		joined;
+	sb_tbf		merged;
 
 	if (difference->parameter == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));
-	tbf_plan_merge(plan, other, &joined);
+	tbf_plan_merge(plan, other, &merged);
 	elog(ERROR, "filters differ in their %s", difference->parameter);
 }
 

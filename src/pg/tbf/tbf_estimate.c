@@ -113,14 +113,14 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	TbfValue	left;
 	TbfValue	right;
-	sb_tbf		joined;
+	sb_tbf		merged;
 	uint64_t	left_counters[SB_TBF_BLOCK];
 	uint64_t	right_counters[SB_TBF_BLOCK];
 	double		product = 0;
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	tbf_plan_merge(&left.header, &right.header, &joined);
+	tbf_plan_merge(&left.header, &right.header, &merged);
 	(void) total_at(&left.header, at);
 	(void) total_at(&right.header, at);
 	if (sb_tbf_cells(&left.header) != sb_tbf_cells(&right.header))

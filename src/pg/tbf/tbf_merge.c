@@ -67,10 +67,10 @@ scaled(Datum filter, double weight)
 {
 	TbfValue	tbf;
 	sb_tbf_builder *builder;
-	sb_tbf		joined;
+	sb_tbf		merged;
 
 	tbf_open(filter, &tbf);
-	tbf_plan_merge(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
+	tbf_plan_merge(&tbf.header, &tbf.header, &merged);	/* may it be merged? */
 	if (weight == 1)
 		return filter;
 	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, 0);
