@@ -66,7 +66,7 @@ typedef struct BfGeometry
 	BlockNumber pages_per_range;
 	double		false_positive_rate;
 	double		load;			/* items per line at that rate */
-	int			hashes;			/* cells that an item sets in its line */
+	int			hash_count;		/* cells that an item sets in its line */
 	uint32		groups;
 	uint32		covered;		/* the number of ranges that the groups have together */
 	uint32	   *lines;			/* of a filter of group g, column c: lines[g * columns + c] */
@@ -250,7 +250,7 @@ typedef struct BfGroupLines
 {
 	BfGroup		group;
 	int			columns;
-	int			hashes;
+	int			hash_count;
 	const uint32 *lines;		/* of each column */
 	bool		ranges[BF_INDEX_MAX_RANGES];
 	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: lines * ranges * SB_BF_LINE bytes */
@@ -297,7 +297,7 @@ extern void bf_index_read_states(Relation index, const BfGroup *group, uint8 *st
 /* ----------------------------------------------------- one item more (wal.c) */
 
 /* Adds the item to this line of a filter page, and logs the change. REQUIRES: the buffer is locked exclusively. */
-extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
+extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash);
 
 /* ----------------------------------------------------- summarizing (summarize.c) */
 

@@ -101,7 +101,7 @@ read_geometry(Relation index)
 	geometry->pages_per_range = meta->pages_per_range;
 	geometry->false_positive_rate = meta->false_positive_rate;
 	geometry->load = meta->load;
-	geometry->hashes = meta->hashes;
+	geometry->hash_count = meta->hashes;
 	geometry->groups = meta->groups;
 	geometry->covered = 0;
 	geometry->lines = (uint32 *) ((char *) geometry + lines_at);

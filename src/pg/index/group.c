@@ -57,7 +57,7 @@ bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGro
 {
 	lines->group = *group;
 	lines->columns = geometry->columns;
-	lines->hashes = geometry->hashes;
+	lines->hash_count = geometry->hash_count;
 	lines->lines = line_counts;
 	memset(lines->ranges, 0, sizeof lines->ranges);
 	memset(lines->area, 0, sizeof lines->area);
@@ -97,7 +97,7 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 		{
 			uint64		hash = items->hashes[column][i];
 
-			sb_bf_line_add(area + sb_bf_line_of(lines->lines[column], hash) * stride, lines->hashes, hash);
+			sb_bf_line_add(area + sb_bf_line_of(lines->lines[column], hash) * stride, lines->hash_count, hash);
 		}
 	}
 }

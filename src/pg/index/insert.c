@@ -29,10 +29,10 @@ statement_hashers(Relation index, IndexInfo *indexInfo)
 
 /* Has the item to be added to this page, because its range has a summary that lacks it? */
 static bool
-is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hashes, uint64 hash)
+is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hash_count, uint64 hash)
 {
 	return content->states[range] != BF_UNSUMMARIZED &&
-		!sb_bf_line_contains(bf_index_line(content, position, range), hashes, hash);
+		!sb_bf_line_contains(bf_index_line(content, position, range), hash_count, hash);
 }
 
 /* Adds one item to the filter of `range` (counted within its group) of this column. */
@@ -54,14 +54,14 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	wanted = is_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
-					   geometry->hashes, hash);
+					   geometry->hash_count, hash);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (wanted)
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page);
-		if (is_wanted(content, range, position, geometry->hashes, hash))
-			bf_index_add_to_line(index, buffer, bf_index_line(content, position, range), geometry->hashes, hash);
+		if (is_wanted(content, range, position, geometry->hash_count, hash))
+			bf_index_add_to_line(index, buffer, bf_index_line(content, position, range), geometry->hash_count, hash);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	}
 	ReleaseBuffer(buffer);

@@ -71,7 +71,7 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
-		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hashes,
+		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hash_count,
 							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
@@ -208,7 +208,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 
 					stats->bits += SB_BF_LINE * 8;
 					stats->bits_set += set;
-					stats->rates += pow(set / (SB_BF_LINE * 8.0), geometry->hashes) / lines;
+					stats->rates += pow(set / (SB_BF_LINE * 8.0), geometry->hash_count) / lines;
 				}
 			}
 			UnlockReleaseBuffer(buffer);
@@ -272,7 +272,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 		values[i++] = Int64GetDatum(states[BF_UNSUMMARIZED]);
 		values[i++] = Int32GetDatum(geometry->groups);
 		values[i++] = Int64GetDatum(stats.pages);
-		values[i++] = Int32GetDatum(geometry->hashes);
+		values[i++] = Int32GetDatum(geometry->hash_count);
 		nulls[i] = nulls[i + 2] = stats.ranges == 0;
 		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
 		values[i++] = Float8GetDatum(geometry->false_positive_rate);
@@ -380,7 +380,7 @@ unite_ranges(Relation index, const BfGeometry *geometry, int column, uint64 firs
 		{
 			header.kind = *item_kind(hashers.hasher[column]);
 			header.line_count = count;
-			header.hash_count = geometry->hashes;
+			header.hash_count = geometry->hash_count;
 			header.fpr = geometry->false_positive_rate;
 			result = bf_make(&header, &lines);
 		}

@@ -257,7 +257,7 @@ find_ranges_for_condition(Relation index, const BfGeometry *geometry, uint32 num
 			add_untrusted(viewer, content, mask);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hashes,
+		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hash_count,
 							   hash, mask->words);
 	}
 	if (BufferIsValid(buffer))

@@ -16,7 +16,7 @@
  * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
  *   back.
  *
- * That takes some microseconds for each row. Here it is known which bytes change: at most `hashes` bytes of one line
+ * That takes some microseconds for each row. Here it is known which bytes change: at most `hash_count` bytes of one line
  * of 64.
  *
  * What the record has to satisfy, and where this is seen to:
@@ -86,7 +86,7 @@ log_changed_bytes(Buffer buffer, Page page, unsigned char *line, const unsigned 
 #endif
 
 void
-bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash)
+bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash)
 {
 	Page		page = BufferGetPage(buffer);
 
@@ -94,7 +94,7 @@ bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int has
 	unsigned char changed[SB_BF_LINE];
 
 	memcpy(changed, line, SB_BF_LINE);
-	sb_bf_line_add(changed, hashes, hash);
+	sb_bf_line_add(changed, hash_count, hash);
 	if (RelationNeedsWAL(index))
 		log_changed_bytes(buffer, page, line, changed);
 	else
@@ -108,7 +108,7 @@ bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int has
 	GenericXLogState *xlog = GenericXLogStart(index);
 	Page		image = GenericXLogRegisterBuffer(xlog, buffer, 0);
 
-	sb_bf_line_add(image + ((char *) line - (char *) page), hashes, hash);
+	sb_bf_line_add(image + ((char *) line - (char *) page), hash_count, hash);
 	GenericXLogFinish(xlog);
 #endif
 }

@@ -69,7 +69,7 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
 				 errhint("Give low and high, or the scheme two_class.")));
-	parameters.hashes = stable_optional(fields[IBF_HASHES]);
+	parameters.hash_count = stable_optional(fields[IBF_HASHES]);
 	parameters.bits = stable_optional(fields[IBF_CELL_BITS]);
 	parameters.evictions = stable_optional(fields[IBF_EVICTIONS]);
 	if (!fields[IBF_SEED].isnull)

@@ -30,7 +30,7 @@ sbf_plan(const NullableDatum *fields, sb_stable *out)
 		parameters.bytes = DatumGetInt64(fields[SBF_BYTES].value);
 	if (!fields[SBF_FPR].isnull)
 		parameters.fpr = DatumGetFloat8(fields[SBF_FPR].value);
-	parameters.hashes = stable_optional(fields[SBF_HASHES]);
+	parameters.hash_count = stable_optional(fields[SBF_HASHES]);
 	parameters.bits = stable_optional(fields[SBF_CELL_BITS]);
 	parameters.evictions = stable_optional(fields[SBF_EVICTIONS]);
 	if (!fields[SBF_SEED].isnull)

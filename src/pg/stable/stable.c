@@ -318,7 +318,7 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 				"Give the bytes that the cells may take: the more, the longer items are remembered.");
 	check_fpr(p->fpr);
 	bits = check_choice("number of bits of a cell", p->bits, p->scheme == SB_STABLE ? 1 : 2, SB_STABLE_MAX_BITS);
-	hashes = check_choice("number of hashes", p->hashes, 1, SB_STABLE_MAX_HASHES);
+	hashes = check_choice("number of hashes", p->hash_count, 1, SB_STABLE_MAX_HASHES);
 	evictions = check_choice("number of evictions", p->evictions, 0,
 							 Min(p->bytes * 8 / (bits < 1 ? 3 : bits), SB_STABLE_MAX_EVICTIONS));
 	if (p->scheme == SB_TWO_CLASS && !isfinite(p->low))

@@ -48,16 +48,16 @@ typedef struct StableParameters
 	sb_scheme	scheme;
 	double		low;
 	double		high;
-	int64		hashes;
+	int64		hash_count;
 	int64		bits;
 	int64		evictions;
 	int64		seed;
 } StableParameters;
 
 #define STABLE_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, \
-	.hashes = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
+	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
 #define IBF_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, .scheme = SB_MULTI_CLASS, .high = 1, \
-	.hashes = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
+	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
 
 /* "sbf" or "ibf"; "two_class" and so on. */
 extern const char *stable_type_name(const sb_stable *header);

@@ -37,10 +37,10 @@ check_rate(double fpr)
 }
 
 static void
-check_shape(double cells, int hashes, int max)
+check_shape(double cells, int hash_count, int max)
 {
-	if (hashes < 1 || hashes > SB_STABLE_MAX_HASHES)
-		refuse("number of hashes", hashes, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_HASHES), HINT_SHAPE);
+	if (hash_count < 1 || hash_count > SB_STABLE_MAX_HASHES)
+		refuse("number of hashes", hash_count, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_HASHES), HINT_SHAPE);
 	if (!(cells >= LEAST_CELLS && cells <= MOST_CELLS))
 		refuse("number of cells", cells,
 			   psprintf("It must lie between %d and " UINT64_FORMAT ".", LEAST_CELLS, MOST_CELLS), HINT_SHAPE);
