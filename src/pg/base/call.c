@@ -11,8 +11,9 @@
 /* ----------------------------------------------------------------- interrupts */
 
 /*
- * What the core asks. An error that an interrupt raises must not jump over the core's frames: it is caught, the core returns
- * SB_INTERRUPTED, and raise_if_unfinished() raises the same error again. Interrupts that raise no error are dealt with and forgotten.
+ * The function that the core calls to learn whether to stop. The error of an interrupt must not jump over the core's
+ * frames. So it is caught here, the core returns SB_INTERRUPTED, and raise_if_unfinished() raises the same error
+ * again. Interrupts that raise no error are processed here, and the core goes on.
  */
 static bool
 interrupt_raises_error(void)
@@ -85,7 +86,7 @@ equal_in_pieces(const void *left, const void *right, size_t size)
 
 /* --------------------------------------------------------------------- memory */
 
-/* The name of all these contexts: by this pointer they are known. */
+/* All these contexts have the same name. result_memory() knows them by the address of that name. */
 static const char *own_name = NULL;
 
 Datum
@@ -111,7 +112,10 @@ result_memory(void)
 
 /* -------------------------------------------------------------------- arguments */
 
-/* PostgreSQL reads a value from its TOAST table without looking for interrupts. So large ones are read by slices. */
+/*
+ * PostgreSQL does not look for interrupts while it reads a value from a TOAST table. So large values are read in
+ * slices.
+ */
 #define SLICE_BYTES (1000 * (int32) TOAST_MAX_CHUNK_SIZE)
 
 bool
@@ -131,7 +135,9 @@ has_cheap_slices(Datum value)
 	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && !is_compressed_external(value);
 }
 
-/* The same value in one piece of memory of this context. REQUIRES: it is in a TOAST table, and not compressed. */
+/*
+ * Reads the value, slice by slice, into memory of this context. REQUIRES: it is in a TOAST table, and not compressed.
+ */
 static struct varlena *
 read_slices(MemoryContext context, Datum value)
 {

@@ -10,7 +10,10 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 {
 	AnyArrayType *any;
 
-	/* detoast() leaves short headers alone, behind which elements are not aligned: DatumGetAnyArrayP() does not */
+	/*
+	 * detoast() does not change a header of one byte, and the elements behind such a header are not aligned.
+	 * DatumGetAnyArrayP() does change it.
+	 */
 	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(array)))
 		array = PointerGetDatum(detoast(array));
 	any = DatumGetAnyArrayP(array);

@@ -84,7 +84,7 @@ value_slice(Datum value, size_t offset, size_t size)
 	if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw))
 		return VARDATA_ANY(raw) + offset;
 	raw = detoast_attr_slice(raw, (int32) offset, (int32) size);
-	return VARDATA_ANY(raw);	/* a macro that looks at its argument twice */
+	return VARDATA_ANY(raw);	/* The slice is in a variable because the macro evaluates its argument twice. */
 }
 
 /* --------------------------------------------------------------------- errors */
@@ -194,7 +194,7 @@ sketch_bars(const double *values, int count)
 	initStringInfo(&line);
 	for (int i = 0; i < count; i++)
 	{
-		/* whatever is not nothing is at least the lowest bar */
+		/* Every value greater than zero has at least the lowest bar. */
 		int			height = values[i] > 0 ? 1 + (int) (values[i] / largest * 7) : 0;
 
 		appendStringInfoString(&line, bars[height]);

@@ -1,5 +1,6 @@
 /*
- * bf.c: the functions and operators of type bf, and the aggregates that combine filters. bf_agg.c has the one that builds them.
+ * bf.c: the functions and operators of type bf, and the aggregates that combine filters. The aggregate that builds
+ * them is in bf_agg.c.
  */
 #include "bf/bf.h"
 
@@ -91,8 +92,9 @@ copy_bf(const BfValue *bf, unsigned char **lines)
 }
 
 /*
- * The filter of argument 0, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the
- * adding function returns; lines follow the header.
+ * Prepares the filter of argument 0 for a change. If it is the expanded object of a variable, it is changed itself,
+ * otherwise a copy. *lines is set to its lines, which follow the header. Returns the value that the adding function
+ * has to return.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
@@ -117,7 +119,10 @@ bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 	return copy_bf(bf, lines);
 }
 
-/* The hash of an item that is to be added. Writes the header before these lines again if the filter's kind becomes known. */
+/*
+ * The hash of an item that is to be added. If the filter gets its kind from this item, its header, which precedes
+ * `lines`, is written again.
+ */
 static uint64_t
 hash_to_add(ItemHasher *hasher, Datum item, sb_bf *header, unsigned char *lines)
 {
@@ -137,7 +142,7 @@ check_bf(const void *data, size_t size)
 	sb_bf		header;
 	sb_status	status = sb_bf_decode_header(data, size, size, &header);
 
-	/* without a kind nothing was added, and look-ups rely on it */
+	/* A filter without a kind holds no items; look-ups rely on this. */
 	if (status == SB_OK && header.kind.code == SB_KIND_NONE)
 		for (size_t at = SB_BF_HEADER; at < size; at++)
 		{
@@ -178,7 +183,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 	return result;
 }
 
-/* So many hashes of an array's elements are handed to the core at once. */
+/* The number of items that are handed to the core at once. */
 #define ITEMS_AT_ONCE 256
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
@@ -212,8 +217,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 SB_CONTAINS(bf, SB_LOOKUP_BF)
 
 /*
- * Does one of the elements answer `answer`? NULL elements are skipped. All of the filter is at hand: they are asked by the batch, and
- * the first batches are small, as one of the first elements often decides.
+ * Does the look-up of one of the elements give this answer? NULL elements are skipped. The whole filter is in memory.
+ * Elements are looked up in batches; the first batches are small, because one of the first elements often decides.
  */
 static bool
 search_batches(const BfValue *bf, Elements *elements, bool answer)
@@ -239,7 +244,7 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 	return false;
 }
 
-/* The elements of argument 1. An item has one line, which is one slice. */
+/* Searches for the elements of argument 1. A look-up reads one line, which is one slice. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
@@ -258,12 +263,13 @@ SB_CONTAINS_ELEMENTS(bf, search_elements)
 
 /* ------------------------------------------------------------------ combining */
 
-/* sb_bf_or() or sb_bf_and(). */
+/* The type of sb_bf_or() and sb_bf_and(). */
 typedef sb_status (*Combine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 
 /*
- * Arguments 0 and 1 combined. In an aggregate the state is a bf value in the aggregate's context, so that it travels between
- * workers as it is; it is changed in place if its size stays.
+ * Combines arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
+ * size stays the same. The state of an aggregate is a bf value in the aggregate's context, so it can be sent between
+ * workers as it is.
  */
 static Datum
 combine_arguments(FunctionCallInfo fcinfo, const char *action, Combine combine, bool in_place)
@@ -313,7 +319,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
 	return combine_arguments(fcinfo, "intersect", sb_bf_and, true);
 }
 
-/* Folds while a rate would still hold for the estimated number of items. */
+/* bf_fold(bf, fpr): halves the size as long as the rate, for the estimated number of items, stays within fpr. */
 SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 {
 	BfValue		bf;
@@ -336,7 +342,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 		folded.line_count /= 2;
 	if (halvings > 0)
 	{
-		/* it is no longer what it was made to be */
+		/* It is no longer the filter that was planned. */
 		folded.widened = Max(folded.widened - halvings, 0);
 		folded.expected_items = 0;
 		folded.fpr = Max(folded.fpr, fpr);
@@ -383,7 +389,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 
 #define HISTOGRAM_BUCKETS 16
 
-/* How many lines have 0..32, 33..64, ... 481..512 bits set. */
+/* Counts the lines that have 0..32, 33..64, ... 481..512 bits set. */
 static void
 line_histogram(const BfValue *bf, int64 lines[HISTOGRAM_BUCKETS])
 {

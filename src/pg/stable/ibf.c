@@ -1,6 +1,6 @@
 /*
- * ibf.c: what is the Importance-aware Bloom filter's own among the functions: in and out, making, adding. The rest is in
- * stable.c.
+ * ibf.c: the functions that only the Importance-aware Bloom filter has: how values come in, how filters are made, and
+ * how items are added. The other functions are in stable.c.
  */
 #include "stable/stable.h"
 
@@ -60,7 +60,7 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 		parameters.high = DatumGetFloat8(fields[IBF_HIGH].value);
 	if (parameters.scheme == SB_TWO_CLASS)
 	{
-		/* halves first: the sum might be infinite */
+		/* The halves are added, because the sum might be infinite. */
 		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 : DatumGetFloat8(threshold->value);
 		parameters.high = parameters.low;
 	}

@@ -1,5 +1,6 @@
 /*
- * sbf.c: what is the Stable Bloom filter's own among the functions: in and out, making, adding. The rest is in stable.c.
+ * sbf.c: the functions that only the Stable Bloom filter has: how values come in, how filters are made, and how items
+ * are added. The other functions are in stable.c.
  */
 #include "stable/stable.h"
 

@@ -1,6 +1,6 @@
 /*
- * stable.c: what sbf and ibf do in the same way: parameters, asking, decaying, uniting, looking inside. sbf.c and ibf.c
- * have what differs, stable_agg.c the aggregates, stable_window.c the window functions.
+ * stable.c: the functions that sbf and ibf share: parameters, look-ups, decay, union, information. sbf.c and ibf.c
+ * have those that differ, stable_agg.c the aggregates, stable_window.c the window functions.
  */
 #include "stable/stable.h"
 
@@ -114,7 +114,7 @@ stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item)
 bool
 stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 {
-	/* a step of value-weighted eviction may take milliseconds */
+	/* A step of value-weighted eviction may take milliseconds. */
 	CHECK_FOR_INTERRUPTS();
 	return sb_stable_step(&state->header, state->cells, stable_hash(state, hasher, item), value);
 }
@@ -224,8 +224,8 @@ importances_must_match(const Elements *items, const Elements *importances)
 }
 
 /*
- * A copy of argument 0 in this context, to which the elements of argument 1 are added. The array of flags is made if it is wanted
- * (not NULL).
+ * Adds the elements of argument 1 to a copy of argument 0 in this context. If `duplicates` is not NULL, *duplicates is
+ * set to the array of flags.
  */
 static Datum
 add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext context, Datum *duplicates)
@@ -287,7 +287,7 @@ check_range(const char *name, int64 value, int64 least, int64 most, const char *
 			 errhint("%s", hint)));
 }
 
-/* The same for what may be left to the plan; returns it as the core takes it. */
+/* The same for a parameter that may be left out. Returns the parameter as the core takes it. */
 static int64
 check_choice(const char *name, int64 value, int64 least, int64 most)
 {
@@ -300,7 +300,7 @@ check_choice(const char *name, int64 value, int64 least, int64 most)
 void
 stable_plan(const StableParameters *parameters, sb_stable *out)
 {
-	static StableParameters known;	/* what was asked last in this session; the planned filter has cells */
+	static StableParameters known;	/* the last parameters that `planned` was made of */
 	static sb_stable planned;
 	const StableParameters *p = parameters;
 	int64		hashes;
@@ -308,7 +308,7 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	int64		evictions;
 	sb_status	status;
 
-	/* padding may differ: then it is planned again */
+	/* The structs may differ in their padding alone. Then the filter is only planned once more. */
 	if (planned.cell_count != 0 && memcmp(&known, p, sizeof known) == 0)
 	{
 		*out = planned;
@@ -370,7 +370,7 @@ stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out)
 
 SB_CONTAINS(stable, SB_LOOKUP_STABLE)
 
-/* The elements of argument 1. Each of an item's cells takes a slice. */
+/* Searches for the elements of argument 1. Each cell of an item takes a slice. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
@@ -406,7 +406,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	copy = stable_copy_to_change(&state, result_memory(), &stable);
 
-	/* by value each eviction may take as many tries, and each of them may wait for memory */
+	/* With value-weighted eviction each eviction may take this many tries, and each try may wait for memory. */
 	tries = Max(state.header.evictions, 1) * (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
 	at_once = Max(1, (1 << 22) / tries);
 	while (steps > 0)
@@ -456,7 +456,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
 
 /* --------------------------------------------------------------- looking inside */
 
-/* Of both types, in this order; those of an ibf after the 16 of the sbf. */
+/* The columns of sbf_info() and ibf_info(). The first 16 are the same; ibf_info() has three more. */
 SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 {
 	StableValue stable;

@@ -1,7 +1,6 @@
 /*
- * decay_functions.c: weights by age in SQL. The functions and their sources are in core/tbf/sb_decay_functions.h, what
- * they are for in
- * docs/decay.md.
+ * decay_functions.c: weights by age in SQL. The functions and their sources are in core/tbf/sb_decay_functions.h.
+ * docs/decay.md says what they are for.
  */
 #include "base/compat.h"
 
@@ -21,7 +20,10 @@ interval_text(const Interval *interval)
 	return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)));
 }
 
-/* false if the microseconds do not fit. REQUIRES: no months, finite. */
+/*
+ * Converts an interval to microseconds. Returns false if they do not fit. REQUIRES: the interval is finite and has no
+ * months.
+ */
 static bool
 interval_microseconds(const Interval *interval, int64 *microseconds)
 {
@@ -42,7 +44,10 @@ refuse_months(const Interval *interval, const char *name, const char *hint)
 				 errhint("%s", hint)));
 }
 
-/* The first argument. What does not fit 64 bits is as old (or as far from over) as what just does. */
+/*
+ * The age, which is the first argument, in microseconds. An age that does not fit into 64 bits becomes the largest (or
+ * the smallest) one that does.
+ */
 static int64
 age_argument(FunctionCallInfo fcinfo)
 {
@@ -58,7 +63,10 @@ age_argument(FunctionCallInfo fcinfo)
 	return Min(microseconds, SB_DECAY_FOREVER - 1);
 }
 
-/* A length in microseconds, at least `least` (0 or 1). The hint says what the parameter is for. */
+/*
+ * A length of time in microseconds. Raises an error unless it is at least `least` (0 or 1). The hint says what the
+ * parameter is for.
+ */
 static int64
 length_of(const Interval *interval, int64 least, const char *name, const char *hint)
 {
@@ -156,7 +164,10 @@ decay_linear(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------------ polygon */
 
-/* The elements of an array of points. */
+/*
+ * The elements of an array of ages or weights. Raises an error for an array with NULLs or with more than one
+ * dimension.
+ */
 static Datum *
 points_argument(FunctionCallInfo fcinfo, int argno, const char *name, Oid type, int size, bool by_value, int *count)
 {

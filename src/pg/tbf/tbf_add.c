@@ -1,5 +1,5 @@
 /*
- * tbf_add.c: filters made, hits added and taken out again, one value at a time (tbf_agg.c has the aggregates).
+ * tbf_add.c: makes filters, adds hits to stored filters, and removes hits. The aggregates are in tbf_agg.c.
  */
 #include "tbf/tbf.h"
 
@@ -105,7 +105,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 	return result;
 }
 
-/* The time of a hit at argument argno, checked against the limit at argument argno + 2 (NULL: the default). */
+/*
+ * The moment of the hit's time in argument `argno`. The time is checked against the latest one in argument argno + 2,
+ * or against the default if that is NULL.
+ */
 static void
 moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)
 {
@@ -136,7 +139,10 @@ flatten_builder(void *builder)
 }
 #endif
 
-/* The filter that is going to be changed; of a variable's expanded object the parameters alone, for its builder is at hand. */
+/*
+ * Opens the filter that is going to be changed. Of a variable's expanded object only the parameters are read, because
+ * the object has a builder already.
+ */
 static void
 open_to_change(Datum value, TbfValue *tbf)
 {
@@ -154,8 +160,9 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * A builder that begins with what the filter of argument 0 holds: that of a variable's expanded object itself, or a new one. *target
- * (which is NULL if there is no such object) is to be given to changed_filter() after adding.
+ * A builder with the content of the filter in argument 0: the one of a variable's expanded object, or a new one.
+ * *target is set to the expanded object, or to NULL if there is none. After adding, it has to be passed to
+ * changed_filter().
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
@@ -183,7 +190,10 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 #if FILTERS_EXPAND
 	if (target != NULL)
 	{
-		/* A counter that overflows is this statement's error, not a later one's: and nothing that an earlier one added is lost. */
+		/*
+		 * The hits are added now. So if a counter overflows, this statement raises the error, not a later one, and no
+		 * hit of an earlier statement is lost.
+		 */
 		tbf_builder_must(sb_tbf_builder_settle(builder));
 		expanded_filter_changed(target);
 		return EOHPGetRWDatum(&target->hdr);
@@ -238,7 +248,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
-	/* one sum and one rounding for them all, even where items are repeated */
+	/* All hits are summed up and then rounded once, even if items are repeated. */
 	builder = builder_to_change(fcinfo, &tbf, &target);
 	plan = sb_tbf_builder_parameters(builder);
 	while (next_item(&elements, &item))
@@ -264,7 +274,7 @@ tbf_add_operator(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* Which of the filter's features keeps hits from being taken out, or NULL. */
+/* The reason why hits cannot be removed from this filter; NULL if they can. */
 static const char *
 why_not_remove(const sb_tbf *tbf)
 {

@@ -1,5 +1,6 @@
 /*
- * tbf_builder.c: the core's sb_tbf_builder in PostgreSQL's memory, with errors instead of statuses.
+ * tbf_builder.c: the core's sb_tbf_builder in PostgreSQL's memory. The functions raise errors instead of returning
+ * statuses.
  */
 #include "tbf/tbf.h"
 
@@ -74,7 +75,7 @@ tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item,
 	if (!sb_tbf_builder_add_hot_hit(builder, hash, moment, weight))
 		return;
 
-	/* of an item that is too long the beginning is shown; it stays the item that it is, by its hash */
+	/* Of an item that is too long only the beginning is shown. Items are told apart by their hashes. */
 	text = item_text(hasher, item);
 	length = strlen(text);
 	if (length > SB_TOP_MAX_ITEM)
@@ -93,7 +94,7 @@ refuse_weight(double weight)
 			 errhint("Weights by age come from the decay functions: decay_exponential() and the like.")));
 }
 
-/* Raises the error of two filters that cannot be added up. */
+/* Raises the error for two filters that cannot be merged. */
 static void
 refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *difference)
 {

@@ -1,5 +1,5 @@
 /*
- * tbf_count.c: questions to a tbf about an item: how many hits, at what rate, is it there?
+ * tbf_count.c: look-ups of an item in a tbf: its count, its rate, and whether it is there.
  */
 #include "tbf/tbf.h"
 
@@ -53,7 +53,7 @@ SB_FUNCTION_OF_SLICES(tbf_count, SB_LOOKUP_TBF, 0)
 							  tbf_time_argument(fcinfo, 2), &lookup));
 }
 
-/* tbf_rate(tbf, "any" [, at]): (1 - lambda) times the count, hits an epoch (Cheng et al., eq. 4) */
+/* tbf_rate(tbf, "any" [, at]): hits per epoch, which is (1 - lambda) times the count (Cheng et al., eq. 4) */
 SB_FUNCTION_OF_SLICES(tbf_rate, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;

@@ -1,5 +1,5 @@
 /*
- * tbf_estimate.c: for the expert: totals, shares, an error bound, and estimates that may be too small.
+ * tbf_estimate.c: totals, shares, an error bound, and estimates. Unlike counts, estimates may be too small.
  */
 #include "tbf/tbf.h"
 
@@ -25,7 +25,7 @@ total_at(const sb_tbf *header, TimestampTz at)
 	return total;
 }
 
-/* Estimates are made from counters that are sums of hits. */
+/* Raises an error unless the counters are sums of hits, which estimates rely on. */
 static void
 must_hold_sums(const sb_tbf *header, const char *what)
 {
@@ -47,7 +47,7 @@ SB_FUNCTION_OF_SLICES(tbf_total, SB_LOOKUP_TBF, 0)
 	PG_RETURN_FLOAT8(total_at(&header, tbf_time_argument(fcinfo, 1)));
 }
 
-/* tbf_share(tbf, "any"): the same at all times, but for the slack */
+/* tbf_share(tbf, "any"). The share does not depend on the time, except for the slack. */
 SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;
@@ -88,7 +88,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
-	(void) total_at(&tbf.header, at);	/* refuses a time at which there is no count */
+	(void) total_at(&tbf.header, at);	/* raises an error for a time at which there is no count */
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		PG_RETURN_FLOAT8(0);
 	must_hold_sums(&tbf.header, "a count");

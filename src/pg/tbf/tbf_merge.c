@@ -1,5 +1,5 @@
 /*
- * tbf_merge.c: filters added up, and weighted.
+ * tbf_merge.c: merges filters, and multiplies them by weights.
  */
 #include "tbf/tbf.h"
 
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/value.h"
 
-/* As refuse_difference(), for times as people read them. 0: no decay. */
+/* The same as refuse_difference(), for times, which are shown as intervals. 0 stands for no decay. */
 static void
 refuse_different_times(const char *what, int64 left, int64 right)
 {
@@ -70,7 +70,7 @@ scaled(Datum filter, double weight)
 	sb_tbf		merged;
 
 	tbf_open(filter, &tbf);
-	tbf_plan_merge(&tbf.header, &tbf.header, &merged);	/* may it be merged? */
+	tbf_plan_merge(&tbf.header, &tbf.header, &merged);	/* raises an error if it cannot be merged */
 	if (weight == 1)
 		return filter;
 	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, 0);

@@ -1,5 +1,5 @@
 /*
- * tbf_top.c: tbf_top(), which reads the list of hot items of a tbf. What the list guarantees stands in sb_top.h.
+ * tbf_top.c: tbf_top(), which shows the list of hot items of a tbf. sb_top.h says what the list guarantees.
  */
 #include "tbf/tbf.h"
 
@@ -29,7 +29,10 @@ tbf_top_open(const sb_tbf *header, const unsigned char *cells, sb_top_section *s
 
 /* ------------------------------------------------------------------- asking */
 
-/* The stored bytes as text of this database: they may come from one of another encoding, or be forged. */
+/*
+ * The stored bytes of an item as text in the encoding of this database. They may come from a database with another
+ * encoding, or be forged.
+ */
 static Datum
 text_of(const sb_kind *kind, const sb_top_item *item)
 {
@@ -37,13 +40,13 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	bool		text = kind->code == SB_KIND_TEXT || kind->code == SB_KIND_CHARACTER;
 	int			encoding = text && PG_VALID_BE_ENCODING((int) kind->detail) ? (int) kind->detail : GetDatabaseEncoding();
 
-	/* pnstrdup() ends at a zero byte, which no text holds */
+	/* Text has no zero bytes, and pnstrdup() stops at one. */
 	if (strlen(copy) != item->length)
 		value_refuse("tbf", SB_BAD_LIST);
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* A block is larger than most slices: it counts as so many. */
+/* Reading a block takes as long as reading this many slices of other filters. */
 #define SLICES_OF_BLOCK 8
 
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */

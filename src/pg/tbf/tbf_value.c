@@ -1,5 +1,5 @@
 /*
- * tbf_value.c: tbf values: opened and made, their parameters, in and out, equality.
+ * tbf_value.c: tbf values: how they are opened, made, read and compared, and their parameters.
  */
 #include "tbf/tbf.h"
 
@@ -258,8 +258,8 @@ check_tbf(const void *data, size_t size)
 SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
- * The same parameters, times, totals and counters? A list of hot items depends on the order of the hits, so what it holds
- * is left out; that there is one, and for how many items, is a parameter as others are.
+ * Have the filters the same parameters, times, totals and counters? The content of a list of hot items depends on the
+ * order of the hits, so it is not compared. The size of the list is a parameter, and is compared.
  */
 static bool
 same_filter(FunctionCallInfo fcinfo)
@@ -275,7 +275,7 @@ same_filter(FunctionCallInfo fcinfo)
 		return value_equal(fcinfo);
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	left.header.extra = 0;		/* the bytes of the list */
+	left.header.extra = 0;		/* the size of the list in bytes */
 	right.header.extra = 0;
 	sb_tbf_encode_header(&left.header, left_bytes);
 	sb_tbf_encode_header(&right.header, right_bytes);
