@@ -1,6 +1,6 @@
 /*
- * chunk_scan_arguments.c: the arguments of chunk_scan() and its kin: which relation, which column, and which
- * comparison. Everything that makes a call impossible is an error here, before any chunk is looked at.
+ * chunk_scan_arguments.c: the arguments of chunk_scan() and its variants: which relation, which column, and which
+ * comparison. All errors of the arguments are raised here, before any chunk is looked at.
  */
 #include "chunks/chunk_scan.h"
 

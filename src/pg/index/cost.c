@@ -76,7 +76,7 @@ get_figures(IndexOptInfo *info, IndexFigures *figures)
 	index_close(index, NoLock);
 }
 
-/* Estimates in which share of the ranges there are rows that satisfy a clause of this selectivity. */
+/* Estimates the share of the ranges that have rows which satisfy a clause of this selectivity. */
 static double
 share_of_ranges(const IndexFigures *figures, int column, double selectivity, double rows, double ranges)
 {

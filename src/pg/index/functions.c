@@ -68,7 +68,7 @@ refuse_other_index(Oid index)
 			 errhint("Name an index that was made with USING bf.")));
 }
 
-/* Copies what pg_class says of a relation; false if it does not exist. Takes no lock. */
+/* Copies the row of pg_class for a relation. Returns false if the relation does not exist. Takes no lock. */
 static bool
 get_class_form(Oid relation, FormData_pg_class *form)
 {
@@ -105,7 +105,7 @@ may_maintain(Oid table, const FormData_pg_class *form)
 #endif
 }
 
-/* Raises an error if the user lacks the right. False if the index or the table no longer exists. */
+/* Raises an error if the user lacks the right. Returns false if the index or the table no longer exists. */
 static bool
 check_right(Oid index, Oid table, BfRight right)
 {
@@ -116,7 +116,7 @@ check_right(Oid index, Oid table, BfRight right)
 		return false;
 	if (right == BF_TO_READ)
 	{
-		/* what the index tells, it tells about rows of its table */
+		/* What the index shows are facts about the rows of its table. */
 		AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_SELECT);
 
 		if (result != ACLCHECK_OK)
@@ -180,7 +180,10 @@ bf_index_close(Relation index, Relation heap, LOCKMODE mode)
 	relation_close(heap, mode);
 }
 
-/* May the index be summarized? An invalid one is left alone, because a build that failed may have written anything. */
+/*
+ * May the index be summarized? An invalid index is not touched, because a build that failed may have left anything in
+ * it.
+ */
 static bool
 is_usable(Relation index)
 {
@@ -332,7 +335,7 @@ bf_summarize(PG_FUNCTION_ARGS)
 		 */
 		if (nonatomic)
 			SPI_commit();
-		/* an index that was dropped meanwhile is passed over */
+		/* An index that was dropped in the meantime is skipped. */
 		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 		if (index != NULL)
 			(void) summarize_index(index, heap, InvalidBlockNumber);

@@ -28,7 +28,7 @@ bf_index_good_group_size(uint32 most)
 	return Max(most, 1);
 }
 
-/* More lines than any range needs: a range has at most a gigabyte of the table. */
+/* A number of lines that no range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 
 BlockNumber
@@ -104,7 +104,7 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 
 /* ------------------------------------------------------------------ to pages */
 
-/* How many lines of a filter of this column are on page `page` of its run. */
+/* The number of lines that page `page` of a column's run has of each filter. */
 static inline uint32
 lines_on_page(const BfGroupLines *lines, int column, uint32 page)
 {

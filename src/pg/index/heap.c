@@ -1,12 +1,12 @@
 /*
  * heap.c: reads the heap for the index: every row version that some snapshot may still see.
  *
- * PostgreSQL's own table_index_build_range_scan() does not serve. It leaves out recently dead versions of rows that
- * were updated by HOT. Their values differ from the new version's if the index is summarizing (PostgreSQL 16 and
- * later), so a snapshot that still sees them would lose them.
+ * PostgreSQL's own table_index_build_range_scan() cannot be used for this. It leaves out recently dead versions of
+ * rows that were updated by HOT. If the index is summarizing (PostgreSQL 16 and later), the values of such a version
+ * differ from those of the new version. A snapshot that still sees the old version would lose it.
  *
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
- * out, because their out-of-line values may be gone, and the reader's horizon says which snapshots may miss them.
+ * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
  */
 #include "index/bf_index.h"
 
@@ -46,7 +46,7 @@ struct BfHeapReader
 	BfHashers	hashers;
 	bool		runs_code;		/* the index has expressions or a predicate */
 	BfReadFor	purpose;
-	Bitmapset  *attributes;		/* which the index needs of a row, as pull_varattnos() counts them */
+	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
@@ -349,12 +349,12 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 }
 
 /*
- * Puts the out-of-line values that the index needs into the slot of a row version. False if the version is gone, and
- * its values with it.
+ * Puts the out-of-line values that the index needs into the slot of a row version. Returns false if the version is
+ * gone, and its values with it.
  *
  * This can happen although the version was there when its page was copied. Other processes do not wait for VACUUM's
- * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. A transaction that is rolled
- * back has its values removed at once too, whoever summarizes.
+ * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. The values of a transaction that
+ * is rolled back are removed at once too, whoever summarizes.
  */
 static bool
 fetch_values(BfHeapReader *reader, HeapTuple tuple)
@@ -380,7 +380,7 @@ fetch_values(BfHeapReader *reader, HeapTuple tuple)
 			slot->tts_values[i] = PointerGetDatum(value);
 		else if (has_gone(reader, tuple))
 			return false;
-		/* else the table is damaged: an error is raised as soon as the value is read */
+		/* Otherwise the table is damaged. An error is raised as soon as the value is read. */
 	}
 	return true;
 }
@@ -415,8 +415,9 @@ add_error_context(void *argument)
 }
 
 /*
- * Hashes the items of a row version in all columns. False if the version is not in the index: its predicate is not
- * true, or the version is gone by now. Uses only memory that is freed with the row.
+ * Hashes the items of a row version in all columns. Returns false if the version is not in the index, because the
+ * index's predicate is not true for it or because the version is gone by now. All memory that this uses is freed with
+ * the row.
  */
 static bool
 hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
@@ -459,7 +460,7 @@ take_set(sb_hash_set *set)
 	return hashes;
 }
 
-/* A range of the default size has about so many rows, so that a set for them rarely has to grow. */
+/* The number of rows that a range of the default size has, roughly. A set of this size rarely has to grow. */
 #define ITEMS_EXPECTED 2048
 
 /* Makes an empty set for each column, unless it was made for an earlier range. */

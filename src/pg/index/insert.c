@@ -27,7 +27,7 @@ statement_hashers(Relation index, IndexInfo *indexInfo)
 	return indexInfo->ii_AmCache;
 }
 
-/* Has the item to be added to this page, because its range has a summary that lacks it? */
+/* Does the item have to be added to this page? That is so if its range has a summary that lacks it. */
 static bool
 is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hash_count, uint64 hash)
 {
@@ -84,8 +84,8 @@ static void
 summarize_range_before(Relation index, Relation heap, BlockNumber block)
 {
 	/*
-	 * It is left out in an index expression of a summarizer, without the right to, and while somebody else
-	 * summarizes.
+	 * Nothing is summarized here if this is called by an index expression of a summarizer, if the user lacks the
+	 * right, or if another session is summarizing.
 	 */
 	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
 		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
@@ -111,8 +111,8 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 		uint64		hashes[INDEX_MAX_KEYS];
 
 		/*
-		 * A hash function can run anything, so the relation cache may free the geometry. If it is read again, it
-		 * knows no less.
+		 * A hash function may run any code, so the relation cache may free the geometry. If it is read again, it has
+		 * at least the groups that it had before.
 		 */
 		for (int column = 0; column < hashers->columns; column++)
 			hashes[column] = bf_index_hash_value(hashers, column, values[column], isnull[column]);

@@ -100,7 +100,7 @@ check_row(const BfRow *row, void *argument)
 		check_item(check, row, number, column, range - check->geometry->group[number].first_range);
 }
 
-/* Raises an error unless all filter pages are what they should be, and have states that exist. */
+/* Raises an error unless all filter pages have the content of filter pages, and states that exist. */
 static void
 check_pages(Check *check)
 {
@@ -164,7 +164,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------- bf_index_stats */
 
-/* What the pages of one column say together. */
+/* Statistics of all pages of one column. */
 typedef struct ColumnStats
 {
 	int64		pages;
@@ -313,11 +313,12 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
 }
 
 /*
- * Adds the lines of one range of a group to those of a bf value. False if the range is not summarized on all pages.
+ * Adds the lines of one range of a group to those of a bf value. Returns false if the range is not summarized on all
+ * pages.
  *
- * The pages are read one after the other, and meanwhile rows are written and ranges summarized. This does no harm: an
- * item has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever other
- * pages say (README.md).
+ * The pages are read one after the other, and in the meantime rows are written and ranges summarized. This does no
+ * harm: an item has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever
+ * other pages say (README.md).
  */
 static bool
 add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range,
