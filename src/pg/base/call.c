@@ -49,7 +49,7 @@ raise_if_unfinished(sb_status status)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
-				 errdetail("There is not enough memory for what a function of streambloom collects.")));
+				 errdetail("A function of streambloom could not get the memory that it needs.")));
 }
 
 void

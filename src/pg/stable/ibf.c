@@ -126,7 +126,7 @@ ibf_add_operator(PG_FUNCTION_ARGS)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("the operator || cannot add an item to an ibf"),
-			 errdetail("An item has an importance, too."),
+			 errdetail("An item of an ibf needs an importance, too."),
 			 errhint("Use ibf_add(filter, item, importance). To unite two filters use |.")));
 	PG_RETURN_NULL();
 }

@@ -181,7 +181,7 @@ stable_refuse_importance(bool is_null)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("importance NaN is out of range"),
-			 errdetail("Any other number will do: what lies outside the filter's range counts as its nearer end."),
+			 errdetail("Any other number is accepted. An importance outside the filter's range counts as the nearer end of the range."),
 			 errhint("Leave such items out, or give them an importance with nullif() and coalesce().")));
 	pg_unreachable();
 }
@@ -332,14 +332,14 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("range of importances %g to %g is out of range", p->low, p->high),
 				 errdetail("Both ends must be finite, and the lower one below the higher one."),
-				 errhint("Give the range that importances mostly lie in: min() and max() of them, or two percentiles.")));
+				 errhint("Give the range in which most importances lie, for example their min() and max(), or two percentiles.")));
 	status = sb_stable_plan(p->bytes, p->fpr, p->scheme, p->low, p->high, (int) hashes, (int) bits, evictions,
 							(uint64_t) p->seed, out);
 	if (status != SB_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no number of evictions keeps a false-positive rate of %g in " INT64_FORMAT " bytes", p->fpr, p->bytes),
-				 errdetail("A step evicts from at most all cells and from at most %d.", SB_STABLE_MAX_EVICTIONS),
+				 errdetail("A step can evict from at most %d cells, and from no more cells than the filter has.", SB_STABLE_MAX_EVICTIONS),
 				 errhint("Give more bytes, a higher rate, more hashes, or fewer bits of a cell.")));
 	known = *p;
 	planned = *out;

@@ -34,7 +34,7 @@ parameter_fields(FunctionCallInfo fcinfo, int argno, const char *type, NullableD
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the parameters of %s_agg_like() must not be null", type),
-				 errhint("Give %s_parameters() with the parameters wanted.", type)));
+				 errhint("Give %s_parameters() with the parameters that you want.", type)));
 	parameters = PG_GETARG_HEAPTUPLEHEADER(argno);
 	for (int i = 0; i < count; i++)
 		fields[i].value = GetAttributeByNum(parameters, i + 1, &fields[i].isnull);

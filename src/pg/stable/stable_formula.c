@@ -54,7 +54,7 @@ check_needed(double evictions, double cells, double fpr)
 {
 	if (!(evictions <= Min(cells, SB_STABLE_MAX_EVICTIONS)))
 		refuse("false-positive rate", fpr,
-			   psprintf("It needs more evictions a step than the %.0f that are allowed: all cells, and at most %d.",
+			   psprintf("It needs more than %.0f evictions per step. A step can evict from at most %d cells, and from no more cells than the filter has.",
 						Min(cells, SB_STABLE_MAX_EVICTIONS), SB_STABLE_MAX_EVICTIONS),
 			   "Give more hashes, a higher rate, or a smaller largest value of a cell.");
 	return evictions;

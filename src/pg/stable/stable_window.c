@@ -32,8 +32,8 @@ filter_of_partition(FunctionCallInfo fcinfo, WindowObject window, int argno, con
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("the filter of a window function must not be null"),
-					 errdetail("The filter of a partition's first row is the one that its rows are compared with."),
-					 errhint("Leave the argument out, or give a filter, such as that of sbf_empty() or ibf_empty().")));
+					 errdetail("All rows of a partition are compared with the filter that its first row gives."),
+					 errhint("Leave the argument out, or give a filter, for example sbf_empty() or ibf_empty().")));
 		stable_open(value, &filter);
 		stable_state_copy(state, context, &filter);
 	}

@@ -229,7 +229,7 @@ decay_polygonal(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("weight %g of point %d is greater than that of the point before", weights[i], i + 1),
-					 errdetail("A row's age is that of its youngest hit: where weights rise with age, its older hits would count too little."),
+					 errdetail("The age of a row is that of its youngest hit. If weights rose with age, its older hits would count too little."),
 					 errhint("Give weights that do not rise with age.")));
 	}
 	PG_RETURN_FLOAT8(sb_decay_polygonal(age_argument(fcinfo), ages, weights, points));

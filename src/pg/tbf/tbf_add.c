@@ -46,7 +46,7 @@ top_argument(int32 top)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("number of hot items %d is out of range", top),
 			 errdetail("It must lie between 0 (no list) and %d.", SB_TBF_MAX_TOP),
-			 errhint("A list of c items holds all whose share of the hits exceeds 1 / (c + 1).")));
+			 errhint("A list of c items holds every item that has more than 1 / (c + 1) of the hits.")));
 	pg_unreachable();
 }
 
@@ -269,7 +269,7 @@ tbf_add_operator(PG_FUNCTION_ARGS)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("the operator || cannot add an item to a tbf"),
-			 errdetail("A hit has a time and a weight, too."),
+			 errdetail("A hit of a tbf needs a time and a weight, too."),
 			 errhint("Use tbf_add(filter, item, at, weight). To merge two filters use +.")));
 	PG_RETURN_NULL();
 }
@@ -283,9 +283,9 @@ why_not_remove(const sb_tbf *tbf)
 	if ((tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0)
 		return "With recurring minimum it is not known which hits are in the item's count.";
 	if (tbf->top != 0)
-		return "Its list of hot items does not know which hits it has let go.";
+		return "Its list of hot items does not record which hits it has dropped.";
 	if (sb_tbf_slack(tbf) != 0)
-		return "Something of its hits has been forgotten, and it is not known of which items.";
+		return "Decay has dropped a part of its hits, and it is not known of which items.";
 	return NULL;
 }
 
@@ -314,7 +314,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("hits cannot be removed from this tbf"),
 				 errdetail("%s So other items might be undercounted.", reason),
-				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that are wanted.")));
+				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that you need.")));
 	if (tbf.header.half_life != 0)
 		tbf_check_time(at);
 	sb_tbf_moment(tbf.header.half_life, tbf.header.epoch, at, &moment);
@@ -334,7 +334,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("cannot remove %.15g hits of an item that has at most %.15g", weight, most),
-				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
+				 tbf.header.half_life == 0 ? 0 : errdetail("Both numbers are those at the time \"%s\".", timestamptz_to_str(at)),
 				 errhint("Remove only what was added, with the same time and weight.")));
 	result = tbf_make(&planned, &cells);
 	must_finish(sb_tbf_remove_write(&tbf.header, tbf.cells, hash, &moment, hit, &planned, cells));

@@ -72,14 +72,14 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the filter that says the parameters of tbf_agg() must not be null"),
-				 errhint("Give tbf_empty() with the parameters wanted, or leave the argument out.")));
+				 errmsg("the filter with the parameters of the aggregate must not be null"),
+				 errhint("Give tbf_empty() with the parameters that you want, or use tbf_agg(), which does not take a filter.")));
 	tbf_open(PG_GETARG_DATUM(argno), &like);
 	if ((like.header.flags & SB_TBF_HAS_HITS) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the filter that says the parameters of tbf_agg() must be empty"),
-				 errhint("Give tbf_empty() with the parameters wanted. The hits of two filters are added with + or tbf_merge_agg().")));
+				 errmsg("the filter with the parameters of the aggregate must be empty"),
+				 errhint("Give tbf_empty() with the parameters that you want. To merge filters, use + or tbf_merge_agg().")));
 	if (!arguments->in_order && (like.header.flags & SB_TBF_OPTIONS) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -138,8 +138,8 @@ refuse_null(const char *what, const char *filter)
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			 errmsg("%s must not be null", what),
-			 errdetail("To leave such rows out silently would undercount."),
-			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or with coalesce() give them a value.", filter)));
+			 errdetail("If such rows were left out silently, counts would be too small."),
+			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or give them a value with coalesce().", filter)));
 }
 
 static Datum

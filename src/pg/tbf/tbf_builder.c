@@ -90,7 +90,7 @@ refuse_weight(double weight)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("weight %g is out of range", weight),
-			 errdetail("The weight of a filter is finite, not negative and less than 2^33."),
+			 errdetail("The weight of a filter must be finite, not negative, and less than 2^33."),
 			 errhint("Weights by age come from the decay functions: decay_exponential() and the like.")));
 }
 

@@ -34,8 +34,8 @@ must_hold_sums(const sb_tbf *header, const char *what)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s cannot be estimated from a tbf with %s minimum", what,
 						(header->flags & SB_TBF_MINIMUM_INCREASE) ? "increase of the" : "recurring"),
-				 errdetail("Its counters are no sums of hits."),
-				 errhint("Use tbf_count(), which is an upper bound and close to the truth here.")));
+				 errdetail("Its counters are not sums of hits."),
+				 errhint("Use tbf_count(). It is an upper bound, and close to the exact count in such a filter.")));
 }
 
 /* tbf_total(tbf [, at]) */

@@ -39,7 +39,7 @@ tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot merge tbf filters with recurring minimum"),
-				 errdetail("An item that one of them counts apart has its hits in the other's counters, mixed with those of others."),
+				 errdetail("Each filter counts some items in a table. In the counters of the other filter, the hits of these items cannot be told from those of other items."),
 				 errhint("Filters with minimum increase can be merged.")));
 	if (a->half_life != b->half_life)
 		refuse_different_times("half-lives", a->half_life, b->half_life);

@@ -68,14 +68,14 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter keeps no list of hot items"),
-				 errdetail("A list is kept by filters that were made with top, unless one without was merged into them."),
+				 errdetail("Only a filter that was made with top keeps a list. It loses the list when a filter without one is merged into it."),
 				 errhint("Build it with tbf_agg_like(item, at, tbf_empty(top => 100), weight).")));
 	if (wanted < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of items %d is out of range", wanted),
 				 errdetail("It must not be negative."),
-				 errhint("A list has at most as many items as the filter was told with top: a large number asks for all.")));
+				 errhint("The list has at most as many items as the filter's top. To get all of them, give a large number.")));
 	if (header->half_life != 0)
 		tbf_check_time(at);
 	items = palloc(header->top * sizeof *items);
