@@ -48,8 +48,8 @@ extern bool equal_in_pieces(const void *left, const void *right, size_t size);
 /* --------------------------------------------------------------------- memory */
 
 /*
- * Calls the function in a memory context of its own, which is deleted before the result is returned. That context is a child of
- * the caller's, so an error frees it as well.
+ * Calls the function in a memory context of its own, which is deleted before the result is returned. That context is a
+ * child of the caller's, so an error frees it as well.
  */
 extern Datum call_in_own_memory(PGFunction function, FunctionCallInfo fcinfo);
 

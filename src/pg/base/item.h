@@ -19,8 +19,8 @@ typedef struct ItemHasher ItemHasher;
 extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 
 /*
- * A hasher for an index's column of this type and collation, in this memory context. Unlike a value, an index does not store the
- * kind of its items, so it also refuses types whose hashes ALTER TYPE changes: all that contain a row type.
+ * A hasher for an index's column of this type and collation, in this memory context. Unlike a value, an index does not
+ * store the kind of its items, so it also refuses types whose hashes ALTER TYPE changes: all that contain a row type.
  */
 extern ItemHasher *item_hasher_for_index(Oid type, Oid collation, MemoryContext context);
 

@@ -1,10 +1,10 @@
 /*
  * slices.c: see slices.h.
  *
- * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes, found by the value and their number. Finding one takes
- * about 50 ns. Reading it from its TOAST table takes some microseconds and touches three or four buffers. When the memory is
- * used up, all chunks are dropped at once. So a scan over many filters, each of which is asked once, pays only for copying the
- * chunks.
+ * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes, found by the value and their number. Finding one
+ * takes about 50 ns. Reading it from its TOAST table takes some microseconds and touches three or four buffers. When
+ * the memory is used up, all chunks are dropped at once. So a scan over many filters, each of which is asked once,
+ * pays only for copying the chunks.
  */
 #include "base/slices.h"
 
@@ -105,8 +105,8 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
 }
 
 /*
- * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. The result may be used until
- * the next call with this hasher.
+ * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. The result may be used
+ * until the next call with this hasher.
  */
 static const void *
 cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
@@ -207,7 +207,8 @@ look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status sta
 		value_refuse(lookup->type_name, status);
 }
 
-void
+/* Inlined, because look_up() runs for each row. */
+pg_attribute_always_inline void
 look_up_item(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item)
 {
 	look_up_finish(lookup, hasher, value, sb_lookup_item(lookup, item_hash_for(hasher, item, &lookup->header.kind)));

@@ -1,9 +1,9 @@
 /*
  * slices.h: looks items up in values, by the core's sb_lookup.h.
  *
- * If a value is in memory, the core gets it as it is. If a value is stored out of line, only the slices that the core asks for
- * are read. They are kept until the query ends. So a query that asks one filter for many items, or asks the same filters again
- * and again (in a nested loop), finds the header and the cells that it has already read in memory.
+ * If a value is in memory, the core gets it as it is. If a value is stored out of line, only the slices that the core
+ * asks for are read. They are kept until the query ends. So a query that asks one filter for many items, or asks the
+ * same filters again and again (in a nested loop), finds the header and the cells that it has already read in memory.
  */
 #ifndef STREAMBLOOM_PG_SLICES_H
 #define STREAMBLOOM_PG_SLICES_H
@@ -18,7 +18,8 @@
 typedef struct SliceCache SliceCache;
 
 /*
- * A stable filter of fewer bytes is read as a whole. An item's cells lie all over the filter, and each would take a slice of its own.
+ * A stable filter of fewer bytes is read as a whole. An item's cells lie all over the filter, and each would take a
+ * slice of its own.
  */
 #define STABLE_SLICES_FROM 65536
 
@@ -31,8 +32,8 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 }
 
 /*
- * Defines an SQL function that looks items up in the filter in argument `argno`; its body follows. To keep look-ups cheap, the
- * call gets a memory context of its own only if it copies the whole filter.
+ * Defines an SQL function that looks items up in the filter in argument `argno`; its body follows. To keep look-ups
+ * cheap, the call gets a memory context of its own only if it copies the whole filter.
  */
 #define SB_FUNCTION_OF_SLICES(name, type, argno) \
 	static Datum name##_inside(PG_FUNCTION_ARGS); \
@@ -59,8 +60,9 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 	}
 
 /*
- * Defines the SQL functions <name>_contains_any(filter, anyarray) and <name>_contains_all(filter, anyarray). search(fcinfo, answer)
- * says whether the look-up of at least one element gives this answer. NULL elements are skipped.
+ * Defines the SQL functions <name>_contains_any(filter, anyarray) and <name>_contains_all(filter, anyarray).
+ * search(fcinfo, answer) says whether the look-up of at least one element gives this answer. NULL elements are
+ * skipped.
  */
 #define SB_CONTAINS_ELEMENTS(name, search) \
 	SB_FUNCTION_IN_OWN_MEMORY(name##_contains_any) \
@@ -73,8 +75,9 @@ look_up_copies_all(sb_lookup_type type, Datum value)
 	}
 
 /*
- * Opens a look-up in a value, or raises an error. The slices that are read are kept beside the hasher, in memory that lives as
- * long as the hasher, and at most as much as work_mem and hash_mem_multiplier allow. If the hasher is NULL, nothing is kept.
+ * Opens a look-up in a value, or raises an error. The slices that are read are kept beside the hasher, in memory that
+ * lives as long as the hasher, and at most as much as work_mem and hash_mem_multiplier allow. If the hasher is NULL,
+ * nothing is kept.
  */
 extern void look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum value);
 

@@ -146,8 +146,8 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 /* ---------------------------------------------------------------- the comparison */
 
 /*
- * Argument 2 as a constant for the parser. A literal or a parameter without a type stays untyped here, so that the parser
- * gives it the column's type.
+ * Argument 2 as a constant for the parser. A literal or a parameter without a type stays untyped here, so that the
+ * parser gives it the column's type.
  */
 static Const *
 make_item(FunctionCallInfo fcinfo)

@@ -33,8 +33,8 @@ typedef struct IndexFigures
 } IndexFigures;
 
 /*
- * Reads the figures of an index. If the index does not exist (an extension such as hypopg pretends that it does), they are
- * those that it would have.
+ * Reads the figures of an index. If the index does not exist (an extension such as hypopg pretends that it does), they
+ * are those that it would have.
  */
 static void
 get_figures(IndexOptInfo *info, IndexFigures *figures)

@@ -36,8 +36,8 @@
  * that wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with
  * those of earlier versions. On 15, 17 and 18 such records are replayed by test/tap/021_kill_nine.pl (after a crash),
  * and by test/attack/030_standby.pl (on a standby that compares each page with the primary's, by
- * wal_consistency_checking). On a version whose sources were not looked at, GenericXLogFinish() is used here too. It is
- * slower, but correct by definition.
+ * wal_consistency_checking). On a version whose sources were not looked at, GenericXLogFinish() is used here too. It
+ * is slower, but correct by definition.
  */
 #include "index/bf_index.h"
 

@@ -84,7 +84,10 @@ extern void stable_open(Datum value, StableValue *stable);
  */
 extern void stable_plan(const StableParameters *parameters, sb_stable *out);
 
-/* The arguments of sbf_empty() and ibf_empty(), which are also the fields of the types sbf_parameters and ibf_parameters. */
+/*
+ * The arguments of sbf_empty() and ibf_empty(), which are also the fields of the types sbf_parameters and
+ * ibf_parameters.
+ */
 enum
 {
 	SBF_BYTES,
