@@ -240,8 +240,8 @@ look_up_elements(sb_lookup_type type, Datum value, Elements *elements, bool answ
 	return false;
 }
 
-/* A slice takes about as long as this many bytes of a whole value. */
-#define BYTES_LIKE_A_SLICE 16384
+/* Reading a slice costs about two pages: one of the TOAST table, and one of its index. */
+#define BYTES_LIKE_A_SLICE (2 * BLCKSZ)
 
 bool
 slices_are_cheaper(Datum value, int items, int slices_per_item)
