@@ -23,7 +23,7 @@ using namespace streambloom;
  * self_sized_lines lines (32 MB, enough for 27 million items at 1 %). The result is folded to the size that the items
  * need.
  */
-static constexpr uint64_t self_sized_set = UINT64_C(1) << 20;
+static constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 20;
 
 /*
  * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache; and
@@ -107,7 +107,7 @@ static sb_status set_to_lines(sb_bf_builder *builder)
 static bool set_may_grow_to(const sb_bf_builder *builder, uint64_t capacity)
 {
 	if (sizes_itself(builder))
-		return capacity <= self_sized_set;
+		return capacity <= self_sized_set_slots;
 	return hash_set_bytes(capacity, 0) <= line_bytes(&builder->plan);
 }
 

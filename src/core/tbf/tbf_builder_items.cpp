@@ -15,7 +15,7 @@ using namespace streambloom;
  * Where a filter that sizes itself goes over from items to the cells of the largest filter there is, 1 GB for each plane:
  * when 5/8 of so many slots are taken. These are more items than that filter holds at 1 %.
  */
-constexpr uint64_t self_sized_set = UINT64_C(1) << 25;
+constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 25;
 
 /* ------------------------------------------------------------------ reading */
 
@@ -72,7 +72,7 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 /* The same items in a larger set, or over cells where those take less. */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
-	const bool stays = builder->self_sized ? capacity <= self_sized_set : capacity * 2 <= sb_tbf_cells(&builder->plan);
+	const bool stays = builder->self_sized ? capacity <= self_sized_set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
 	return stays ? remake_items(builder, capacity, builder->set.beside) : items_to_cells(builder);
 }
 

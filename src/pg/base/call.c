@@ -11,8 +11,9 @@
 /* ----------------------------------------------------------------- interrupts */
 
 /*
- * What the core asks. An error that an interrupt raises must not jump over the core's frames: it is caught, the core returns
- * SB_INTERRUPTED, and raise_if_unfinished() raises the same error again. Interrupts that raise no error are dealt with and forgotten.
+ * The function that the core calls to learn whether to stop. The error of an interrupt must not jump over the core's
+ * frames. So it is caught here, the core returns SB_INTERRUPTED, and raise_if_unfinished() raises the same error
+ * again. Interrupts that raise no error are processed here, and the core goes on.
  */
 static bool
 interrupt_raises_error(void)
@@ -48,7 +49,7 @@ raise_if_unfinished(sb_status status)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("out of memory"),
-				 errdetail("There is not enough memory for what a function of streambloom collects.")));
+				 errdetail("A function of streambloom could not get the memory that it needs.")));
 }
 
 void
@@ -85,7 +86,7 @@ equal_in_pieces(const void *left, const void *right, size_t size)
 
 /* --------------------------------------------------------------------- memory */
 
-/* The name of all these contexts: by this pointer they are known. */
+/* All these contexts have the same name. result_memory() knows them by the address of that name. */
 static const char *own_name = NULL;
 
 Datum
@@ -111,7 +112,10 @@ result_memory(void)
 
 /* -------------------------------------------------------------------- arguments */
 
-/* PostgreSQL reads a value from its TOAST table without looking for interrupts. So large ones are read by slices. */
+/*
+ * PostgreSQL does not look for interrupts while it reads a value from a TOAST table. So large values are read in
+ * slices.
+ */
 #define SLICE_BYTES (1000 * (int32) TOAST_MAX_CHUNK_SIZE)
 
 bool
@@ -125,7 +129,15 @@ is_compressed_external(Datum value)
 	return VARATT_EXTERNAL_IS_COMPRESSED(pointer);
 }
 
-/* The same value in one piece of memory of this context. REQUIRES: it is in a TOAST table, and not compressed. */
+bool
+has_cheap_slices(Datum value)
+{
+	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && !is_compressed_external(value);
+}
+
+/*
+ * Reads the value, slice by slice, into memory of this context. REQUIRES: it is in a TOAST table, and not compressed.
+ */
 static struct varlena *
 read_slices(MemoryContext context, Datum value)
 {
@@ -152,8 +164,7 @@ read_slices(MemoryContext context, Datum value)
 static bool
 is_to_be_read_by_slices(Datum value)
 {
-	return VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && !is_compressed_external(value) &&
-		toast_raw_datum_size(value) > SLICE_BYTES;
+	return has_cheap_slices(value) && toast_raw_datum_size(value) > SLICE_BYTES;
 }
 
 struct varlena *

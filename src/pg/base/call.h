@@ -1,10 +1,11 @@
 /*
- * call.h: what every call of an SQL function has to keep to, however large its filters are:
+ * call.h: two rules that every call of an SQL function keeps, however large its filters are.
  *
- * - It answers a cancel within half a second. Loops over items call CHECK_FOR_INTERRUPTS(); loops over bytes go through the
- *   ..._in_pieces() functions; the core asks by itself (sb_set_stop()), and its statuses go through must_finish().
- * - When it returns, all memory but its result is free again. A function that needs more than its result is defined with
- *   SB_FUNCTION_IN_OWN_MEMORY(); what it returns by reference is allocated in result_memory().
+ * - It reacts to a cancel within half a second. Loops over items call CHECK_FOR_INTERRUPTS(). Loops over bytes use the
+ *   ..._in_pieces() functions. The core looks for interrupts by itself (sb_set_stop()), and the statuses that it
+ *   returns go through must_finish().
+ * - When it returns, all memory except its result is free again. A function that needs memory beside its result is
+ *   defined with SB_FUNCTION_IN_OWN_MEMORY(). It allocates a result that is passed by reference in result_memory().
  */
 #ifndef STREAMBLOOM_PG_CALL_H
 #define STREAMBLOOM_PG_CALL_H
@@ -15,16 +16,16 @@
 
 /* ----------------------------------------------------------------- interrupts */
 
-/* Makes the core ask for interrupts. Once, when the library is loaded. */
+/* Makes the core look for interrupts. It is called once, when the library is loaded. */
 extern void call_init(void);
 
 /*
- * Raises the error for a status that says nothing about a value: SB_INTERRUPTED (the error that made the core stop), SB_NO_MEMORY
- * (53200). Returns for other statuses.
+ * Raises an error if the core did not finish. For SB_INTERRUPTED it is the error of the interrupt that stopped the
+ * core, and for SB_NO_MEMORY it is "out of memory" (53200). Returns if the status is another one.
  */
 extern void raise_if_unfinished(sb_status status);
 
-/* For a status that can only be SB_OK or one of those. */
+/* Raises an error unless the status is SB_OK. REQUIRES: it is SB_OK, SB_INTERRUPTED or SB_NO_MEMORY. */
 static inline void
 must_finish(sb_status status)
 {
@@ -34,10 +35,10 @@ must_finish(sb_status status)
 	elog(ERROR, "unexpected status of the core: %s", sb_status_text(status));
 }
 
-/* So many items or entries are worked on between two looks for interrupts. */
+/* The number of items or entries between two looks for interrupts. */
 #define ITEMS_BETWEEN_INTERRUPTS 256
 
-/* So many bytes take about a millisecond at most. */
+/* The number of bytes between two looks for interrupts. Handling them takes about a millisecond at most. */
 #define PIECE_BYTES ((size_t) 1 << 20)
 
 extern void clear_in_pieces(void *to, size_t size);
@@ -47,15 +48,15 @@ extern bool equal_in_pieces(const void *left, const void *right, size_t size);
 /* --------------------------------------------------------------------- memory */
 
 /*
- * Calls the function in a memory context of its own, which is deleted before the result is returned. That context is a child of
- * the caller's, so an error frees it as well.
+ * Calls the function in a memory context of its own, which is deleted before the result is returned. That context is a
+ * child of the caller's, so an error frees it as well.
  */
 extern Datum call_in_own_memory(PGFunction function, FunctionCallInfo fcinfo);
 
-/* Where a result goes: the caller's memory context inside such a call, elsewhere the current one. */
+/* The context for a result: inside such a call it is the caller's context, elsewhere the current one. */
 extern MemoryContext result_memory(void);
 
-/* Defines an SQL function that is called so; its body follows. */
+/* Defines an SQL function that runs in a memory context of its own; its body follows. */
 #define SB_FUNCTION_IN_OWN_MEMORY(name) \
 	static Datum name##_inside(PG_FUNCTION_ARGS); \
 	SB_FUNCTION(name); \
@@ -67,21 +68,10 @@ extern MemoryContext result_memory(void);
 	static Datum \
 	name##_inside(PG_FUNCTION_ARGS)
 
-/* The same for look-ups, which are to be cheap: only if the filter in argument `argno` has to be decompressed. */
-#define SB_FUNCTION_OF_SLICES(name, argno) \
-	static Datum name##_inside(PG_FUNCTION_ARGS); \
-	SB_FUNCTION(name); \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
-	{ \
-		if (unlikely(is_compressed(PG_GETARG_DATUM(argno)))) \
-			return call_in_own_memory(name##_inside, fcinfo); \
-		return name##_inside(fcinfo); \
-	} \
-	static Datum \
-	name##_inside(PG_FUNCTION_ARGS)
-
 extern bool is_compressed_external(Datum value);
+
+/* Can a slice be read without the rest? That is so if the value is in a TOAST table and is not compressed. */
+extern bool has_cheap_slices(Datum value);
 
 static inline bool
 is_compressed(Datum value)
@@ -93,10 +83,13 @@ is_compressed(Datum value)
 
 /* -------------------------------------------------------------------- arguments */
 
-/* The detoasted value; a copy only if it has to be. Its header may be a short one. */
+/*
+ * The detoasted value. It is a copy only if the value has to be read or decompressed. It may have a header of one
+ * byte.
+ */
 extern struct varlena *detoast(Datum value);
 
-/* A copy in result_memory(), with a header of four bytes. */
+/* A detoasted copy in result_memory(), with a header of four bytes. */
 extern struct varlena *detoast_copy(Datum value);
 
 #endif

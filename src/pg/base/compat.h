@@ -1,5 +1,6 @@
 /*
- * compat.h: what several files need of how PostgreSQL's versions differ. Every file of the shim includes it first.
+ * compat.h: differences between PostgreSQL's versions that several files have to know. Every file of the shim includes
+ * it first.
  */
 #ifndef STREAMBLOOM_PG_COMPAT_H
 #define STREAMBLOOM_PG_COMPAT_H
@@ -14,7 +15,8 @@
 #endif
 
 /*
- * The library is built with hidden visibility; before 16 PostgreSQL did not mark what SQL calls as exported.
+ * The library is built with hidden visibility. PostgreSQL marks the functions that SQL calls as exported only from 16
+ * on.
  */
 #if PG_VERSION_NUM < 160000
 #undef PGDLLEXPORT
@@ -25,24 +27,30 @@
 #define SB_FUNCTION(name) PG_FUNCTION_INFO_V1(name)
 #endif
 
-/* PostgreSQL 18 has no pg_attribute_noreturn() any more, 15 no pg_noreturn yet. */
+/* PostgreSQL 18 no longer has pg_attribute_noreturn(), and 15 does not have pg_noreturn yet. */
 #define SB_NORETURN __attribute__((noreturn))
 
-/* Maps the columns of two descriptors by name; NULL if they lie alike. PostgreSQL 16 added an argument. */
+/*
+ * Maps the columns of two descriptors by name. The result is NULL if both have the same columns in the same places.
+ * PostgreSQL 16 added an argument.
+ */
 #if PG_VERSION_NUM >= 160000
 #define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out, false)
 #else
 #define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out)
 #endif
 
-/* PostgreSQL 18 took ExecutorRun()'s last argument away. */
+/* PostgreSQL 18 removed the last argument of ExecutorRun(). */
 #if PG_VERSION_NUM >= 180000
 #define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)
 #else
 #define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0, true)
 #endif
 
-/* Intervals can be infinite since PostgreSQL 17. The sign, or 0 for one that is finite. */
+/*
+ * From PostgreSQL 17 on intervals can be infinite. The result is the sign of an infinite interval, and 0 for a finite
+ * one.
+ */
 static inline int
 sb_interval_infinity(const Interval *interval)
 {
@@ -58,8 +66,9 @@ sb_interval_infinity(const Interval *interval)
 }
 
 /*
- * Until PostgreSQL 16, old_snapshot_threshold may have had rows pruned that a snapshot still sees: an error for whoever
- * looks at a page that was changed since. A macro, because few files have the headers for it.
+ * In PostgreSQL 15 and 16 the setting old_snapshot_threshold may have caused rows to be pruned that a snapshot still
+ * sees. Then it is an error to look at a page that was changed since. This is a macro because few files include the
+ * headers for it.
  */
 #if PG_VERSION_NUM < 170000
 #define sb_test_for_old_snapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
@@ -68,9 +77,10 @@ sb_interval_infinity(const Interval *interval)
 #endif
 
 /*
- * For code that runs with another user's rights: sets search_path to "pg_catalog, pg_temp" until the caller's GUC nest level
- * ends. PostgreSQL 17 introduced RestrictSearchPath() and calls it for its own maintenance commands; 15 and 16 leave the
- * caller's search_path in force there. A macro, because few files have the header for it (utils/guc.h).
+ * For code that runs with another user's rights: sets search_path to "pg_catalog, pg_temp" until the caller's GUC nest
+ * level ends. PostgreSQL 17 introduced RestrictSearchPath() and calls it for its own maintenance commands; 15 and 16
+ * leave the caller's search_path in force there. This is a macro because few files include the header for it
+ * (utils/guc.h).
  */
 #if PG_VERSION_NUM >= 170000
 #define sb_restrict_search_path() RestrictSearchPath()
@@ -79,7 +89,7 @@ sb_interval_infinity(const Interval *interval)
 	((void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false))
 #endif
 
-/* From 18 on EXPLAIN ANALYZE shows how often an index was searched. */
+/* From PostgreSQL 18 on EXPLAIN ANALYZE shows how often an index was searched. */
 #if PG_VERSION_NUM >= 180000
 #define sb_count_index_search(scan) \
 	do { if ((scan)->instrument != NULL) (scan)->instrument->nsearches++; } while (0)
@@ -87,14 +97,14 @@ sb_interval_infinity(const Interval *interval)
 #define sb_count_index_search(scan) ((void) 0)
 #endif
 
-/* Pins the page where it was last, if it is still there. */
+/* Pins the page in the buffer where it was last. Returns false if that buffer now has another page. */
 #if PG_VERSION_NUM >= 160000
 #define sb_read_recent_buffer(relation, block, buffer) ReadRecentBuffer((relation)->rd_locator, MAIN_FORKNUM, block, buffer)
 #else
 #define sb_read_recent_buffer(relation, block, buffer) ReadRecentBuffer((relation)->rd_node, MAIN_FORKNUM, block, buffer)
 #endif
 
-/* The planner's guess at the number of elements. */
+/* The planner's estimate of the number of elements. */
 #if PG_VERSION_NUM >= 170000
 #define sb_estimate_array_length(root, expression) estimate_array_length(root, expression)
 #else

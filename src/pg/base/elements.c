@@ -10,7 +10,10 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 {
 	AnyArrayType *any;
 
-	/* detoast() leaves short headers alone, behind which elements are not aligned: DatumGetAnyArrayP() does not */
+	/*
+	 * detoast() does not change a header of one byte, and the elements behind such a header are not aligned.
+	 * DatumGetAnyArrayP() does change it.
+	 */
 	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(array)))
 		array = PointerGetDatum(detoast(array));
 	any = DatumGetAnyArrayP(array);
@@ -24,13 +27,14 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 }
 
 void
-elements_open(Elements *elements, Datum array, const ItemHasher *hasher)
+elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno)
 {
-	Oid			type;
+	ItemHasher *hasher = item_hasher_for_elements(fcinfo, argno);
 	int16		length;
 	bool		by_value;
 	char		align;
 
-	item_element_storage(hasher, &type, &length, &by_value, &align);
-	elements_open_as(elements, array, length, by_value, align);
+	item_element_storage(hasher, &length, &by_value, &align);
+	elements_open_as(elements, PG_GETARG_DATUM(argno), length, by_value, align);
+	elements->hasher = hasher;
 }

@@ -1,6 +1,6 @@
 /*
- * elements.h: the elements of an array argument, one after the other, where they lie: without an array of datums, which takes
- * 9 bytes for each of them, and with a look for interrupts now and then.
+ * elements.h: visits the elements of an array argument one after the other, in place. No array of datums is made,
+ * which would take 9 bytes for each element. Interrupts are looked for now and then.
  */
 #ifndef STREAMBLOOM_PG_ELEMENTS_H
 #define STREAMBLOOM_PG_ELEMENTS_H
@@ -14,19 +14,23 @@
 
 typedef struct Elements
 {
-	int			count;			/* of all, nulls too */
-	int			at;				/* the next one's number, from 0 */
+	ItemHasher *hasher;			/* of the elements; NULL if they are not items */
+	int			count;			/* of all elements, NULLs included */
+	int			at;				/* the number of the next element, from 0 */
 	array_iter	iterator;
 	int16		length;
 	bool		by_value;
 	char		align;
 } Elements;
 
-/* The elements of an array of items, or of an array of this storage. */
-extern void elements_open(Elements *elements, Datum array, const ItemHasher *hasher);
+/*
+ * Begins with the elements of the array argument `argno`, which are items; or with those of an array whose elements
+ * are stored in this way.
+ */
+extern void elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno);
 extern void elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align);
 
-/* The next element, or false if there is none. */
+/* Gets the next element. Returns false if there is none. */
 static inline bool
 next_element(Elements *elements, Datum *element, bool *is_null)
 {
@@ -39,7 +43,7 @@ next_element(Elements *elements, Datum *element, bool *is_null)
 	return true;
 }
 
-/* The next one that is not NULL. */
+/* Gets the next element that is not NULL. Returns false if there is none. */
 static inline bool
 next_item(Elements *elements, Datum *item)
 {

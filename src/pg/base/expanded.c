@@ -75,8 +75,9 @@ make_expanded_filter(FlattenFilter flatten)
 }
 
 /*
- * The pointer is a chunk of its own, not the one inside the object: finalize_aggregate() of PostgreSQL 15 copies a result that is no
- * chunk of the current context.
+ * The pointer is copied to memory that is palloc'd by itself. If the result pointed into the object,
+ * finalize_aggregate() of PostgreSQL 15 would not find it to be allocated in the current context, and would copy the
+ * filter.
  */
 Datum
 lend_filter(struct varlena *flat)
@@ -116,9 +117,9 @@ expanded_filter_changed(ExpandedFilter *filter)
 }
 
 /*
- * Support function of those that add to their first argument: yes, that may be a variable to be changed in place. They
- * check everything else before they change anything; a counter that overflows half way leaves the others too high, which
- * a filter's promise allows.
+ * The support function of functions that add to their first argument. It says that the argument may be a variable that
+ * is changed in place. These functions check all their other arguments before they change the filter. If a counter
+ * overflows halfway, the counters that were already raised stay too high, which a filter's guarantee allows.
  */
 static Node *
 modify_first_argument(Node *request)

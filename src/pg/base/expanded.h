@@ -1,13 +1,13 @@
 /*
- * expanded.h: filters as expanded objects, for two ends.
+ * expanded.h: filters as expanded objects. They serve two purposes.
  *
- * A large filter that is complete in the state of an aggregate is lent: the value is a read-only object that points there.
- * Whoever stores it copies it once; who only looks at it, not at all.
+ * A large filter that is complete in the state of an aggregate is lent: the result is a read-only expanded object that
+ * points to it. It is copied once if it is stored, and not at all if it is only read.
  *
- * A PL/pgSQL loop that adds to a variable works in place. PostgreSQL can do that from version 18 on
- * (SupportRequestModifyInPlace): the variable holds a read/write expanded object, and an adding function whose support function
- * agrees gets it to change. Before 18 a variable is always passed read-only, an object would be copied for each row, and so none
- * is made: the functions then copy flat values.
+ * A PL/pgSQL loop that adds to a variable changes the filter in place. PostgreSQL supports this from version 18 on
+ * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is
+ * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only, and
+ * an expanded object would be copied for each row. So there the functions make none, and copy flat values.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
 #define STREAMBLOOM_PG_EXPANDED_H
@@ -27,36 +27,37 @@ struct ExpandedFilter
 {
 	ExpandedObjectHeader hdr;
 	int			magic;
-	struct varlena *flat;		/* the stored form; NULL while only the state knows it */
-	void	   *state;			/* in hdr.eoh_context; NULL: the flat form is all there is and, if not lent, changed in place */
+	struct varlena *flat;		/* the stored form; NULL if it was not made yet from the state */
+	void	   *state;			/* in hdr.eoh_context; NULL: only `flat` exists, and is changed in place unless it is lent */
 	FlattenFilter flatten;
 };
 
-/* The expanded filter that a value points to, or NULL if it is none. */
+/* The expanded filter that a value points to; NULL if the value is not one. */
 extern ExpandedFilter *expanded_filter(Datum value);
 
-/* The same if it may be changed. */
+/* The expanded filter that a value points to if it may be changed; otherwise NULL. */
 extern ExpandedFilter *expanded_filter_to_change(Datum value);
 
 /*
- * Is argument 0 a variable of PL/pgSQL, or another parameter? Only then is a new expanded object worth its memory (a tbf's sums
- * take 8 bytes for each counter): the next call will find it in the variable. In a query's column it would stay until the row ends.
+ * Is argument 0 a variable of PL/pgSQL, or another parameter? Only then is a new expanded object worth its memory (a
+ * tbf's sums take 8 bytes for each counter), because the next call finds it in the variable. In a column of a query it
+ * would only stay in memory until the row ends.
  */
 extern bool adds_to_variable(FunctionCallInfo fcinfo);
 
-/* A new one without content, in a memory context of its own under result_memory(). */
+/* Makes an expanded filter without content, in a memory context of its own below result_memory(). */
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*
- * A value whose stored form is the caller's, to be read as long as that stays as it is and the current memory context lasts. There
- * is no read/write pointer to it, since its context is not its own.
+ * Makes a value whose stored form belongs to the caller. It may be read while the stored form stays unchanged and the
+ * current memory context lives. There is no read/write pointer to it, since its memory context is not its own.
  */
 extern Datum lend_filter(struct varlena *flat);
 
-/* Its stored form, to be read: made if there is none. */
+/* The stored form of an expanded filter, for reading. It is made from the state if there is none. */
 extern struct varlena *flat_filter(ExpandedFilter *filter);
 
-/* To be called after each change of the state. */
+/* Has to be called after each change of the state. */
 extern void expanded_filter_changed(ExpandedFilter *filter);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * item.c: see item.h.
  *
- * Types whose equality is equality of bytes go the fast way: XXH3 over canonical little-endian bytes. All others go
- * through the extended hash function of their default hash operator class, which by the contract of hash operator
- * classes agrees with their =, and its result is mixed once more.
+ * For types whose equality is equality of bytes, XXH3 is computed over canonical little-endian bytes. This is the fast
+ * way. For all other types, the extended hash function of the type's default hash operator class is called. By the
+ * contract of hash operator classes it agrees with the type's =. Its result is mixed once more.
  */
 #include "base/item.h"
 
@@ -50,16 +50,16 @@ struct ItemHasher
 	sb_kind		kind;
 	Oid			type;
 	Oid			collation;
-	int16		length;			/* of elements, for arrays */
+	int16		length;			/* of the elements of an array */
 	bool		by_value;
 	char		align;
-	bool		untyped;		/* a literal or a parameter without a type: text, but char(n) where the filter holds that */
+	bool		untyped;		/* an untyped literal or parameter: text, or char(n) if the filter holds that */
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* once item_text() was called */
 	struct SliceCache *slices;
 
-	Oid			row_type;		/* that items are or contain, if any; RECORDOID: only the value knows its columns */
-	uint64		columns;		/* those that the kind was made from: see assign_record_type_identifier() */
+	Oid			row_type;		/* the row type that items are or contain; RECORDOID: its columns depend on the value */
+	uint64		columns;		/* the columns that the kind was made from: see assign_record_type_identifier() */
 };
 
 /* ------------------------------------------------------------------- kinds */
@@ -84,7 +84,7 @@ item_kind_text(const sb_kind *kind)
 {
 	if (kind->code == SB_KIND_NAMED)
 	{
-		/* a name cut in the middle of a character must not reach the client */
+		/* A name that was cut in the middle of a character must not reach the client. */
 		int			length = pg_mbcliplen(kind->name, strlen(kind->name), SB_KIND_NAME_SIZE - 1);
 
 		if (!pg_verifymbstr(kind->name, length, true))
@@ -100,7 +100,10 @@ item_kind_text(const sb_kind *kind)
 	return pstrdup(kind_names[kind->code]);
 }
 
-/* The name, cut to what the header has room for, and a hash of the whole name, so that names which differ only after the cut are different kinds. */
+/*
+ * Sets the kind's name, cut to the size that the header has for it, and a hash of the whole name. By this hash, names
+ * that differ only behind the cut are different kinds.
+ */
 static void
 set_named_kind(sb_kind *kind, const char *name)
 {
@@ -135,7 +138,7 @@ item_kinds_must_agree(const sb_kind *left, const sb_kind *right, const char *act
 
 static void refuse_unstable(Oid type, Oid within);
 
-/* Is this one of the types that are a name for an object number, or hold such numbers? */
+/* Is this a type whose values are, or contain, object numbers (OIDs)? */
 static bool
 is_object_reference(Oid type)
 {
@@ -175,7 +178,7 @@ refuse_nondeterministic(Oid collation, Oid type)
 			 errhint("Give the item a deterministic collation, for example with COLLATE \"C\".")));
 }
 
-/* All columns of a composite type. */
+/* Checks all columns of a composite type. */
 static void
 refuse_unstable_columns(TupleDesc columns, Oid within)
 {
@@ -191,8 +194,8 @@ refuse_unstable_columns(TupleDesc columns, Oid within)
 }
 
 /*
- * Raises an error if a value of this type (or a part of it) hashes by object numbers, which a dump and restore changes,
- * or by a nondeterministic collation. `within` is the type that the user gave.
+ * Raises an error if the hash of such a value, or of a part of it, depends on object numbers (which a dump and restore
+ * changes) or on a nondeterministic collation. `within` is the type that the user gave.
  */
 static void
 refuse_unstable(Oid type, Oid within)
@@ -230,8 +233,9 @@ refuse_unstable(Oid type, Oid within)
 }
 
 /*
- * The row type that values of this type are or contain at any depth, or InvalidOid. (A type that contains none when it is made
- * cannot contain one later, because what a domain, a range or an array consists of never changes.)
+ * The row type that values of this type are, or contain at any depth; InvalidOid if there is none. A type that
+ * contains no row type when it is made cannot contain one later: what a domain, a range or an array consists of never
+ * changes.
  */
 static Oid
 row_type_within(Oid type)
@@ -285,7 +289,7 @@ columns_hold_text(TupleDesc columns)
 	return false;
 }
 
-/* May the hash of such a value depend on the encoding of the database? True for all types that we do not know. */
+/* May the hash of such a value depend on the encoding of the database? True for all types that are not known here. */
 static bool
 holds_text(Oid type)
 {
@@ -345,7 +349,7 @@ holds_text(Oid type)
 	}
 }
 
-/* What a kind's name ends with if its items hold text. */
+/* The suffix of a kind's name if its items hold text. */
 static void
 append_encoding(StringInfo name, bool text)
 {
@@ -376,8 +380,9 @@ append_column_names(StringInfo name, TupleDesc columns)
 }
 
 /*
- * The type whose = compares values of this type: another one if the type borrows that type's hash operator class, as cidr
- * does that of inet and varchar that of text. Their values can be equal, and hash alike then, so they are of one kind.
+ * The type whose = compares values of this type. This is another type if the type uses that type's hash operator
+ * class, as cidr uses that of inet and varchar that of text. Values of the two types can be equal, and then their
+ * hashes are equal. So they are items of one kind.
  */
 static Oid
 owner_of_equality(Oid type)
@@ -389,9 +394,10 @@ owner_of_equality(Oid type)
 }
 
 /*
- * The name that stands for a type in the kind: without its schema, because an extension may be moved, and without
- * object numbers. Composite types are named by their columns, since = compares them so; ranges that contain rows name these
- * columns too. So when ALTER TYPE has changed the columns, and with them the hashes, an older filter refuses to be asked.
+ * The name that stands for a type in the kind. It has no schema, because an extension may be moved to another one, and
+ * no object numbers. A composite type is named by its columns, because = compares them; a range that contains rows
+ * names these columns too. So when ALTER TYPE has changed the columns, and with them the hashes, an older filter
+ * refuses to be asked.
  */
 static void
 append_type_name(StringInfo name, Oid type)
@@ -433,7 +439,7 @@ append_type_name(StringInfo name, Oid type)
 
 /* ------------------------------------------------------------------ preparing */
 
-/* The kind of items of this type, after a look whether it can be items at all. */
+/* The kind of the items of this type. Raises an error if the type cannot be hashed. */
 static void
 name_kind(ItemHasher *hasher, Oid type)
 {
@@ -456,9 +462,12 @@ prepare_opclass(ItemHasher *hasher, Oid type, MemoryContext context)
 	hasher->row_type = row_type_within(type);
 	if (type == RECORDOID)
 	{
-		/* The type cache does not say that records can be hashed, since it cannot know. The function will say. */
+		/*
+		 * The type cache cannot know whether records can be hashed, so it does not say so. The hash function raises an
+		 * error if they cannot.
+		 */
 		fmgr_info_cxt(F_HASH_RECORD_EXTENDED, &hasher->opclass_hash, context);
-		return;					/* its columns are looked at when a value is there */
+		return;					/* The columns are found when there is a value. */
 	}
 	refuse_filter_as_item(type);
 	entry = lookup_type_cache(type, TYPECACHE_HASH_EXTENDED_PROC_FINFO);
@@ -508,7 +517,7 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 			FAST(TEXTOID, HASH_VARLENA, SB_KIND_TEXT);
 			FAST(VARCHAROID, HASH_VARLENA, SB_KIND_TEXT);
 			FAST(NAMEOID, HASH_NAME, SB_KIND_TEXT);
-			FAST(UNKNOWNOID, HASH_CSTRING, SB_KIND_TEXT);	/* a literal that an aggregate or a window function is given */
+			FAST(UNKNOWNOID, HASH_CSTRING, SB_KIND_TEXT);	/* an untyped literal as argument of an aggregate */
 			FAST(CSTRINGOID, HASH_CSTRING, SB_KIND_TEXT);
 			FAST(BPCHAROID, HASH_BPCHAR, SB_KIND_CHARACTER);
 #undef FAST
@@ -517,7 +526,7 @@ make_hasher(Oid type, Oid collation, MemoryContext context)
 			break;
 	}
 	if (hasher->way == HASH_CSTRING)
-		refuse_nondeterministic(collation, TEXTOID);	/* 'a' COLLATE "x" is still an untyped literal */
+		refuse_nondeterministic(collation, TEXTOID);	/* 'a' COLLATE "x" is an untyped literal too */
 	else if (type_is_collatable(base))
 	{
 		if (!OidIsValid(collation))
@@ -582,9 +591,8 @@ item_hasher_for_elements(FunctionCallInfo fcinfo, int argno)
 }
 
 void
-item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *by_value, char *align)
+item_element_storage(const ItemHasher *hasher, int16 *length, bool *by_value, char *align)
 {
-	*type = hasher->type;
 	*length = hasher->length;
 	*by_value = hasher->by_value;
 	*align = hasher->align;
@@ -604,7 +612,7 @@ item_kind(const ItemHasher *hasher)
 
 /* -------------------------------------------------------------------- hashing */
 
-/* Looks at the columns of a composite value whose type says nothing of them, unless they are those seen last. */
+/* Finds the columns of a composite value whose type does not tell them, unless they are those of the last value. */
 static void
 examine_record(ItemHasher *hasher, Datum item)
 {
@@ -631,7 +639,9 @@ examine_record(ItemHasher *hasher, Datum item)
 		pfree(record);
 }
 
-/* ALTER TYPE may have changed the columns since the last item: then items hash differently, and are of another kind. */
+/*
+ * ALTER TYPE may have changed the columns since the last item. Then items have other hashes, and are of another kind.
+ */
 static void
 examine_rows(ItemHasher *hasher, Datum item)
 {
@@ -656,7 +666,10 @@ hash_varlena(Datum item)
 	struct varlena *value = (struct varlena *) DatumGetPointer(item);
 	uint64_t	hash;
 
-	/* a short header, or a long one: what most rows have is hashed where it lies */
+	/*
+	 * A value with either kind of header that is stored in line and not compressed, as in most rows, is hashed in
+	 * place.
+	 */
 	if (VARATT_IS_1B(value) ? !VARATT_IS_1B_E(value) : VARATT_IS_4B_U(value))
 		return sb_hash_bytes(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 	value = PG_DETOAST_DATUM_PACKED(item);
@@ -708,7 +721,7 @@ item_hash(ItemHasher *hasher, Datum item)
 		case HASH_OPCLASS:
 			if (OidIsValid(hasher->row_type))
 				examine_rows(hasher, item);
-			/* the seed 0 makes some types return their 32-bit hash; any other gives 64 good bits */
+			/* With the seed 0 some types return their 32-bit hash. With any other seed all 64 bits are good. */
 			return sb_hash_int64(DatumGetInt64(FunctionCall2Coll(&hasher->opclass_hash, hasher->collation, item,
 																 Int64GetDatum(1))));
 	}

@@ -1,58 +1,60 @@
 /*
- * item.h: from SQL values to 64-bit hashes and item kinds.
+ * item.h: turns SQL values into 64-bit hashes and item kinds.
  *
- * The rule that must never be broken: items that SQL's = calls equal hash alike, and an item hashes the same when a
- * filter is built and when it is asked. What cannot keep it is refused with an error.
+ * One rule must never be broken: two items that are equal by SQL's = have the same hash, and an item has the same hash
+ * when a filter is built and when it is asked. Types that cannot keep this rule are refused with an error.
  */
 #ifndef STREAMBLOOM_PG_ITEM_H
 #define STREAMBLOOM_PG_ITEM_H
 
 #include "base/compat.h"
 
-/* How items of one type are hashed: found once for a call site, and kept. */
+/* How items of one type are hashed. A call site finds this out once, and keeps it. */
 typedef struct ItemHasher ItemHasher;
 
 /*
- * The hasher for argument `argno` of this call, whose declared type is "any". Kept in fcinfo->flinfo->fn_extra, which nothing else may use. Raises an error for types that cannot be items.
+ * The hasher for argument `argno` of this call, whose declared type is "any". It is kept in fcinfo->flinfo->fn_extra,
+ * which must not be used for anything else. Raises an error for types that cannot be items.
  */
 extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
 
 /*
- * A hasher for an index's column of this type and collation, in this memory context. Unlike a value, an index does not store the
- * kind of its items, so it also refuses types whose hashes ALTER TYPE changes: all that contain a row type.
+ * A hasher for an index's column of this type and collation, in this memory context. Unlike a value, an index does not
+ * store the kind of its items, so it also refuses types whose hashes ALTER TYPE changes: all that contain a row type.
  */
 extern ItemHasher *item_hasher_for_index(Oid type, Oid collation, MemoryContext context);
 
-/* The same for the elements of the array argument `argno`. */
+/* The hasher for the elements of the array argument `argno`. It is kept like that of item_hasher_for_argument(). */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);
 
 /*
- * The kind of the items that this hasher hashes. For composite types of unknown columns the value decides, so ask
- * after item_hash() of the item in question.
+ * The kind of the items that this hasher hashes. For composite types of unknown columns it depends on the value: call
+ * item_hash() for the item first.
  */
 extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
  * The item's hash, for a filter of this kind (which may be none). Raises an error that names both kinds if they
- * differ. An untyped literal counts as char(n) where the filter holds char(n), as it would in a comparison.
+ * differ. An untyped literal is taken as char(n) if the filter holds char(n), as in a comparison.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
 
-/* The same for an item that is to be added: a filter of no kind becomes one of the item's. */
+/* The hash of an item that is to be added. A filter of no kind gets the kind of the item. */
 extern uint64_t item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter_kind);
 
 /*
- * Does item_hash() give the same as item_hash_for() for all further items of this hasher and a filter of this kind, one of which
- * was just hashed? Not for records, which may be of another kind in each row, nor for untyped literals where the filter holds char(n).
+ * Does item_hash() return the same as item_hash_for() for all further items of this hasher and a filter of this kind?
+ * REQUIRES: item_hash_for() was called for one such item. This is not so for records, which may be of another kind in
+ * each row, nor for untyped literals if the filter holds char(n).
  */
 extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind);
 
-/* The item's hash without a filter at hand. */
+/* The item's hash, without a check of its kind. */
 extern uint64_t item_hash(ItemHasher *hasher, Datum item);
 
 /*
- * Items that are integers, as PostgreSQL passes them: their hash is sb_hash_int64() of the integer, so that whoever gathers items
- * can gather integers and have them hashed together.
+ * The size of items that are integers. The hash of such an item is sb_hash_int64() of the integer. So a caller that
+ * collects items can collect the integers, and have many of them hashed at once.
  */
 typedef enum ItemInteger
 {
@@ -64,7 +66,7 @@ typedef enum ItemInteger
 
 extern ItemInteger item_integer(const ItemHasher *hasher);
 
-/* The integer itself; `size` is what item_integer() said, and not ITEM_NO_INTEGER. */
+/* The integer itself. REQUIRES: `size` is what item_integer() returned, and it is not ITEM_NO_INTEGER. */
 static inline int64
 item_as_integer(ItemInteger size, Datum item)
 {
@@ -74,16 +76,16 @@ item_as_integer(ItemInteger size, Datum item)
 }
 
 /*
- * The item as its type's output function writes it (in palloc'd memory, in the encoding of the database): not a canonical
- * form, since settings such as TimeZone have their say, but one that a person recognises.
+ * The item as its type's output function writes it, in palloc'd memory and in the encoding of the database. It is
+ * meant for people: the same item can be written in several ways, because it depends on settings such as TimeZone.
  */
 extern char *item_text(ItemHasher *hasher, Datum item);
 
-/* What slices.c keeps beside the hasher; NULL at first. */
+/* The cache that slices.c keeps beside the hasher; NULL at first. */
 extern struct SliceCache **item_slices(ItemHasher *hasher);
 
-/* Element type, length, alignment for deconstruct_array(). */
-extern void item_element_storage(const ItemHasher *hasher, Oid *type, int16 *length, bool *by_value, char *align);
+/* How the elements of an array are stored. REQUIRES: a hasher that item_hasher_for_elements() gave. */
+extern void item_element_storage(const ItemHasher *hasher, int16 *length, bool *by_value, char *align);
 
 /* A kind as a person reads it: "integer", "text (UTF8)", "numeric". In palloc'd memory. */
 extern char *item_kind_text(const sb_kind *kind);

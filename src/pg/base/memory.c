@@ -19,7 +19,7 @@ memory_init(void)
 	sb_set_secret(secret[0] | 1, secret[1]);	/* the first is not 0 */
 }
 
-/* Without an error, which would jump out of the core. */
+/* With NO_OOM, because an error would jump out of the core. */
 static void *
 allocate(void *context, size_t size)
 {
@@ -41,9 +41,10 @@ memory_in(MemoryContext context)
 }
 
 /*
- * Not in huge pages, though they would make an access at random some 2 ns cheaper: a virtual machine that reports its free memory
- * to the host has to get each of them back at the first touch, which took 4 to 5 ms a megabyte, and 0.7 to 1 in small pages.
- * tbf_agg of 5 million items: 2.05 s with huge pages, 1.45 s without.
+ * Huge pages are not used here, although they make random access about 2 ns faster. A virtual machine that returns
+ * free memory to its host has to get each page back when it is first touched. That took 4 to 5 ms per megabyte with
+ * huge pages, and 0.7 to 1 ms with small ones. tbf_agg of 5 million items took 2.05 s with huge pages and 1.45 s
+ * without.
  */
 void *
 allocate_cells(MemoryContext context, size_t bytes)

@@ -36,7 +36,10 @@ is_untyped_item(Oid type)
 	return has_input_function(type, bf_untyped_item_in);
 }
 
-/* Not the same function once more: compilers and linkers may make one of two that are alike. */
+/*
+ * Its body must differ from that of bf_untyped_item_in(). Compilers and linkers may merge two functions that are
+ * alike, and the types are recognized by the addresses of these functions.
+ */
 SB_FUNCTION(bf_text_item_in);
 Datum
 bf_text_item_in(PG_FUNCTION_ARGS)

@@ -1,9 +1,10 @@
 /*
  * slices.c: see slices.h.
  *
- * What is kept are chunks as TOAST stores them, of 1,996 bytes, by value and number. To find one takes some 50 ns, to read it
- * from its TOAST table some microseconds and three or four buffers. When the memory is used up all are forgotten: so a scan
- * over many filters, each asked once, pays for copies and no more.
+ * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes, found by the value and their number. Finding one
+ * takes about 50 ns. Reading it from its TOAST table takes some microseconds and touches three or four buffers. When
+ * the memory is used up, all chunks are dropped at once. So a scan over many filters, each of which is asked once,
+ * pays only for copying the chunks.
  */
 #include "base/slices.h"
 
@@ -18,36 +19,36 @@
 #include "base/expanded.h"
 #include "base/value.h"
 
-/* More chunks than this at once are not kept: they are no look-up. */
-#define MOST_CHUNKS 8
+/* A slice of more chunks than this is not kept: no look-up needs so many. */
+#define MOST_TOAST_CHUNKS 8
 
-typedef struct ChunkKey
+typedef struct ToastChunkKey
 {
 	Oid			table;
 	Oid			value;
 	int32		size;			/* of the whole value, not compressed */
-	uint32		number;
-} ChunkKey;
+	uint32		number;			/* of the chunk in the value, from 0 */
+} ToastChunkKey;
 
-typedef struct Chunk
+typedef struct ToastChunk
 {
-	ChunkKey	key;
+	ToastChunkKey key;
 	char		data[TOAST_MAX_CHUNK_SIZE];
-} Chunk;
+} ToastChunk;
 
 struct SliceCache
 {
-	MemoryContext context;		/* of the table */
+	MemoryContext context;		/* of the hash table */
 	HTAB	   *chunks;
-	size_t		count;
-	TimestampTz statement;		/* none outlives it: later the same numbers might mean another value */
+	size_t		count;			/* of chunks */
+	TimestampTz statement;		/* chunks are dropped at its end: later the same key might stand for another value */
 };
 
-/* Cheaper than hashing all of the key's bytes, of which few differ. */
+/* Few bytes of the keys differ, so hashing all of them would take longer and spread no better. */
 static uint32
 hash_of_key(const void *key, Size size)
 {
-	const ChunkKey *chunk = key;
+	const ToastChunkKey *chunk = key;
 
 	return murmurhash32(chunk->value ^ chunk->number * UINT32_C(0x9e3779b1));
 }
@@ -55,7 +56,12 @@ hash_of_key(const void *key, Size size)
 static void
 forget_all(SliceCache *cache)
 {
-	HASHCTL		control = {.keysize = sizeof(ChunkKey), .entrysize = sizeof(Chunk), .hash = hash_of_key, .hcxt = cache->context};
+	HASHCTL		control = {
+		.keysize = sizeof(ToastChunkKey),
+		.entrysize = sizeof(ToastChunk),
+		.hash = hash_of_key,
+		.hcxt = cache->context,
+	};
 
 	MemoryContextReset(cache->context);
 	cache->count = 0;
@@ -73,16 +79,17 @@ make_cache(MemoryContext context)
 	return cache;
 }
 
-/* The chunks from first to last, one of which is not there, are read at once. */
+/* Reads the chunks from first to last into the cache. `whole` is the size of the value. */
 static void
-read_chunks(SliceCache *cache, Datum value, ChunkKey *key, uint32 first, uint32 last, size_t whole, Chunk *chunks[MOST_CHUNKS])
+read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, uint32 last, size_t whole,
+			ToastChunk *chunks[MOST_TOAST_CHUNKS])
 {
 	size_t		begin = (size_t) first * TOAST_MAX_CHUNK_SIZE;
 	size_t		end = Min((size_t) (last + 1) * TOAST_MAX_CHUNK_SIZE, whole);
 	const char *data = value_slice(value, begin, end - begin);
 
-	/* forgets nothing that is needed now */
-	if ((cache->count + MOST_CHUNKS) * sizeof(Chunk) > get_hash_memory_limit())
+	/* Before the chunks of this slice are entered, so that none of them is dropped. */
+	if ((cache->count + MOST_TOAST_CHUNKS) * sizeof(ToastChunk) > get_hash_memory_limit())
 		forget_all(cache);
 	for (uint32 number = first; number <= last; number++)
 	{
@@ -98,8 +105,8 @@ read_chunks(SliceCache *cache, Datum value, ChunkKey *key, uint32 first, uint32 
 }
 
 /*
- * Reads size bytes from offset of a stored form, as value_slice() does. The result is good until the next call with this
- * hasher.
+ * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. The result may be used
+ * until the next call with this hasher.
  */
 static const void *
 cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
@@ -107,8 +114,8 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 	SliceCache **where;
 	struct varatt_external pointer;
 	SliceCache *cache;
-	ChunkKey	key;
-	Chunk	   *chunks[MOST_CHUNKS];
+	ToastChunkKey key;
+	ToastChunk *chunks[MOST_TOAST_CHUNKS];
 	uint32		first;
 	uint32		last;
 	bool		missing = false;
@@ -116,7 +123,7 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 
 	first = (uint32) (offset / TOAST_MAX_CHUNK_SIZE);
 	last = (uint32) ((offset + Max(size, 1) - 1) / TOAST_MAX_CHUNK_SIZE);
-	if (hasher == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || last - first >= MOST_CHUNKS)
+	if (hasher == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || last - first >= MOST_TOAST_CHUNKS)
 		return value_slice(value, offset, size);
 	where = item_slices(hasher);
 	if (*where == NULL)
@@ -125,7 +132,7 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 	if (cache->statement != GetCurrentStatementStartTimestamp())
 		forget_all(cache);
 	VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(value));
-	key = (ChunkKey) {pointer.va_toastrelid, pointer.va_valueid, pointer.va_rawsize};
+	key = (ToastChunkKey) {pointer.va_toastrelid, pointer.va_valueid, pointer.va_rawsize};
 
 	for (uint32 number = first; number <= last && !missing; number++)
 	{
@@ -152,7 +159,7 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 
 /* ------------------------------------------------------------------ look-ups */
 
-/* Of a value that is not in memory as it is: is all of it handed over? */
+/* Does the core get this whole value at once? REQUIRES: it is compressed, stored out of line, or an expanded object. */
 static bool
 is_read_as_a_whole(sb_lookup_type type, Datum value, size_t size)
 {
@@ -181,7 +188,7 @@ look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum v
 			bytes = value_open(value, &have);
 		else
 		{
-			/* the header and what lies in the same chunk: of a tbf that is mostly the whole directory of blocks */
+			/* The header and the rest of its chunk, which in a tbf mostly has the whole directory of blocks. */
 			have = Min(size, TOAST_MAX_CHUNK_SIZE);
 			bytes = cached_slice(hasher, value, 0, have);
 		}
@@ -200,7 +207,8 @@ look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status sta
 		value_refuse(lookup->type_name, status);
 }
 
-void
+/* Inlined, because look_up() runs for each row. */
+pg_attribute_always_inline void
 look_up_item(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item)
 {
 	look_up_finish(lookup, hasher, value, sb_lookup_item(lookup, item_hash_for(hasher, item, &lookup->header.kind)));
@@ -214,4 +222,29 @@ look_up(sb_lookup_type type, ItemHasher *hasher, Datum value, Datum item)
 	look_up_open(&lookup, type, hasher, value);
 	look_up_item(&lookup, hasher, value, item);
 	return lookup.found;
+}
+
+bool
+look_up_elements(sb_lookup_type type, Datum value, Elements *elements, bool answer)
+{
+	sb_lookup	lookup;
+	Datum		item;
+
+	look_up_open(&lookup, type, elements->hasher, value);
+	while (next_item(elements, &item))
+	{
+		look_up_item(&lookup, elements->hasher, value, item);
+		if (lookup.found == answer)
+			return true;
+	}
+	return false;
+}
+
+/* Reading a slice costs about two pages: one of the TOAST table, and one of its index. */
+#define BYTES_LIKE_A_SLICE (2 * BLCKSZ)
+
+bool
+slices_are_cheaper(Datum value, int items, int slices_per_item)
+{
+	return has_cheap_slices(value) && items < (int64) (value_size(value) / BYTES_LIKE_A_SLICE / slices_per_item);
 }

@@ -33,11 +33,16 @@ value_make(size_t size, void **data)
 }
 
 Datum
-row_result(TupleDesc columns, Datum *values, bool *nulls)
+row_result(FunctionCallInfo fcinfo, Datum *values, bool *nulls, int count)
 {
-	MemoryContext own = MemoryContextSwitchTo(result_memory());
-	Datum		row = HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
+	MemoryContext own;
+	TupleDesc	columns;
+	Datum		row;
 
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE || columns->natts != count)
+		elog(ERROR, "return type must be a row type of %d columns", count);
+	own = MemoryContextSwitchTo(result_memory());
+	row = HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
 	MemoryContextSwitchTo(own);
 	return row;
 }
@@ -79,18 +84,7 @@ value_slice(Datum value, size_t offset, size_t size)
 	if (!VARATT_IS_EXTERNAL(raw) && !VARATT_IS_COMPRESSED(raw))
 		return VARDATA_ANY(raw) + offset;
 	raw = detoast_attr_slice(raw, (int32) offset, (int32) size);
-	return VARDATA_ANY(raw);	/* a macro that looks at its argument twice */
-}
-
-bool
-value_has_cheap_slices(Datum value)
-{
-	struct varatt_external pointer;
-
-	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)))
-		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(value));
-	return !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
+	return VARDATA_ANY(raw);	/* The slice is in a variable because the macro evaluates its argument twice. */
 }
 
 /* --------------------------------------------------------------------- errors */
@@ -175,6 +169,12 @@ aggregate_context(FunctionCallInfo fcinfo)
 	return context;
 }
 
+bool
+is_state_of_aggregate(FunctionCallInfo fcinfo, const void *data)
+{
+	return AggCheckCallContext(fcinfo, NULL) && data == VARDATA(PG_GETARG_POINTER(0));
+}
+
 /* --------------------------------------------------------------------- sketch */
 
 char *
@@ -194,7 +194,7 @@ sketch_bars(const double *values, int count)
 	initStringInfo(&line);
 	for (int i = 0; i < count; i++)
 	{
-		/* whatever is not nothing is at least the lowest bar */
+		/* Every value greater than zero has at least the lowest bar. */
 		int			height = values[i] > 0 ? 1 + (int) (values[i] / largest * 7) : 0;
 
 		appendStringInfoString(&line, bars[height]);

@@ -1,47 +1,53 @@
 /*
- * value.h: what the four types have in common as PostgreSQL values: text, binary and bytea in and out, errors for
- * values and parameters that the core refuses.
+ * value.h: what the four types have in common as PostgreSQL values: how they are read from text, binary and bytea and
+ * written, and the errors for values and parameters that the core refuses.
  *
- * A value is a varlena whose data is the core's stored form (docs/format.md). Its text form is that in hexadecimal,
- * as of bytea: \x5342...
+ * A value is a varlena whose data is the core's stored form (docs/format.md). Its text form is the stored form in
+ * hexadecimal, as that of bytea: \x5342...
  */
 #ifndef STREAMBLOOM_PG_VALUE_H
 #define STREAMBLOOM_PG_VALUE_H
 
 #include "base/compat.h"
 
-#include "access/tupdesc.h"
-
 #include "base/call.h"
 
-/* A type's complete check of a stored form. */
+/* Checks a stored form completely. Each type has its own function. */
 typedef sb_status (*ValueCheck) (const void *data, size_t size);
 
-/* A new varlena for `size` bytes of stored form, zeroed, in result_memory() or in this context; *data is where they go. */
+/*
+ * Makes a varlena for `size` bytes of stored form, all zero, in result_memory() or in this context. *data is set to
+ * the stored form.
+ */
 extern struct varlena *value_make(size_t size, void **data);
 extern struct varlena *value_make_in(MemoryContext context, size_t size, void **data);
 
-/* The columns of a row to be returned. */
-extern Datum row_result(TupleDesc columns, Datum *values, bool *nulls);
+/*
+ * The row to be returned. `count` is the number of its columns; it must be the number that the SQL function declares.
+ */
+extern Datum row_result(FunctionCallInfo fcinfo, Datum *values, bool *nulls, int count);
 
-/* A text to be returned. */
+/* The text to be returned. */
 extern Datum text_result(const char *string);
 
-/* The detoasted value's stored form, and its size. May be a copy. */
+/* The stored form of a value, and its size. The value is detoasted, so this may be a copy. */
 extern const void *value_open(Datum value, size_t *size);
 
 /*
- * Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read; for SB_INTERRUPTED the error of the
- * interrupt.
+ * Raises ERRCODE_INVALID_BINARY_REPRESENTATION (class 22) for a value that cannot be read. If the status is
+ * SB_INTERRUPTED, it raises the error of the interrupt instead.
  */
 extern SB_NORETURN void value_refuse(const char *type, sb_status status);
 
-/* From text, binary, bytea. The check runs over everything that comes in. The way out, value_out and value_send, is one for all types. */
+/*
+ * Make a value from its text or binary form, or from bytea. `check` is run on every value that comes in. To write
+ * values, value_out and value_send serve all types.
+ */
 extern Datum value_from_text(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
 extern Datum value_from_binary(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
 extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check);
 
-/* Defines the SQL functions by which values of a type come in: <type>_in, _recv, _from_bytea. */
+/* Defines the SQL functions <type>_in, <type>_recv and <type>_from_bytea. */
 #define SB_VALUE_INPUTS(type, check) \
 	SB_FUNCTION(type##_in); \
 	Datum \
@@ -60,36 +66,42 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
 		return value_from_bytea(fcinfo, #type, check); \
 	}
 
-/* Are the stored forms the same bytes? Arguments 0 and 1 of the call. */
+/* Are the stored forms of arguments 0 and 1 the same bytes? */
 extern bool value_equal(FunctionCallInfo fcinfo);
 
 /*
- * Reads size bytes from offset of a stored form, from a TOAST slice where that saves reading the rest. The result is
- * palloc'd or points into the value. The caller has checked the range.
+ * Reads `size` bytes from `offset` of a stored form. If the value is stored out of line, only the slice is read. The
+ * result is palloc'd, or points into the value. REQUIRES: the value has these bytes.
  */
 extern const void *value_slice(Datum value, size_t offset, size_t size);
-
-/* Does a slice take little reading: is the value in a TOAST table, and not compressed? */
-extern bool value_has_cheap_slices(Datum value);
 
 /* The size of the stored form, without reading it. */
 extern size_t value_size(Datum value);
 
 /* Errors for parameters: ERRCODE_INVALID_PARAMETER_VALUE with the value, the range and a hint. */
-extern void check_fpr(double fpr);	/* returns if it is in range */
+extern void check_fpr(double fpr);	/* returns if the rate is in range */
 extern SB_NORETURN void refuse_expected_items(int64 items);
 extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 
-/* The first 64 bytes of a text, for a message that shows what a user gave; "..." stands for the rest. */
+/* The first 64 bytes of a text that a user gave, for a message. If the text is longer, "..." is appended. */
 extern char *short_text(const char *text);
 
-/* Raises the error of two filters that cannot be combined; `action` completes "cannot ... ". */
+/* Raises the error for two filters that cannot be combined; `action` completes "cannot ... ". */
 extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
 
-/* The memory context of an aggregate's state; an error outside an aggregate. */
+/* The memory context of an aggregate's state. Raises an error outside an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
-/* A one-line bar chart of `count` non-negative values, scaled to the largest. UTF-8 blocks where the server has them. */
+/*
+ * Is `data` the stored form of an aggregate's state, and not of a copy? The state is argument 0 of the transition
+ * function. The function may then change it in place, because nobody else can see it.
+ */
+extern bool is_state_of_aggregate(FunctionCallInfo fcinfo, const void *data);
+
+/*
+ * Draws `count` non-negative values, scaled to the largest, as one line of bars. The bars are UTF-8 blocks if the
+ * database's encoding has them.
+ */
 extern char *sketch_bars(const double *values, int count);
 
 #endif

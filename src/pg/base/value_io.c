@@ -1,6 +1,6 @@
 /*
- * value_io.c: what the four types do alike as PostgreSQL values, whatever is in them: text, binary and bytea in and out,
- * equality byte for byte. What comes in is checked by a function of the type.
+ * value_io.c: the functions of all four types for text, binary and bytea, and for equality byte for byte. They do not
+ * depend on what is in a filter. Each type has its own check of the values that come in.
  */
 #include "base/value.h"
 
@@ -22,7 +22,10 @@ checked(struct varlena *value, const char *type, ValueCheck check)
 	PG_RETURN_POINTER(value);
 }
 
-/* false if it is not hexadecimal digits all through: hex_decode() would skip spaces, and has an error of its own for the rest. */
+/*
+ * Returns false unless all characters are hexadecimal digits. They are checked here because hex_decode() skips spaces,
+ * and raises an error of its own for other characters.
+ */
 static bool
 decode_in_pieces(const char *digits, size_t length, char *to)
 {

@@ -1,5 +1,6 @@
 /*
- * bf.c: the functions and operators of type bf, but for its aggregates (bf_agg.c).
+ * bf.c: the functions and operators of type bf, and the aggregates that combine filters. The aggregate that builds
+ * them is in bf_agg.c.
  */
 #include "bf/bf.h"
 
@@ -71,8 +72,9 @@ copy_bf(const BfValue *bf, unsigned char **lines)
 }
 
 /*
- * The filter of argument 0, to be changed: itself if it is a variable's expanded object, else a copy. The result is what the
- * adding function returns; lines follow the header.
+ * Prepares the filter of argument 0 for a change. If it is the expanded object of a variable, it is changed itself,
+ * otherwise a copy. *lines is set to its lines, which follow the header. Returns the value that the adding function
+ * has to return.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
@@ -97,7 +99,10 @@ bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 	return copy_bf(bf, lines);
 }
 
-/* The hash of an item that is to be added. Writes the header before these lines again if the filter's kind becomes known. */
+/*
+ * The hash of an item that is to be added. If the filter gets its kind from this item, its header, which precedes
+ * `lines`, is written again.
+ */
 static uint64_t
 hash_to_add(ItemHasher *hasher, Datum item, sb_bf *header, unsigned char *lines)
 {
@@ -117,7 +122,7 @@ check_bf(const void *data, size_t size)
 	sb_bf		header;
 	sb_status	status = sb_bf_decode_header(data, size, size, &header);
 
-	/* without a kind nothing was added, and look-ups rely on it */
+	/* A filter without a kind holds no items; look-ups rely on this. */
 	if (status == SB_OK && header.kind.code == SB_KIND_NONE)
 		for (size_t at = SB_BF_HEADER; at < size; at++)
 		{
@@ -160,12 +165,11 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 	return result;
 }
 
-/* So many hashes of an array's elements are handed to the core at once. */
+/* The number of items that are handed to the core at once. */
 #define ITEMS_AT_ONCE 256
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 {
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
 	BfValue		bf;
 	unsigned char *lines;
 	Elements	elements;
@@ -174,12 +178,12 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 	int			hashed = 0;
 	Datum		result;
 
-	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
+	elements_open(&elements, fcinfo, 1);
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	result = bf_to_change(fcinfo, &bf, &lines);
 	while (next_item(&elements, &item))
 	{
-		hashes[hashed++] = hash_to_add(hasher, item, &bf.header, lines);
+		hashes[hashed++] = hash_to_add(elements.hasher, item, &bf.header, lines);
 		if (hashed == ITEMS_AT_ONCE)
 		{
 			sb_bf_add_many(&bf.header, lines, hashes, hashed);
@@ -192,23 +196,14 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 
 /* -------------------------------------------------------------------- asking */
 
-SB_FUNCTION_OF_SLICES(bf_contains, 0)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_BF, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
-}
-
-/* bf_contained("any", bf) */
-SB_FUNCTION_OF_SLICES(bf_contained, 1)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_BF, item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
-}
+SB_CONTAINS(bf, SB_LOOKUP_BF)
 
 /*
- * Does one of the elements answer `answer`? NULL elements are skipped. All of the filter is at hand: they are asked by the batch, and
- * the first batches are small, as one of the first elements often decides.
+ * Does the look-up of one of the elements give this answer? NULL elements are skipped. The whole filter is in memory.
+ * Elements are looked up in batches; the first batches are small, because one of the first elements often decides.
  */
 static bool
-search_batches(const BfValue *bf, ItemHasher *hasher, Elements *elements, bool answer)
+search_batches(const BfValue *bf, Elements *elements, bool answer)
 {
 	uint64_t	hashes[ITEMS_AT_ONCE];
 	bool		found[ITEMS_AT_ONCE];
@@ -219,7 +214,7 @@ search_batches(const BfValue *bf, ItemHasher *hasher, Elements *elements, bool a
 		int			hashed = 0;
 
 		while (hashed < at_once && next_item(elements, &item))
-			hashes[hashed++] = item_hash_for(hasher, item, &bf->header.kind);
+			hashes[hashed++] = item_hash_for(elements->hasher, item, &bf->header.kind);
 		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
 			memset(found, false, sizeof found);
 		else
@@ -231,86 +226,82 @@ search_batches(const BfValue *bf, ItemHasher *hasher, Elements *elements, bool a
 	return false;
 }
 
-/* The same of a stored filter, of which one line after the other is read. */
-static bool
-search_lines(Datum value, ItemHasher *hasher, Elements *elements, bool answer)
-{
-	sb_lookup	lookup;
-	Datum		item;
-
-	look_up_open(&lookup, SB_LOOKUP_BF, hasher, value);
-	while (next_item(elements, &item))
-	{
-		look_up_item(&lookup, hasher, value, item);
-		if (lookup.found == answer)
-			return true;
-	}
-	return false;
-}
-
-/* The same for an array argument. The lines of a stored filter are read one by one if that costs less than to read all of it. */
+/* Searches for the elements of argument 1. A look-up reads one line, which is one slice. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
 	Datum		value = PG_GETARG_DATUM(0);
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
 	Elements	elements;
 	BfValue		bf;
 
-	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
-	if (value_has_cheap_slices(value) && elements.count < SLICES_WORTH_A_VALUE(value_size(value)))
-		return search_lines(value, hasher, &elements, answer);
+	elements_open(&elements, fcinfo, 1);
+	if (slices_are_cheaper(value, elements.count, 1))
+		return look_up_elements(SB_LOOKUP_BF, value, &elements, answer);
 	bf_open(value, &bf);
-	return search_batches(&bf, hasher, &elements, answer);
+	return search_batches(&bf, &elements, answer);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(bf_contains_any)
-{
-	PG_RETURN_BOOL(search_elements(fcinfo, true));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_contains_all)
-{
-	PG_RETURN_BOOL(!search_elements(fcinfo, false));
-}
+SB_CONTAINS_ELEMENTS(bf, search_elements)
 
 /* ------------------------------------------------------------------ combining */
 
-Datum
-bf_combined(const BfValue *left, const BfValue *right, const sb_bf *joined, BfCombine combine)
-{
-	unsigned char *lines;
-	Datum		result = bf_make(joined, &lines);
+/* The type of sb_bf_or() and sb_bf_and(). */
+typedef sb_status (*Combine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 
-	must_finish(sb_bf_or(joined, lines, &left->header, left->lines));
-	must_finish(combine(joined, lines, &right->header, right->lines));
-	return result;
-}
-
+/*
+ * Combines arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
+ * size stays the same. The state of an aggregate is a bf value in the aggregate's context, so it can be sent between
+ * workers as it is.
+ */
 static Datum
-combine_arguments(FunctionCallInfo fcinfo, const char *action, BfCombine combine)
+combine_arguments(FunctionCallInfo fcinfo, const char *action, Combine combine, bool in_place)
 {
 	BfValue		left;
 	BfValue		right;
-	sb_bf		joined;
+	sb_bf		united;
+	unsigned char *lines;
+	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_plan_union(&left.header, &right.header, action, &joined);
-	return bf_combined(&left, &right, &joined, combine);
+	bf_plan_union(&left.header, &right.header, action, &united);
+	if (in_place && united.line_count == left.header.line_count && is_state_of_aggregate(fcinfo, left.lines - SB_BF_HEADER))
+	{
+		result = PG_GETARG_DATUM(0);
+		lines = (unsigned char *) left.lines;
+		sb_bf_encode_header(&united, lines - SB_BF_HEADER);
+	}
+	else
+	{
+		result = bf_make(&united, &lines);
+		must_finish(sb_bf_or(&united, lines, &left.header, left.lines));
+	}
+	must_finish(combine(&united, lines, &right.header, right.lines));
+	return result;
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_union)
 {
-	return combine_arguments(fcinfo, "unite", sb_bf_or);
+	return combine_arguments(fcinfo, "unite", sb_bf_or, false);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
 {
-	return combine_arguments(fcinfo, "intersect", sb_bf_and);
+	return combine_arguments(fcinfo, "intersect", sb_bf_and, false);
 }
 
-/* Folds while a rate would still hold for the estimated number of items. */
+/* The transition functions of bf_union_agg and bf_intersection_agg. */
+SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
+{
+	return combine_arguments(fcinfo, "unite", sb_bf_or, true);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
+{
+	return combine_arguments(fcinfo, "intersect", sb_bf_and, true);
+}
+
+/* bf_fold(bf, fpr): halves the size as long as the rate, for the estimated number of items, stays within fpr. */
 SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 {
 	BfValue		bf;
@@ -333,7 +324,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 		folded.line_count /= 2;
 	if (halvings > 0)
 	{
-		/* it is no longer what it was made to be */
+		/* It is no longer the filter that was planned. */
 		folded.widened = Max(folded.widened - halvings, 0);
 		folded.expected_items = 0;
 		folded.fpr = Max(folded.fpr, fpr);
@@ -359,12 +350,9 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 {
 	BfValue		bf;
 	sb_bf_stats stats;
-	TupleDesc	columns;
 	Datum		values[9];
 	bool		nulls[9] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
 
@@ -378,12 +366,12 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	values[6] = Float8GetDatum((double) stats.bits_set / stats.bits);
 	values[7] = Float8GetDatum(stats.current_fpr);
 	values[8] = Float8GetDatum(stats.items);
-	return row_result(columns, values, nulls);
+	return row_result(fcinfo, values, nulls, lengthof(values));
 }
 
 #define HISTOGRAM_BUCKETS 16
 
-/* How many lines have 0..32, 33..64, ... 481..512 bits set. */
+/* Counts the lines that have 0..32, 33..64, ... 481..512 bits set. */
 static void
 line_histogram(const BfValue *bf, int64 lines[HISTOGRAM_BUCKETS])
 {

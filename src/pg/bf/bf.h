@@ -1,5 +1,5 @@
 /*
- * bf.h: what the files that deal with bf values share.
+ * bf.h: declarations that the files for bf values share.
  */
 #ifndef STREAMBLOOM_PG_BF_H
 #define STREAMBLOOM_PG_BF_H
@@ -9,7 +9,9 @@
 #define BF_DEFAULT_ITEMS 10000
 #define BF_DEFAULT_FPR 0.01
 
-/* A bf at hand: its header decoded, its lines (inside the detoasted value: not to be written). */
+/*
+ * A bf in memory: its decoded header, and its lines. The lines are inside the detoasted value and must not be written.
+ */
 typedef struct BfValue
 {
 	sb_bf		header;
@@ -18,19 +20,16 @@ typedef struct BfValue
 
 extern void bf_open(Datum value, BfValue *bf);
 
-/* A new bf of these parameters, all bits zero; *lines is where to set them. */
+/* Makes a bf of these parameters, all bits zero. *lines is set to its lines. */
 extern Datum bf_make(const sb_bf *header, unsigned char **lines);
 
-/* Parameters for `items` items at a rate, or for a filter that sizes itself. Errors for what is out of range. */
+/*
+ * Plans a filter for `items` items at a rate, or one that sizes itself. Raises an error if a parameter is out of
+ * range.
+ */
 extern void bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out);
 
-/* The parameters of a and b combined, or an error that says what differs. */
+/* Plans the filter that results from combining a and b. Raises an error if their parameters do not allow this. */
 extern void bf_plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out);
-
-/* sb_bf_or() or sb_bf_and(). */
-typedef sb_status (*BfCombine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
-
-/* A new bf of these parameters: left combined with right. */
-extern Datum bf_combined(const BfValue *left, const BfValue *right, const sb_bf *joined, BfCombine combine);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * bf_agg.c: the aggregates bf_agg, bf_union_agg and bf_intersection_agg.
+ * bf_agg.c: the aggregate bf_agg.
  *
- * The state of bf_agg is a builder of the core (sb_bf_builder.h) in the aggregate's memory context. Here is what
- * PostgreSQL has to do with it: its arguments, the kind of the items and how they are hashed, the value that is
- * returned, errors.
+ * The state of bf_agg is a builder of the core (sb_bf_builder.h) in the aggregate's memory context. This file does
+ * what concerns PostgreSQL: the arguments, the kind of the items and how they are hashed, the value that is returned,
+ * and the errors.
  */
 #include "bf/bf.h"
 
@@ -14,8 +14,9 @@
 #include "base/value.h"
 
 /*
- * Room for a value's header precedes the builder's lines, so that a large result can be lent as it stands. A result of
- * fewer bytes is copied, which takes less time than most readers need to find their way to a lent one.
+ * Room for a value's header precedes the builder's lines, so that a large result can be lent without copying the
+ * lines. A result of fewer bytes is copied: this takes less time than most readers need to follow the pointer of a
+ * lent value.
  */
 #define BEFORE_LINES (VARHDRSZ + SB_BF_HEADER)
 #define LENT_FROM_BYTES 65536
@@ -25,8 +26,8 @@ StaticAssertDecl(BEFORE_LINES <= SB_BF_BEFORE_LINES, "the builder must leave roo
 typedef struct BfState
 {
 	sb_bf_builder builder;
-	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind */
-	ItemInteger integer;		/* the size of the integers that this hasher's items are */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
+	ItemInteger integer;		/* the size of this hasher's items if they are integers */
 } BfState;
 
 static BfState *
@@ -41,7 +42,7 @@ make_state(MemoryContext context, const sb_bf *plan)
 
 /* -------------------------------------------------------------------- bf_agg */
 
-/* The first row of a group has its parameters. They are checked even if its item is NULL. */
+/* The parameters of a group are those of its first row. They are checked even if the item of this row is NULL. */
 static void
 plan_group(FunctionCallInfo fcinfo, sb_bf *plan)
 {
@@ -67,7 +68,7 @@ bf_agg_add(PG_FUNCTION_ARGS)
 	ItemHasher *hasher;
 	uint64_t	hash;
 
-	/* nearly all rows: nothing is looked up, nothing allocated */
+	/* Nearly all rows come here. Nothing is looked up or allocated for them. */
 	if (state != NULL && !PG_ARGISNULL(1) && state->hasher != NULL && state->hasher == fcinfo->flinfo->fn_extra)
 	{
 		Datum		item = PG_GETARG_DATUM(1);
@@ -104,10 +105,10 @@ bf_agg_add(PG_FUNCTION_ARGS)
 }
 
 /*
- * A read-only pointer to the builder's own lines. What an executor node returns is good until it is called again, and
- * before that neither does the state go on nor does its context end. Whoever keeps a datum longer copies it
- * (datumCopy(), a tuple, a materialized slot; a window aggregate that returns a result for several rows), and that
- * flattens expanded objects.
+ * A read-only pointer to the builder's own lines. The result of an executor node is valid until the node is called
+ * again. Before that, no row is added to the state, and its memory context stays. Code that keeps a datum for longer
+ * copies it, and a copy of an expanded object is flat. Such code is datumCopy(), the forming of tuples, materialized
+ * slots, and a window aggregate that returns one result for several rows.
  */
 static Datum
 lend_lines(const sb_bf *header, unsigned char *lines)
@@ -119,7 +120,7 @@ lend_lines(const sb_bf *header, unsigned char *lines)
 	return lend_filter(value);
 }
 
-/* Leaves the state as it is, so that it can go on as a moving window does; what was lent then changes with it. */
+/* Does not change the state, so that a moving window can add more rows to it. A lent result then changes too. */
 SB_FUNCTION(bf_agg_final);
 Datum
 bf_agg_final(PG_FUNCTION_ARGS)
@@ -195,7 +196,8 @@ bf_agg_serialize(PG_FUNCTION_ARGS)
 }
 
 /*
- * Bytes may come from another machine, so the core trusts nothing. The state borrows them until it has been combined.
+ * The bytes may come from another machine, so the core checks them. The state points into them until it has been
+ * combined.
  */
 SB_FUNCTION(bf_agg_deserialize);
 Datum
@@ -210,38 +212,4 @@ bf_agg_deserialize(PG_FUNCTION_ARGS)
 	if (status != SB_OK)
 		value_refuse("bf_agg", status);
 	PG_RETURN_POINTER(state);
-}
-
-/* ---------------------------------------------- bf_union_agg, bf_intersection_agg */
-
-/*
- * left op right, in place where nobody else can see the left one and the size stays. The state is a bf value in the aggregate's
- * context, so that it travels between workers as it is.
- */
-static Datum
-combine_in_aggregate(FunctionCallInfo fcinfo, const char *action, BfCombine combine)
-{
-	BfValue		left;
-	BfValue		right;
-	sb_bf		joined;
-
-	bf_open(PG_GETARG_DATUM(0), &left);
-	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_plan_union(&left.header, &right.header, action, &joined);
-	if (!AggCheckCallContext(fcinfo, NULL) || joined.line_count != left.header.line_count ||
-		left.lines != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_BF_HEADER)
-		return bf_combined(&left, &right, &joined, combine);
-	sb_bf_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
-	must_finish(combine(&joined, (unsigned char *) left.lines, &right.header, right.lines));
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
-{
-	return combine_in_aggregate(fcinfo, "unite", sb_bf_or);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
-{
-	return combine_in_aggregate(fcinfo, "intersect", sb_bf_and);
 }

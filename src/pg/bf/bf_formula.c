@@ -1,6 +1,6 @@
 /*
- * bf_formula.c: the calculators in SQL. The formulas are in core/bf/bf_formula.cpp, their declarations and sources in
- * core/bf/sb_bf_formula.h.
+ * bf_formula.c: the functions that compute rates and sizes in SQL. The formulas are in core/bf/bf_formula.cpp, their
+ * declarations and sources in core/bf/sb_bf_formula.h.
  */
 #include "base/compat.h"
 
@@ -8,10 +8,10 @@
 
 #include "base/value.h"
 
-/* More than any filter has of bits or hashes, or any database of items. */
+/* An upper bound for parameters: no filter has so many bits or hashes, and no database so many items. */
 #define MOST 1e18
 
-/* A parameter between `least` and MOST, or an error. */
+/* Argument `argno`. Raises an error unless it lies between `least` and MOST. */
 static double
 parameter(FunctionCallInfo fcinfo, int argno, const char *name, int least)
 {

@@ -100,7 +100,7 @@ name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
 		TextDatumGetCString(value);
 }
 
-/* Adds the relations that a catalog lists. False if the catalog is not as expected. */
+/* Adds the relations that a catalog lists. Returns false if the catalog is not as expected. */
 static bool
 read_catalog(const EngineCatalog *catalog, HTAB *relations)
 {

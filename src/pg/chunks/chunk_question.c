@@ -1,5 +1,6 @@
 /*
- * chunk_question.c: which questions the `bf` indexes of a chunk can answer, and asking them (see chunk_question.h).
+ * chunk_question.c: finds the questions that the `bf` indexes of a chunk can answer, and asks them (see
+ * chunk_question.h).
  */
 #include "chunks/chunk_question.h"
 
@@ -111,7 +112,7 @@ index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
 	return without_relabels(result);
 }
 
-/* Is the operand what this column of the index stands for? */
+/* Is the operand the column or expression that this column of the index stands for? */
 static bool
 is_index_column(Relation index, int column, Index varno, Node *operand)
 {

@@ -1,11 +1,11 @@
 /*
- * chunk_question.h: which questions the `bf` indexes of a chunk can answer, and asking them. For chunk_scan() and for
- * the node ChunkSkip.
+ * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer, and asks them. It serves
+ * chunk_scan() and the node ChunkSkip.
  *
  * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument) or column
- * IS NULL. For a boolean column the forms that the planner makes of these count too (column, NOT column), and IS
- * TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key
- * is any expression without columns; the caller decides when to evaluate it.
+ * IS NULL. For a boolean column the forms that the planner makes of these count too (column, NOT column), and IS TRUE,
+ * IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key is any
+ * expression without columns; the caller decides when to evaluate it.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -52,10 +52,10 @@ extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
 /*
- * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? True also if
- * the index is gone or no longer usable. Takes the predicate lock that an index scan would take, and counts this as
- * an index scan, unless it is only for a plain EXPLAIN. REQUIRES: the heap is locked; the snapshot is that of the
- * search.
+ * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? The result is
+ * also true if the index is gone or no longer usable. Takes the predicate lock that an index scan would take, and
+ * counts this as an index scan, unless it is only for a plain EXPLAIN. REQUIRES: the heap is locked; the snapshot is
+ * that of the search.
  */
 extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only);
 

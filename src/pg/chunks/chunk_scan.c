@@ -1,13 +1,13 @@
 /*
- * chunk_scan.c: chunk_scan() and its kin return the rows of a relation that have a value in a column, and read only
- * those of its chunks that may hold such rows. A chunk is a leaf partition, an inheritance child, or the relation
+ * chunk_scan.c: chunk_scan() and its variants return the rows of a relation that have a value in a column, and read
+ * only those of its chunks that may hold such rows. A chunk is a leaf partition, an inheritance child, or the relation
  * itself.
  *
  * The result is that of SELECT * FROM relation WHERE column = value, under the same snapshot (the active one of the
- * calling query) and with the same privileges (the parent's), locks and predicate locks. A chunk is left alone only
- * if a summary table that the caller names, or one of the chunk's bf indexes, says for certain that it has no such
- * row. Each of the other chunks is planned by itself, as SELECT ... FROM chunk (ONLY, if it has children). So each is
- * read in the way that suits it best, and its columns come out in the parent's order.
+ * calling query) and with the same privileges (the parent's), locks and predicate locks. A chunk is left out only if a
+ * summary table that the caller names, or one of the chunk's bf indexes, says for certain that it has no such row.
+ * Each of the other chunks is planned by itself, as SELECT ... FROM chunk (ONLY, if it has children). So each is read
+ * in the way that suits it best, and its columns come out in the parent's order.
  *
  * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
  * (chunk_snapshot.h). For an index this is not needed. One that was built after the snapshot was taken has the rows
@@ -178,8 +178,8 @@ read_chunk(const ChunkScan *scan, Query *parent_query, Relation chunk, DestRecei
 	rte->relkind = chunk->rd_rel->relkind;
 
 	/*
-	 * Children of the chunk are chunks of their own, so ONLY is said if there are any. It is not said otherwise,
-	 * because it might tell another extension to leave rows out.
+	 * Children of the chunk are chunks of their own. So if there are any, the query has ONLY. Otherwise it does not,
+	 * because ONLY might make another extension leave rows out.
 	 */
 	rte->inh = !chunk->rd_rel->relhassubclass;
 	rte->eref = makeAlias(RelationGetRelationName(chunk), rte->eref->colnames);
@@ -283,10 +283,10 @@ open_partition(ChunkScan *scan, Oid oid)
 }
 
 /*
- * In which order this session has judged partitions last. Every other call judges them from the last to the first. If
- * there are more partitions than files can be open (max_files_per_process), the files of the partitions that were
- * judged last are still open, and this order uses them before they are closed. With 3,000 partitions and 1,000 files
- * a call takes a fifth less time. The order has no other effect.
+ * The order in which this session has judged partitions last. Every other call judges them from the last to the first.
+ * If there are more partitions than files can be open (max_files_per_process), the files of the partitions that were
+ * judged last are still open, and this order uses them before they are closed. With 3,000 partitions and 1,000 files a
+ * call takes a fifth less time. The order has no other effect.
  */
 static bool judged_backwards = false;
 
@@ -447,7 +447,7 @@ chunk_scan_any(PG_FUNCTION_ARGS)
 	return scan_chunks(fcinfo, true);
 }
 
-/* Adds a row that says what is known of a chunk. */
+/* Adds a row that says whether a chunk is read, and why. */
 static void
 add_explanation(ChunkScan *scan, Oid chunk, Relation relation, Verdict verdict, void *argument)
 {

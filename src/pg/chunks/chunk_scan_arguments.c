@@ -1,6 +1,6 @@
 /*
- * chunk_scan_arguments.c: the arguments of chunk_scan() and its kin: which relation, which column, and which
- * comparison. Everything that makes a call impossible is an error here, before any chunk is looked at.
+ * chunk_scan_arguments.c: the arguments of chunk_scan() and its variants: which relation, which column, and which
+ * comparison. All errors of the arguments are raised here, before any chunk is looked at.
  */
 #include "chunks/chunk_scan.h"
 
@@ -146,8 +146,8 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 /* ---------------------------------------------------------------- the comparison */
 
 /*
- * Argument 2 as a constant for the parser. A literal or a parameter without a type stays untyped here, so that the parser
- * gives it the column's type.
+ * Argument 2 as a constant for the parser. A literal or a parameter without a type stays untyped here, so that the
+ * parser gives it the column's type.
  */
 static Const *
 make_item(FunctionCallInfo fcinfo)

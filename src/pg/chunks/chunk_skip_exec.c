@@ -524,7 +524,7 @@ columns_asked(const ChunkSkipState *state)
 	return columns.data;
 }
 
-/* How many children were read although their indexes were asked, and had no row. */
+/* The number of children that were read although their indexes were asked, and that had no row. */
 static int
 read_in_vain(const ChunkSkipState *state)
 {

@@ -130,8 +130,8 @@ children_of_snapshot(Oid parent, Snapshot snapshot)
 }
 
 /*
- * Raises an error unless the children that the snapshot sees exist now. Neither list has an OID twice. Sorts both
- * lists.
+ * Raises an error unless the children that the snapshot sees exist now. REQUIRES: neither list has an OID twice. Both
+ * lists are sorted here.
  */
 static void
 require_same(Relation parent, List *seen, List *now, Snapshot snapshot)

@@ -1,9 +1,9 @@
 /*
- * bf_index.h: the index access method `bf`: what its files share. README.md in this folder draws the flow and proves
- * that no row can be lost; layout.h says how an index lies on disk.
+ * bf_index.h: the index access method `bf`: declarations that its files share. README.md in this folder draws the flow
+ * and proves that no row can be lost; layout.h shows how an index lies on disk.
  *
- * Names: a C function that leaves its file begins with bf_index_. The functions that SQL calls have the names that SQL
- * gives them.
+ * Names: a C function that is used outside its file begins with bf_index_. The functions that SQL calls have the names
+ * that SQL gives them.
  */
 #ifndef STREAMBLOOM_PG_BF_INDEX_H
 #define STREAMBLOOM_PG_BF_INDEX_H
@@ -66,7 +66,7 @@ typedef struct BfGeometry
 	BlockNumber pages_per_range;
 	double		false_positive_rate;
 	double		load;			/* items per line at that rate */
-	int			hashes;			/* cells that an item sets in its line */
+	int			hash_count;		/* cells that an item sets in its line */
 	uint32		groups;
 	uint32		covered;		/* the number of ranges that the groups have together */
 	uint32	   *lines;			/* of a filter of group g, column c: lines[g * columns + c] */
@@ -87,14 +87,17 @@ extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 /* The number of the group that has this range. REQUIRES: range < geometry->covered. */
 extern uint32 bf_index_group_of(const BfGeometry *geometry, uint32 range);
 
-/* A column's run of pages in a group: how many pages, and the first block. Then: the first block behind the group. */
+/*
+ * The first function returns the number of pages in a column's run in a group, the second the first block of the run.
+ * The third returns the first block behind the group.
+ */
 extern BlockNumber bf_index_column_pages(const BfGeometry *geometry, uint32 group, int column);
 extern BlockNumber bf_index_column_start(const BfGeometry *geometry, uint32 group, int column);
 extern BlockNumber bf_index_group_end(const BfGeometry *geometry, uint32 group);
 
 /* ---------------------------------------------------- adding groups (directory.c) */
 
-/* Makes room in the directory for the entry of one more group. False if the directory is full. */
+/* Makes room in the directory for the entry of one more group. Returns false if the directory is full. */
 extern bool bf_index_reserve_entry(Relation index);
 
 /* The first block behind all pages that are in use. */
@@ -200,9 +203,9 @@ typedef struct BfRangeItems
 
 typedef enum BfReadFor
 {
-	BF_FOR_BUILD,				/* rows that this transaction has deleted come back only if the index goes with it */
-	BF_FOR_SUMMARY,				/* such rows may come back */
-	BF_FOR_VACUUM,				/* the same, and errors of expressions have to say how VACUUM can go on */
+	BF_FOR_BUILD,				/* a row that this transaction has deleted comes back only if the index goes */
+	BF_FOR_SUMMARY,				/* such a row may come back */
+	BF_FOR_VACUUM,				/* the same; errors of expressions have to say how VACUUM can go on */
 	BF_FOR_CHECK
 } BfReadFor;
 
@@ -222,7 +225,7 @@ extern void bf_index_free_items(BfRangeItems *items);
 /* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
 extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 
-/* How many live rows of the table, and rows of the index, it has read so far. */
+/* The numbers of live rows of the table, and of rows of the index, that the reader has read so far. */
 extern double bf_index_reader_live_rows(const BfHeapReader *reader);
 extern double bf_index_reader_rows(const BfHeapReader *reader);
 
@@ -250,22 +253,25 @@ typedef struct BfGroupLines
 {
 	BfGroup		group;
 	int			columns;
-	int			hashes;
+	int			hash_count;
 	const uint32 *lines;		/* of each column */
 	bool		ranges[BF_INDEX_MAX_RANGES];
-	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: lines * ranges * SB_BF_LINE bytes */
+	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: number of lines * number of ranges * SB_BF_LINE bytes */
 } BfGroupLines;
 
-/* How many lines so many items need, in a group of so many ranges: the lines fill whole pages. */
+/* The number of lines for so many items in a group of so many ranges. The lines fill whole pages. */
 extern uint32 bf_index_lines_for(uint64 items, double load, uint32 ranges);
 
-/* How many pages so many lines of one column need. */
+/* The number of pages for so many lines of one column. */
 extern BlockNumber bf_index_pages_for(uint32 lines, uint32 ranges);
 
 /* The largest group size that uses its pages well and is not larger than this. */
 extern uint32 bf_index_good_group_size(uint32 most);
 
-/* Sets up *lines: with `areas` of zeros, to which items are added; or without, for states that need none. */
+/*
+ * Sets up *lines. With `areas` they have areas of zeros, to which items are added. States that need no bits need no
+ * areas.
+ */
 extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group,
 								const uint32 *line_counts, bool areas);
 extern void bf_index_allocate_areas(BfGroupLines *lines);
@@ -288,16 +294,16 @@ extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeSt
  */
 extern void bf_index_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState state, uint64 horizon);
 
-/* From now on, snapshots of standbys that are older than this do not rely on what any page says now. */
+/* Makes snapshots of standbys that are older than this no longer rely on what any page says now. */
 extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 
-/* The states of a group's ranges on its first page. This is enough for summarizers, but not for readers or writers. */
+/* The states of a group's ranges on its first page. They are enough for summarizers, but not for readers or writers. */
 extern void bf_index_read_states(Relation index, const BfGroup *group, uint8 *states);
 
 /* ----------------------------------------------------- one item more (wal.c) */
 
 /* Adds the item to this line of a filter page, and logs the change. REQUIRES: the buffer is locked exclusively. */
-extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash);
+extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash);
 
 /* ----------------------------------------------------- summarizing (summarize.c) */
 
@@ -311,7 +317,7 @@ extern int64 bf_index_summarize(Relation index, Relation heap, BlockNumber block
 /* Is this session in bf_index_summarize()? */
 extern bool bf_index_is_summarizing(void);
 
-/* Makes the range of a block unsummarized. False if it was so before. REQUIRES: the same lock. */
+/* Makes the range of a block unsummarized. Returns false if it was unsummarized before. REQUIRES: the same lock. */
 extern bool bf_index_desummarize(Relation index, BlockNumber block);
 
 /* ------------------------------------------------------- asking an index (scan.c) */
@@ -330,10 +336,10 @@ typedef struct BfSearch BfSearch;
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 
 /*
- * May a row that the search's snapshot sees and that satisfies its keys be in the heap? True also if the snapshot is
- * not an MVCC snapshot. REQUIRES: the caller has locked the heap before it opened the index, and has found the index
- * valid, ready and (for indcheckxmin) old enough. It held the snapshot already: the heap's length is taken here. The
- * caller takes predicate locks, and counts this as a scan of the index if it is one.
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if the
+ * snapshot is not an MVCC snapshot. REQUIRES: the caller has locked the heap before it opened the index, and has found
+ * the index valid, ready and (for indcheckxmin) old enough. It held the snapshot already, because the heap's length is
+ * taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
 

@@ -22,36 +22,36 @@
 /* Comparing one item with the filters of one group takes as much time as this many operators. */
 #define OPERATORS_PER_GROUP 10
 
-/* What is known of the index when a query is planned. */
-typedef struct Known
+/* What the planner uses of an index. */
+typedef struct IndexFigures
 {
 	double		pages_per_range;
 	double		groups;
 	double		covered;		/* the number of ranges that the groups have together */
 	double		false_positive_rate;
 	double		distinct[INDEX_MAX_KEYS];	/* of each column: the items for which a range's filter was made */
-} Known;
+} IndexFigures;
 
 /*
- * Fills *known from the index; for an index that does not exist (of an extension like hypopg), with what it would be
- * like.
+ * Reads the figures of an index. If the index does not exist (an extension such as hypopg pretends that it does), they
+ * are those that it would have.
  */
 static void
-look_up(IndexOptInfo *info, Known *known)
+get_figures(IndexOptInfo *info, IndexFigures *figures)
 {
 	Relation	index;
 	const BfGeometry *geometry;
 
 	if (info->hypothetical)
 	{
-		*known = (Known) {
+		*figures = (IndexFigures) {
 			.pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE,
 			.false_positive_rate = BF_INDEX_DEFAULT_FPR
 		};
-		known->covered = ceil(info->rel->pages / known->pages_per_range);
-		known->groups = ceil(known->covered / BF_INDEX_MAX_RANGES);
+		figures->covered = ceil(info->rel->pages / figures->pages_per_range);
+		figures->groups = ceil(figures->covered / BF_INDEX_MAX_RANGES);
 		for (int column = 0; column < info->nkeycolumns; column++)
-			known->distinct[column] = info->rel->tuples / Max(known->covered, 1);
+			figures->distinct[column] = info->rel->tuples / Max(figures->covered, 1);
 		return;
 	}
 	/* the planner holds a lock on it */
@@ -59,7 +59,7 @@ look_up(IndexOptInfo *info, Known *known)
 	geometry = bf_index_geometry(index);
 	if ((double) geometry->covered * geometry->pages_per_range < info->rel->pages)
 		geometry = bf_index_current_geometry(index);
-	*known = (Known) {
+	*figures = (IndexFigures) {
 		.pages_per_range = geometry->pages_per_range,
 		.groups = geometry->groups,
 		.covered = geometry->covered,
@@ -71,17 +71,17 @@ look_up(IndexOptInfo *info, Known *known)
 
 		for (uint32 group = 0; group < geometry->groups; group++)
 			lines += (double) geometry->lines[group * geometry->columns + column] * geometry->group[group].ranges;
-		known->distinct[column] = geometry->covered > 0 ? lines / geometry->covered * geometry->load : 0;
+		figures->distinct[column] = geometry->covered > 0 ? lines / geometry->covered * geometry->load : 0;
 	}
 	index_close(index, NoLock);
 }
 
-/* Estimates in which share of the ranges there are rows that satisfy a clause of this selectivity. */
+/* Estimates the share of the ranges that have rows which satisfy a clause of this selectivity. */
 static double
-share_of_ranges(const Known *known, int column, double selectivity, double rows, double ranges)
+share_of_ranges(const IndexFigures *figures, int column, double selectivity, double rows, double ranges)
 {
 	double		strewn = 1 - pow(1 - 1 / ranges, selectivity * rows);
-	double		together = selectivity * known->distinct[column];
+	double		together = selectivity * figures->distinct[column];
 
 	/* At least one range: the planner cannot know that a value does not occur. */
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
@@ -104,12 +104,12 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 				ranges;
 	double		random_page_cost;
 	QualCost	qual_cost;
-	Known		known;
+	IndexFigures figures;
 	ListCell   *cell;
 
-	look_up(info, &known);
-	ranges = Max(ceil(heap_pages / known.pages_per_range), 1);
-	uncovered = Max(0, 1 - known.covered * known.pages_per_range / heap_pages);
+	get_figures(info, &figures);
+	ranges = Max(ceil(heap_pages / figures.pages_per_range), 1);
+	uncovered = Max(0, 1 - figures.covered * figures.pages_per_range / heap_pages);
 	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid,
 											  JOIN_INNER, NULL);
 	foreach(cell, path->indexclauses)
@@ -125,8 +125,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 			items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
 		of_clause = clauselist_selectivity(root, list_make1(clause->rinfo), info->rel->relid, JOIN_INNER, NULL);
 		/* Each item is also found in some ranges that do not have it. */
-		of_clause = share_of_ranges(&known, clause->indexcol, of_clause, rows, ranges) +
-			items * known.false_positive_rate;
+		of_clause = share_of_ranges(&figures, clause->indexcol, of_clause, rows, ranges) +
+			items * figures.false_positive_rate;
 		share = Min(share, of_clause);
 		items_searched += items;
 	}
@@ -143,7 +143,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	*correlation = 1;			/* bitmap scans do not use it */
 
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
-	*pages = Min(known.groups * Max(items_searched, 1), Max(info->pages, 1));
+	*pages = Min(figures.groups * Max(items_searched, 1), Max(info->pages, 1));
 	cost_qual_eval(&qual_cost, quals, root);
 	/*
 	 * A page that a nested loop reads again and again stays in the cache. PostgreSQL reckons so for other indexes
@@ -154,7 +154,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 			loop_count;
 	else
 		*total = *pages * random_page_cost;
-	*total += known.groups * items_searched * OPERATORS_PER_GROUP * cpu_operator_cost;
+	*total += figures.groups * items_searched * OPERATORS_PER_GROUP * cpu_operator_cost;
 	/*
 	 * All rows on the pages are compared with the conditions again; the planner counts only those that it expects to
 	 * match.

@@ -68,9 +68,9 @@ refuse_other_index(Oid index)
 			 errhint("Name an index that was made with USING bf.")));
 }
 
-/* Copies what pg_class says of a relation; false if it does not exist. Takes no lock. */
+/* Copies the row of pg_class for a relation. Returns false if the relation does not exist. Takes no lock. */
 static bool
-look_up(Oid relation, FormData_pg_class *form)
+get_class_form(Oid relation, FormData_pg_class *form)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 
@@ -86,7 +86,7 @@ is_bf_index(Oid relation)
 {
 	FormData_pg_class form;
 
-	return look_up(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
+	return get_class_form(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
 }
 
 /*
@@ -105,18 +105,18 @@ may_maintain(Oid table, const FormData_pg_class *form)
 #endif
 }
 
-/* Raises an error if the user lacks the right. False if the index or the table no longer exists. */
+/* Raises an error if the user lacks the right. Returns false if the index or the table no longer exists. */
 static bool
 check_right(Oid index, Oid table, BfRight right)
 {
 	FormData_pg_class index_form,
 				form;
 
-	if (!look_up(index, &index_form) || !look_up(table, &form))
+	if (!get_class_form(index, &index_form) || !get_class_form(table, &form))
 		return false;
 	if (right == BF_TO_READ)
 	{
-		/* what the index tells, it tells about rows of its table */
+		/* What the index shows are facts about the rows of its table. */
 		AclResult	result = pg_class_aclcheck(table, GetUserId(), ACL_SELECT);
 
 		if (result != ACLCHECK_OK)
@@ -180,7 +180,10 @@ bf_index_close(Relation index, Relation heap, LOCKMODE mode)
 	relation_close(heap, mode);
 }
 
-/* May the index be summarized? An invalid one is left alone, because a build that failed may have written anything. */
+/*
+ * May the index be summarized? An invalid index is not touched, because a build that failed may have left anything in
+ * it.
+ */
 static bool
 is_usable(Relation index)
 {
@@ -274,7 +277,7 @@ indexes_below(Oid relation)
 			FormData_pg_class form;
 			Relation	table;
 
-			if (!look_up(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
+			if (!get_class_form(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
 				continue;
 			/* checked before the table is locked */
 			if (!may_maintain(below, &form))
@@ -295,7 +298,7 @@ is_to_be_summarized(Oid index)
 {
 	FormData_pg_class form;
 
-	return is_bf_index(index) && look_up(index, &form) &&
+	return is_bf_index(index) && get_class_form(index, &form) &&
 		!(form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace));
 }
 
@@ -332,7 +335,7 @@ bf_summarize(PG_FUNCTION_ARGS)
 		 */
 		if (nonatomic)
 			SPI_commit();
-		/* an index that was dropped meanwhile is passed over */
+		/* An index that was dropped in the meantime is skipped. */
 		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 		if (index != NULL)
 			(void) summarize_index(index, heap, InvalidBlockNumber);

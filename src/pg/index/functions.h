@@ -11,8 +11,8 @@
 /* What a function does with the index, and which rights its caller needs for that. */
 typedef enum BfRight
 {
-	BF_TO_READ,					/* it tells the content: SELECT on the table, and no row-level security */
-	BF_TO_CHECK,				/* it tells of rows and runs expressions: may_maintain(), no row-level security */
+	BF_TO_READ,					/* it shows the content: SELECT on the table, and no row-level security */
+	BF_TO_CHECK,				/* it shows facts of rows, runs expressions: may_maintain(), no row-level security */
 	BF_TO_SUMMARIZE				/* it changes the index: may_maintain() */
 } BfRight;
 

@@ -101,7 +101,7 @@ read_geometry(Relation index)
 	geometry->pages_per_range = meta->pages_per_range;
 	geometry->false_positive_rate = meta->false_positive_rate;
 	geometry->load = meta->load;
-	geometry->hashes = meta->hashes;
+	geometry->hash_count = meta->hashes;
 	geometry->groups = meta->groups;
 	geometry->covered = 0;
 	geometry->lines = (uint32 *) ((char *) geometry + lines_at);
@@ -132,9 +132,9 @@ read_geometry(Relation index)
 /* ------------------------------------------------------------------ the cache */
 
 /*
- * Pins the meta page. Every row that is written behind the last group looks at this page, so the search for its
- * buffer is saved: the buffer where the page was last is tried first. sb_read_recent_buffer() checks that the page is
- * still in it.
+ * Pins the meta page. It is looked at for every row that is written behind the last group. To save the search for its
+ * buffer, the buffer where the page was last is tried first. sb_read_recent_buffer() checks that the page is still in
+ * it.
  */
 static Buffer
 read_meta_page(Relation index)
@@ -174,13 +174,13 @@ bf_index_geometry(Relation index)
 }
 
 /*
- * The number of groups is read without a lock. Every row that is written behind the last group comes here, and the lock
- * would be half of what that costs.
+ * The number of groups is read without a lock. This function is called for every row that is written behind the last
+ * group, and the lock would be half of its cost.
  *
- * Why this is safe for a writer, which does nothing for a row that no group covers: the summarizer that adds the
- * group later must find the row in the heap. The row is in the heap already, the barrier orders that before the look
- * at the number, and the summarizer locks the pages of the heap after it has raised the number. If the number is read
- * while it is being written, some byte differs from the old number; then the page is read again under its lock.
+ * Why this is safe for a writer, which does nothing for a row that no group covers: the summarizer that adds the group
+ * later must find the row in the heap. The row is in the heap already. The barrier makes sure that it was there before
+ * the number is read, and the summarizer locks the pages of the heap after it has raised the number. If the number is
+ * read while it is being written, some byte differs from the old number; then the page is read again under its lock.
  */
 const BfGeometry *
 bf_index_current_geometry(Relation index)

@@ -28,7 +28,7 @@ bf_index_good_group_size(uint32 most)
 	return Max(most, 1);
 }
 
-/* More lines than any range needs: a range has at most a gigabyte of the table. */
+/* A number of lines that no range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 
 BlockNumber
@@ -57,7 +57,7 @@ bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGro
 {
 	lines->group = *group;
 	lines->columns = geometry->columns;
-	lines->hashes = geometry->hashes;
+	lines->hash_count = geometry->hash_count;
 	lines->lines = line_counts;
 	memset(lines->ranges, 0, sizeof lines->ranges);
 	memset(lines->area, 0, sizeof lines->area);
@@ -97,14 +97,14 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 		{
 			uint64		hash = items->hashes[column][i];
 
-			sb_bf_line_add(area + sb_bf_line_of(lines->lines[column], hash) * stride, lines->hashes, hash);
+			sb_bf_line_add(area + sb_bf_line_of(lines->lines[column], hash) * stride, lines->hash_count, hash);
 		}
 	}
 }
 
 /* ------------------------------------------------------------------ to pages */
 
-/* How many lines of a filter of this column are on page `page` of its run. */
+/* The number of lines that page `page` of a column's run has of each filter. */
 static inline uint32
 lines_on_page(const BfGroupLines *lines, int column, uint32 page)
 {

@@ -1,12 +1,12 @@
 /*
  * heap.c: reads the heap for the index: every row version that some snapshot may still see.
  *
- * PostgreSQL's own table_index_build_range_scan() does not serve. It leaves out recently dead versions of rows that
- * were updated by HOT. Their values differ from the new version's if the index is summarizing (PostgreSQL 16 and
- * later), so a snapshot that still sees them would lose them.
+ * PostgreSQL's own table_index_build_range_scan() cannot be used for this. It leaves out recently dead versions of
+ * rows that were updated by HOT. If the index is summarizing (PostgreSQL 16 and later), the values of such a version
+ * differ from those of the new version. A snapshot that still sees the old version would lose it.
  *
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
- * out, because their out-of-line values may be gone, and the reader's horizon says which snapshots may miss them.
+ * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
  */
 #include "index/bf_index.h"
 
@@ -46,7 +46,7 @@ struct BfHeapReader
 	BfHashers	hashers;
 	bool		runs_code;		/* the index has expressions or a predicate */
 	BfReadFor	purpose;
-	Bitmapset  *attributes;		/* which the index needs of a row, as pull_varattnos() counts them */
+	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
@@ -62,7 +62,7 @@ struct BfHeapReader
 	PGAlignedBlock page;
 	int			count;
 	OffsetNumber offsets[MaxHeapTuplesPerPage];
-	HTSV_Result verdicts[MaxHeapTuplesPerPage];
+	HTSV_Result visibilities[MaxHeapTuplesPerPage];
 };
 
 /* Which columns of the table the index needs. */
@@ -208,7 +208,7 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			tuple.t_tableOid = RelationGetRelid(reader->heap);
 			ItemPointerSet(&tuple.t_self, block, offset);
 			reader->offsets[reader->count] = offset;
-			reader->verdicts[reader->count++] = HeapTupleSatisfiesVacuum(&tuple, reader->oldest_xmin, buffer);
+			reader->visibilities[reader->count++] = HeapTupleSatisfiesVacuum(&tuple, reader->oldest_xmin, buffer);
 		}
 		memcpy(reader->page.data, page, BLCKSZ);
 	}
@@ -228,19 +228,19 @@ after_deletion(HeapTupleHeader header)
  * the version back also takes back the index, which was made later.
  */
 static bool
-deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
+deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 {
-	return verdict == HEAPTUPLE_RECENTLY_DEAD ||
-		(verdict == HEAPTUPLE_DELETE_IN_PROGRESS &&
+	return visibility == HEAPTUPLE_RECENTLY_DEAD ||
+		(visibility == HEAPTUPLE_DELETE_IN_PROGRESS &&
 		 (reader->purpose == BF_FOR_BUILD || reader->purpose == BF_FOR_CHECK) &&
 		 TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data)));
 }
 
 /* Is this version left out? If so, the horizon is raised for the snapshots that may see it. */
 static bool
-leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
+leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 {
-	if (verdict == HEAPTUPLE_DEAD)
+	if (visibility == HEAPTUPLE_DEAD)
 	{
 		/* a version whose inserter was rolled back is seen by no snapshot of any server */
 		if (!HeapTupleHeaderXminInvalid(tuple->t_data))
@@ -252,8 +252,8 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result verdict)
 	 * perhaps before they are read here. Also, a row may have been deleted because an expression of the index fails
 	 * on it; then it must not keep the index from being built, summarized or checked.
 	 */
-	if ((verdict == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
-		(reader->runs_code && deleted_for_good(reader, tuple, verdict)))
+	if ((visibility == HEAPTUPLE_RECENTLY_DEAD && HeapTupleHasExternal(tuple)) ||
+		(reader->runs_code && deleted_for_good(reader, tuple, visibility)))
 	{
 		reader->horizon = Max(reader->horizon, after_deletion(tuple->t_data));
 		return true;
@@ -333,12 +333,12 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 	if (!PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(PageGetItemId(page, offset)))
 	{
 		HeapTupleData now = *tuple;
-		HTSV_Result verdict;
+		HTSV_Result visibility;
 
 		now.t_data = (HeapTupleHeader) PageGetItem(page, PageGetItemId(page, offset));
 		now.t_len = ItemIdGetLength(PageGetItemId(page, offset));
-		verdict = HeapTupleSatisfiesVacuum(&now, reader->oldest_xmin, buffer);
-		gone = verdict == HEAPTUPLE_DEAD || verdict == HEAPTUPLE_RECENTLY_DEAD ||
+		visibility = HeapTupleSatisfiesVacuum(&now, reader->oldest_xmin, buffer);
+		gone = visibility == HEAPTUPLE_DEAD || visibility == HEAPTUPLE_RECENTLY_DEAD ||
 			HeapTupleHeaderGetRawXmin(now.t_data) != HeapTupleHeaderGetRawXmin(tuple->t_data);
 	}
 	UnlockReleaseBuffer(buffer);
@@ -349,12 +349,12 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 }
 
 /*
- * Puts the out-of-line values that the index needs into the slot of a row version. False if the version is gone, and
- * its values with it.
+ * Puts the out-of-line values that the index needs into the slot of a row version. Returns false if the version is
+ * gone, and its values with it.
  *
  * This can happen although the version was there when its page was copied. Other processes do not wait for VACUUM's
- * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. A transaction that is rolled
- * back has its values removed at once too, whoever summarizes.
+ * snapshot, so a row that is deleted while VACUUM summarizes may be removed at once. The values of a transaction that
+ * is rolled back are removed at once too, whoever summarizes.
  */
 static bool
 fetch_values(BfHeapReader *reader, HeapTuple tuple)
@@ -380,7 +380,7 @@ fetch_values(BfHeapReader *reader, HeapTuple tuple)
 			slot->tts_values[i] = PointerGetDatum(value);
 		else if (has_gone(reader, tuple))
 			return false;
-		/* else the table is damaged: an error is raised as soon as the value is read */
+		/* Otherwise the table is damaged. An error is raised as soon as the value is read. */
 	}
 	return true;
 }
@@ -415,8 +415,9 @@ add_error_context(void *argument)
 }
 
 /*
- * Hashes the items of a row version in all columns. False if the version is not in the index: its predicate is not
- * true, or the version is gone by now. Uses only memory that is freed with the row.
+ * Hashes the items of a row version in all columns. Returns false if the version is not in the index, because the
+ * index's predicate is not true for it or because the version is gone by now. All memory that this uses is freed with
+ * the row.
  */
 static bool
 hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
@@ -459,7 +460,7 @@ take_set(sb_hash_set *set)
 	return hashes;
 }
 
-/* A range of the default size has about so many rows, so that a set for them rarely has to grow. */
+/* The number of rows that a range of the default size has, roughly. A set of this size rarely has to grow. */
 #define ITEMS_EXPECTED 2048
 
 /* Makes an empty set for each column, unless it was made for an earlier range. */
@@ -477,15 +478,15 @@ prepare_sets(BfHeapReader *reader)
 static void
 add_row(BfHeapReader *reader, BlockNumber block, int i)
 {
-	HTSV_Result verdict = reader->verdicts[i];
+	HTSV_Result visibility = reader->visibilities[i];
 	HeapTupleData tuple;
 	uint64		hashes[INDEX_MAX_KEYS];
 	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
 
-	if (verdict == HEAPTUPLE_LIVE || verdict == HEAPTUPLE_DELETE_IN_PROGRESS)
+	if (visibility == HEAPTUPLE_LIVE || visibility == HEAPTUPLE_DELETE_IN_PROGRESS)
 		reader->live_rows++;
 	get_tuple(reader, block, i, &tuple);
-	if (leave_out(reader, &tuple, verdict) || !hash_row(reader, &tuple, hashes))
+	if (leave_out(reader, &tuple, visibility) || !hash_row(reader, &tuple, hashes))
 		return;
 	for (int column = 0; column < reader->hashers.columns; column++)
 		must_finish(sb_hash_set_add(&reader->sets[column], &memory, hashes[column]));
@@ -544,19 +545,19 @@ bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot s
 	read_page(reader, block);
 	for (int i = 0; i < reader->count; i++)
 	{
-		HTSV_Result verdict = reader->verdicts[i];
+		HTSV_Result visibility = reader->visibilities[i];
 		HeapTupleData tuple;
 		BfRow		row;
 
 		get_tuple(reader, block, i, &tuple);
-		if (verdict == HEAPTUPLE_INSERT_IN_PROGRESS || leave_out(reader, &tuple, verdict) ||
+		if (visibility == HEAPTUPLE_INSERT_IN_PROGRESS || leave_out(reader, &tuple, visibility) ||
 			!was_committed(tuple.t_data, snapshot))
 			continue;
 		if (!hash_row(reader, &tuple, row.hashes))
 			continue;
 		row.tid = tuple.t_self;
 		row.deleted_by = 0;
-		if (verdict == HEAPTUPLE_RECENTLY_DEAD)
+		if (visibility == HEAPTUPLE_RECENTLY_DEAD)
 			row.deleted_by = bf_index_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data));
 		check(&row, argument);
 		reader->rows++;

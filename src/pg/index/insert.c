@@ -27,12 +27,12 @@ statement_hashers(Relation index, IndexInfo *indexInfo)
 	return indexInfo->ii_AmCache;
 }
 
-/* Has the item to be added to this page, because its range has a summary that lacks it? */
+/* Does the item have to be added to this page? That is so if its range has a summary that lacks it. */
 static bool
-is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hashes, uint64 hash)
+is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hash_count, uint64 hash)
 {
 	return content->states[range] != BF_UNSUMMARIZED &&
-		!sb_bf_line_contains(bf_index_line(content, position, range), hashes, hash);
+		!sb_bf_line_contains(bf_index_line(content, position, range), hash_count, hash);
 }
 
 /* Adds one item to the filter of `range` (counted within its group) of this column. */
@@ -54,14 +54,14 @@ add_item(Relation index, const BfGeometry *geometry, uint32 number, int column, 
 	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	wanted = is_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
-					   geometry->hashes, hash);
+					   geometry->hash_count, hash);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (wanted)
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page);
-		if (is_wanted(content, range, position, geometry->hashes, hash))
-			bf_index_add_to_line(index, buffer, bf_index_line(content, position, range), geometry->hashes, hash);
+		if (is_wanted(content, range, position, geometry->hash_count, hash))
+			bf_index_add_to_line(index, buffer, bf_index_line(content, position, range), geometry->hash_count, hash);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	}
 	ReleaseBuffer(buffer);
@@ -84,8 +84,8 @@ static void
 summarize_range_before(Relation index, Relation heap, BlockNumber block)
 {
 	/*
-	 * It is left out in an index expression of a summarizer, without the right to, and while somebody else
-	 * summarizes.
+	 * Nothing is summarized here if this is called by an index expression of a summarizer, if the user lacks the
+	 * right, or if another session is summarizing.
 	 */
 	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
 		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
@@ -111,8 +111,8 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 		uint64		hashes[INDEX_MAX_KEYS];
 
 		/*
-		 * A hash function can run anything, so the relation cache may free the geometry. If it is read again, it
-		 * knows no less.
+		 * A hash function may run any code, so the relation cache may free the geometry. If it is read again, it has
+		 * at least the groups that it had before.
 		 */
 		for (int column = 0; column < hashers->columns; column++)
 			hashes[column] = bf_index_hash_value(hashers, column, values[column], isnull[column]);

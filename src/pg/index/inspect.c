@@ -71,7 +71,7 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
-		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hashes,
+		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hash_count,
 							 row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
@@ -100,7 +100,7 @@ check_row(const BfRow *row, void *argument)
 		check_item(check, row, number, column, range - check->geometry->group[number].first_range);
 }
 
-/* Raises an error unless all filter pages are what they should be, and have states that exist. */
+/* Raises an error unless all filter pages have the content of filter pages, and states that exist. */
 static void
 check_pages(Check *check)
 {
@@ -164,7 +164,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------- bf_index_stats */
 
-/* What the pages of one column say together. */
+/* Statistics of all pages of one column. */
 typedef struct ColumnStats
 {
 	int64		pages;
@@ -208,7 +208,7 @@ measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumb
 
 					stats->bits += SB_BF_LINE * 8;
 					stats->bits_set += set;
-					stats->rates += pow(set / (SB_BF_LINE * 8.0), geometry->hashes) / lines;
+					stats->rates += pow(set / (SB_BF_LINE * 8.0), geometry->hash_count) / lines;
 				}
 			}
 			UnlockReleaseBuffer(buffer);
@@ -272,7 +272,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 		values[i++] = Int64GetDatum(states[BF_UNSUMMARIZED]);
 		values[i++] = Int32GetDatum(geometry->groups);
 		values[i++] = Int64GetDatum(stats.pages);
-		values[i++] = Int32GetDatum(geometry->hashes);
+		values[i++] = Int32GetDatum(geometry->hash_count);
 		nulls[i] = nulls[i + 2] = stats.ranges == 0;
 		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
 		values[i++] = Float8GetDatum(geometry->false_positive_rate);
@@ -313,11 +313,12 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
 }
 
 /*
- * Adds the lines of one range of a group to those of a bf value. False if the range is not summarized on all pages.
+ * Adds the lines of one range of a group to those of a bf value. Returns false if the range is not summarized on all
+ * pages.
  *
- * The pages are read one after the other, and meanwhile rows are written and ranges summarized. This does no harm: an
- * item has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever other
- * pages say (README.md).
+ * The pages are read one after the other, and in the meantime rows are written and ranges summarized. This does no
+ * harm: an item has all its cells on one page, and what this page says under its lock holds for the snapshot, whatever
+ * other pages say (README.md).
  */
 static bool
 add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range,
@@ -380,7 +381,7 @@ unite_ranges(Relation index, const BfGeometry *geometry, int column, uint64 firs
 		{
 			header.kind = *item_kind(hashers.hasher[column]);
 			header.line_count = count;
-			header.hash_count = geometry->hashes;
+			header.hash_count = geometry->hash_count;
 			header.fpr = geometry->false_positive_rate;
 			result = bf_make(&header, &lines);
 		}

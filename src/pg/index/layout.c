@@ -43,8 +43,8 @@ set_content_size(Page page, Size size)
 }
 
 /*
- * Has the page this much content? The replay of generic WAL clears what lies between pd_lower and pd_upper, so with a
- * wrong pd_lower it would clear lines.
+ * Is at least this much of the page in use? The replay of generic WAL clears what lies between pd_lower and pd_upper,
+ * so with a wrong pd_lower it would clear lines.
  */
 static inline bool
 has_content_size(Page page, Size size)

@@ -102,7 +102,7 @@ typedef enum BfRangeState
 #define BF_PAGE_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
 #define BF_LINES_OFFSET(ranges) (offsetof(BfFilterPage, states) + TYPEALIGN(8, (ranges)))
 
-/* How many positions of a group of so many ranges fit on a page. */
+/* The number of positions that fit on a page, in a group of so many ranges. */
 #define BF_POSITIONS(ranges) ((BF_PAGE_SPACE - BF_LINES_OFFSET(ranges)) / ((ranges) * SB_BF_LINE))
 
 /* The largest number of ranges of which one position fits on a page: 125 with pages of 8 kB. */
@@ -111,7 +111,7 @@ typedef enum BfRangeState
 /* NULL is an item like any other. This is its hash: a random number, which must never change. */
 #define BF_NULL_HASH UINT64_C(0x9d39247e33776d41)
 
-/* Where a group lies, in memory. */
+/* The place of a group in the index, and its ranges. */
 typedef struct BfGroup
 {
 	uint32		first_range;
@@ -153,7 +153,7 @@ extern void *bf_index_directory_entries(Relation index, BlockNumber block, Page 
 extern BfGroupEntry *bf_index_entry_at(void *entries, uint32 number, int columns);
 extern uint32 bf_index_entry_checksum(const BfGroupEntry *entry, int columns);
 
-/* How many entries fit on the meta page, and on each directory page. */
+/* The number of entries that fit on the meta page, and on each directory page. */
 extern uint32 bf_index_entries_on_meta_page(int columns);
 extern uint32 bf_index_entries_on_directory_page(int columns);
 

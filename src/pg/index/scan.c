@@ -28,7 +28,7 @@ typedef struct Condition
 	uint32		count;			/* of hashes; if there is none, no row satisfies the key */
 	uint64	   *hashes;			/* ascending, so that pages are read in their order; NULL: not hashed yet */
 
-	/* how the items are hashed; one hasher serves for all indexes whose column has the same type and collation */
+	/* how the items are hashed; one hasher serves all indexes whose column has the same type and collation */
 	Oid			type;
 	Oid			collation;
 	ItemHasher *hasher;			/* NULL: none was needed yet */
@@ -257,7 +257,7 @@ find_ranges_for_condition(Relation index, const BfGeometry *geometry, uint32 num
 			add_untrusted(viewer, content, mask);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hashes,
+		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hash_count,
 							   hash, mask->words);
 	}
 	if (BufferIsValid(buffer))
@@ -333,7 +333,7 @@ find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap 
 
 	if (heap_blocks == 0 || is_impossible(search))
 		return 0;
-	/* groups that were added since the geometry was read spare reading their ranges */
+	/* If groups were added since the geometry was read, their ranges can be ruled out too. */
 	if ((uint64) cached->covered * cached->pages_per_range < heap_blocks)
 		cached = bf_index_current_geometry(index);
 	geometry = bf_index_copy_geometry(cached);

@@ -45,8 +45,8 @@ with_margin(uint64 items)
 }
 
 /*
- * Makes the next group. The size of its filters comes from some of its full ranges. If it has none yet, it comes from
- * its first range, which the caller wants to summarize. False if the directory is full.
+ * Makes the next group. The size of its filters comes from some of its full ranges. If it has no full range yet, the
+ * size comes from its first range, which the caller wants to summarize. Returns false if the directory is full.
  */
 static bool
 add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, BlockNumber heap_blocks)

@@ -16,10 +16,10 @@
  * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
  *   back.
  *
- * That takes some microseconds for each row. Here it is known which bytes change: at most `hashes` bytes of one line
+ * That takes some microseconds for each row. Here it is known which bytes change: at most `hash_count` bytes of one line
  * of 64.
  *
- * What the record has to satisfy, and where this is seen to:
+ * The record has to satisfy these conditions:
  *
  * - It has the fragments in the format that applyPageRedo() reads: log_changed_bytes() writes one fragment for each
  *   byte.
@@ -27,17 +27,17 @@
  *   pd_lower, and the lines lie below it. The space above it is zero already: the page was made that way.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
  *   exclusive lock of the buffer, in this order.
- * - Full-page images are the affair of XLogInsert(). REGBUF_STANDARD lets it leave out the space between pd_lower and
- *   pd_upper. If it decides to log an image, the first change of the page after a checkpoint, it leaves out the
- *   fragments: the image already has the change. wal_consistency_checking works as for all generic records.
+ * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and
+ *   pd_upper. If it logs an image, as for the first change of the page after a checkpoint, it leaves out the
+ *   fragments, because the image already has the change. wal_consistency_checking works as for all generic records.
  * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). This uses one.
  *
  * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version
  * that wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with
  * those of earlier versions. On 15, 17 and 18 such records are replayed by test/tap/021_kill_nine.pl (after a crash),
  * and by test/attack/030_standby.pl (on a standby that compares each page with the primary's, by
- * wal_consistency_checking). On a version that nobody has looked at, GenericXLogFinish() is used here too: it is
- * slower, and right by definition.
+ * wal_consistency_checking). On a version whose sources were not looked at, GenericXLogFinish() is used here too. It
+ * is slower, but correct by definition.
  */
 #include "index/bf_index.h"
 
@@ -86,7 +86,7 @@ log_changed_bytes(Buffer buffer, Page page, unsigned char *line, const unsigned 
 #endif
 
 void
-bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hashes, uint64 hash)
+bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash)
 {
 	Page		page = BufferGetPage(buffer);
 
@@ -94,7 +94,7 @@ bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int has
 	unsigned char changed[SB_BF_LINE];
 
 	memcpy(changed, line, SB_BF_LINE);
-	sb_bf_line_add(changed, hashes, hash);
+	sb_bf_line_add(changed, hash_count, hash);
 	if (RelationNeedsWAL(index))
 		log_changed_bytes(buffer, page, line, changed);
 	else
@@ -108,7 +108,7 @@ bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int has
 	GenericXLogState *xlog = GenericXLogStart(index);
 	Page		image = GenericXLogRegisterBuffer(xlog, buffer, 0);
 
-	sb_bf_line_add(image + ((char *) line - (char *) page), hashes, hash);
+	sb_bf_line_add(image + ((char *) line - (char *) page), hash_count, hash);
 	GenericXLogFinish(xlog);
 #endif
 }

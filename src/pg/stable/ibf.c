@@ -1,6 +1,6 @@
 /*
- * ibf.c: what is the Importance-aware Bloom filter's own among the functions: in and out, making, adding. The rest is in
- * stable.c.
+ * ibf.c: the functions that only the Importance-aware Bloom filter has: how values come in, how filters are made, and
+ * how items are added. The other functions are in stable.c.
  */
 #include "stable/stable.h"
 
@@ -60,7 +60,7 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 		parameters.high = DatumGetFloat8(fields[IBF_HIGH].value);
 	if (parameters.scheme == SB_TWO_CLASS)
 	{
-		/* halves first: the sum might be infinite */
+		/* The halves are added, because the sum might be infinite. */
 		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 : DatumGetFloat8(threshold->value);
 		parameters.high = parameters.low;
 	}
@@ -69,7 +69,7 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
 				 errhint("Give low and high, or the scheme two_class.")));
-	parameters.hashes = stable_optional(fields[IBF_HASHES]);
+	parameters.hash_count = stable_optional(fields[IBF_HASHES]);
 	parameters.bits = stable_optional(fields[IBF_CELL_BITS]);
 	parameters.evictions = stable_optional(fields[IBF_EVICTIONS]);
 	if (!fields[IBF_SEED].isnull)
@@ -126,7 +126,7 @@ ibf_add_operator(PG_FUNCTION_ARGS)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("the operator || cannot add an item to an ibf"),
-			 errdetail("An item has an importance, too."),
+			 errdetail("An item of an ibf needs an importance, too."),
 			 errhint("Use ibf_add(filter, item, importance). To unite two filters use |.")));
 	PG_RETURN_NULL();
 }

@@ -1,5 +1,6 @@
 /*
- * sbf.c: what is the Stable Bloom filter's own among the functions: in and out, making, adding. The rest is in stable.c.
+ * sbf.c: the functions that only the Stable Bloom filter has: how values come in, how filters are made, and how items
+ * are added. The other functions are in stable.c.
  */
 #include "stable/stable.h"
 
@@ -30,7 +31,7 @@ sbf_plan(const NullableDatum *fields, sb_stable *out)
 		parameters.bytes = DatumGetInt64(fields[SBF_BYTES].value);
 	if (!fields[SBF_FPR].isnull)
 		parameters.fpr = DatumGetFloat8(fields[SBF_FPR].value);
-	parameters.hashes = stable_optional(fields[SBF_HASHES]);
+	parameters.hash_count = stable_optional(fields[SBF_HASHES]);
 	parameters.bits = stable_optional(fields[SBF_CELL_BITS]);
 	parameters.evictions = stable_optional(fields[SBF_EVICTIONS]);
 	if (!fields[SBF_SEED].isnull)

@@ -1,6 +1,6 @@
 /*
- * stable.c: what sbf and ibf do in the same way: parameters, asking, decaying, uniting, looking inside. sbf.c and ibf.c
- * have what differs, stable_agg.c the aggregates, stable_window.c the window functions.
+ * stable.c: the functions that sbf and ibf share: parameters, look-ups, decay, union, information. sbf.c and ibf.c
+ * have those that differ, stable_agg.c the aggregates, stable_window.c the window functions.
  */
 #include "stable/stable.h"
 
@@ -117,14 +117,14 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 	uint64_t	hash = stable_hash(state, hasher, item);
 	bool		duplicate;
 
-	/* a step of value-weighted eviction may take milliseconds */
+	/* A step of value-weighted eviction may take milliseconds. */
 	CHECK_FOR_INTERRUPTS();
 	sb_stable_steps(&state->header, state->cells, &hash, &value, 1, &duplicate);
 	return duplicate;
 }
 
 void
-stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags, bool *nulls)
+stable_step_all(StableState *state, Elements *items, Elements *importances, Datum *flags, bool *nulls)
 {
 	const int	most = state->header.scheme == SB_VALUE_WEIGHTED ? 1 : STABLE_PENDING;
 	bool		duplicates[STABLE_PENDING];
@@ -151,7 +151,7 @@ stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Element
 			}
 			if (is_null)
 				continue;
-			state->hashes[taken] = stable_hash(state, hasher, item);
+			state->hashes[taken] = stable_hash(state, items->hasher, item);
 			state->values[taken] = importances == NULL ? sb_stable_max(&state->header) :
 				stable_importance(&state->header, unknown, unknown ? 0 : DatumGetFloat8(importance));
 			which[taken++] = number;
@@ -185,7 +185,7 @@ stable_refuse_importance(bool is_null)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("importance NaN is out of range"),
-			 errdetail("Any other number will do: what lies outside the filter's range counts as its nearer end."),
+			 errdetail("Any other number is accepted. An importance outside the filter's range counts as the nearer end of the range."),
 			 errhint("Leave such items out, or give them an importance with nullif() and coalesce().")));
 	pg_unreachable();
 }
@@ -227,48 +227,48 @@ importances_must_match(const Elements *items, const Elements *importances)
 				 errhint("Give one importance for each item, in the same order.")));
 }
 
-Datum
-stable_add_all(FunctionCallInfo fcinfo, Elements *importances)
+/*
+ * Adds the elements of argument 1 to a copy of argument 0 in this context. If `duplicates` is not NULL, *duplicates is
+ * set to the array of flags.
+ */
+static Datum
+add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext context, Datum *duplicates)
 {
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
 	Elements	items;
 	StableValue stable;
 	StableState state;
 	struct varlena *copy;
+	Datum	   *flags = NULL;
+	bool	   *nulls = NULL;
 
-	elements_open(&items, PG_GETARG_DATUM(1), hasher);
+	elements_open(&items, fcinfo, 1);
 	importances_must_match(&items, importances);
+	if (duplicates != NULL)
+	{
+		flags = MemoryContextAllocHuge(CurrentMemoryContext, Max(items.count, 1) * sizeof *flags);
+		nulls = palloc(Max(items.count, 1));
+	}
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	copy = stable_copy_to_change(&state, result_memory(), &stable);
-	stable_step_all(&state, hasher, &items, importances, NULL, NULL);
+	copy = stable_copy_to_change(&state, context, &stable);
+	stable_step_all(&state, &items, importances, flags, nulls);
+	if (duplicates != NULL)
+		*duplicates = flags_array(flags, nulls, items.count);
 	return stable_changed(&state, copy);
+}
+
+Datum
+stable_add_all(FunctionCallInfo fcinfo, Elements *importances)
+{
+	return add_elements(fcinfo, importances, result_memory(), NULL);
 }
 
 Datum
 stable_check_add(FunctionCallInfo fcinfo, Elements *importances)
 {
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	Elements	items;
-	StableValue stable;
-	StableState state;
-	struct varlena *copy;
-	Datum	   *flags;
-	bool	   *nulls;
-	TupleDesc	columns;
 	Datum		values[2];
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	elements_open(&items, PG_GETARG_DATUM(1), hasher);
-	importances_must_match(&items, importances);
-	flags = MemoryContextAllocHuge(CurrentMemoryContext, Max(items.count, 1) * sizeof *flags);
-	nulls = palloc(Max(items.count, 1));
-	stable_open(PG_GETARG_DATUM(0), &stable);
-	copy = stable_copy_to_change(&state, CurrentMemoryContext, &stable);
-	stable_step_all(&state, hasher, &items, importances, flags, nulls);
-	values[0] = stable_changed(&state, copy);
-	values[1] = flags_array(flags, nulls, items.count);
-	return row_result(columns, values, (bool[]) {false, false});
+	values[0] = add_elements(fcinfo, importances, CurrentMemoryContext, &values[1]);
+	return row_result(fcinfo, values, (bool[]) {false, false}, lengthof(values));
 }
 
 /* --------------------------------------------------------------- parameters */
@@ -291,7 +291,7 @@ check_range(const char *name, int64 value, int64 least, int64 most, const char *
 			 errhint("%s", hint)));
 }
 
-/* The same for what may be left to the plan; returns it as the core takes it. */
+/* The same for a parameter that may be left out. Returns the parameter as the core takes it. */
 static int64
 check_choice(const char *name, int64 value, int64 least, int64 most)
 {
@@ -304,7 +304,7 @@ check_choice(const char *name, int64 value, int64 least, int64 most)
 void
 stable_plan(const StableParameters *parameters, sb_stable *out)
 {
-	static StableParameters known;	/* what was asked last in this session; the planned filter has cells */
+	static StableParameters known;	/* the last parameters that `planned` was made of */
 	static sb_stable planned;
 	const StableParameters *p = parameters;
 	int64		hashes;
@@ -312,7 +312,7 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	int64		evictions;
 	sb_status	status;
 
-	/* padding may differ: then it is planned again */
+	/* The structs may differ in their padding alone. Then the filter is only planned once more. */
 	if (planned.cell_count != 0 && memcmp(&known, p, sizeof known) == 0)
 	{
 		*out = planned;
@@ -322,7 +322,7 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 				"Give the bytes that the cells may take: the more, the longer items are remembered.");
 	check_fpr(p->fpr);
 	bits = check_choice("number of bits of a cell", p->bits, p->scheme == SB_STABLE ? 1 : 2, SB_STABLE_MAX_BITS);
-	hashes = check_choice("number of hashes", p->hashes, 1, SB_STABLE_MAX_HASHES);
+	hashes = check_choice("number of hashes", p->hash_count, 1, SB_STABLE_MAX_HASHES);
 	evictions = check_choice("number of evictions", p->evictions, 0,
 							 Min(p->bytes * 8 / (bits < 1 ? SB_STABLE_DEFAULT_BITS : bits), SB_STABLE_MAX_EVICTIONS));
 	if (p->scheme == SB_TWO_CLASS && !isfinite(p->low))
@@ -336,14 +336,14 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("range of importances %g to %g is out of range", p->low, p->high),
 				 errdetail("Both ends must be finite, and the lower one below the higher one."),
-				 errhint("Give the range that importances mostly lie in: min() and max() of them, or two percentiles.")));
+				 errhint("Give the range in which most importances lie, for example their min() and max(), or two percentiles.")));
 	status = sb_stable_plan(p->bytes, p->fpr, p->scheme, p->low, p->high, (int) hashes, (int) bits, evictions,
 							(uint64_t) p->seed, out);
 	if (status != SB_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no number of evictions keeps a false-positive rate of %g in " INT64_FORMAT " bytes", p->fpr, p->bytes),
-				 errdetail("A step evicts from at most all cells and from at most %d.", SB_STABLE_MAX_EVICTIONS),
+				 errdetail("A step can evict from at most %d cells, and from no more cells than the filter has.", SB_STABLE_MAX_EVICTIONS),
 				 errhint("Give more bytes, a higher rate, more hashes, or fewer bits of a cell.")));
 	known = *p;
 	planned = *out;
@@ -372,79 +372,22 @@ stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out)
 
 /* -------------------------------------------------------------------- asking */
 
-static Datum
-contains_inside(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_STABLE, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
-}
+SB_CONTAINS(stable, SB_LOOKUP_STABLE)
 
-/* Does a look-up need a copy of the whole filter? */
-static bool
-is_to_be_copied(Datum value)
-{
-	return is_compressed(value) || (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) && value_size(value) < STABLE_SLICES_FROM);
-}
-
-/* (filter, "any") */
-SB_FUNCTION(stable_contains);
-Datum
-stable_contains(PG_FUNCTION_ARGS)
-{
-	return is_to_be_copied(PG_GETARG_DATUM(0)) ? call_in_own_memory(contains_inside, fcinfo) : contains_inside(fcinfo);
-}
-
-static Datum
-contained_inside(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_STABLE, item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
-}
-
-/* ("any", filter) */
-SB_FUNCTION(stable_contained);
-Datum
-stable_contained(PG_FUNCTION_ARGS)
-{
-	return is_to_be_copied(PG_GETARG_DATUM(1)) ? call_in_own_memory(contained_inside, fcinfo) : contained_inside(fcinfo);
-}
-
-/*
- * From so many items on all of a stored filter is read. For fewer, their cells are read one by one, and an item may take a slice
- * for each of its cells.
- */
-#define WHOLE_FILTER_FROM(size) (SLICES_WORTH_A_VALUE(size) / SB_STABLE_MAX_HASHES)
-
-/* Stops at the first element that answers `answer`; NULL elements are skipped. */
+/* Searches for the elements of argument 1. Each cell of an item takes a slice. */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
 	Datum		value = PG_GETARG_DATUM(0);
-	ItemHasher *hasher = item_hasher_for_elements(fcinfo, 1);
-	sb_lookup	lookup;
 	Elements	items;
-	Datum		item;
 
-	elements_open(&items, PG_GETARG_DATUM(1), hasher);
-	if (!value_has_cheap_slices(value) || items.count >= WHOLE_FILTER_FROM(value_size(value)))
+	elements_open(&items, fcinfo, 1);
+	if (!slices_are_cheaper(value, items.count, SB_STABLE_MAX_HASHES))
 		value = PointerGetDatum(detoast(value));
-	look_up_open(&lookup, SB_LOOKUP_STABLE, hasher, value);
-	while (next_item(&items, &item))
-	{
-		look_up_item(&lookup, hasher, value, item);
-		if (lookup.found == answer)
-			return true;
-	}
-	return false;
+	return look_up_elements(SB_LOOKUP_STABLE, value, &items, answer);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(stable_contains_any)
-{
-	PG_RETURN_BOOL(search_elements(fcinfo, true));
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(stable_contains_all)
-{
-	PG_RETURN_BOOL(!search_elements(fcinfo, false));
-}
+SB_CONTAINS_ELEMENTS(stable, search_elements)
 
 /* -------------------------------------------------------- decaying and uniting */
 
@@ -473,7 +416,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	copy = stable_copy_to_change(&state, result_memory(), &stable);
 
-	/* an eviction by value may take SB_STABLE_TRIES tries, any other one takes one */
+	/* With value-weighted eviction each eviction may take this many tries, and each try may wait for memory. */
 	tries = Max(state.header.evictions, 1) * (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
 	at_once = Max(1, TRIES_BETWEEN_INTERRUPTS / tries);
 	while (steps > 0)
@@ -488,42 +431,42 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 	return stable_changed(&state, copy);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(stable_union)
+static Datum
+unite_arguments(FunctionCallInfo fcinfo, bool in_place)
 {
 	StableValue left;
 	StableValue right;
-	sb_stable	joined;
+	sb_stable	united;
 	Datum		result;
 
 	stable_open(PG_GETARG_DATUM(0), &left);
 	stable_open(PG_GETARG_DATUM(1), &right);
-	stable_plan_union(&left.header, &right.header, &joined);
-	result = stable_store(&joined, left.cells);
-	must_finish(sb_stable_unite(&joined, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
+	stable_plan_union(&left.header, &right.header, &united);
+	if (in_place && is_state_of_aggregate(fcinfo, left.cells - SB_STABLE_HEADER))
+	{
+		result = PG_GETARG_DATUM(0);
+		sb_stable_encode_header(&united, VARDATA(DatumGetPointer(result)));
+	}
+	else
+		result = stable_store(&united, left.cells);
+	must_finish(sb_stable_unite(&united, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
 	return result;
 }
 
-/* The same as transition function: in place where nobody else can see the left one. */
+SB_FUNCTION_IN_OWN_MEMORY(stable_union)
+{
+	return unite_arguments(fcinfo, false);
+}
+
+/* The transition function of sbf_union_agg and ibf_union_agg. */
 SB_FUNCTION_IN_OWN_MEMORY(stable_union_agg_add)
 {
-	StableValue left;
-	StableValue right;
-	sb_stable	joined;
-
-	stable_open(PG_GETARG_DATUM(0), &left);
-	if (!AggCheckCallContext(fcinfo, NULL) ||
-		left.cells != (unsigned char *) VARDATA(PG_GETARG_POINTER(0)) + SB_STABLE_HEADER)
-		return stable_union_inside(fcinfo);
-	stable_open(PG_GETARG_DATUM(1), &right);
-	stable_plan_union(&left.header, &right.header, &joined);
-	sb_stable_encode_header(&joined, VARDATA(PG_GETARG_POINTER(0)));
-	must_finish(sb_stable_unite(&joined, (unsigned char *) left.cells, right.cells));
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	return unite_arguments(fcinfo, true);
 }
 
 /* --------------------------------------------------------------- looking inside */
 
-/* Of both types, in this order; those of an ibf after the 16 of the sbf. */
+/* The columns of sbf_info() and ibf_info(). The first 16 are the same; ibf_info() has three more. */
 SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 {
 	StableValue stable;
@@ -532,12 +475,9 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 	double		shares[SB_STABLE_MAX_VALUE];
 	double		zeros;
 	sb_stable_chain chain;
-	TupleDesc	columns;
 	Datum		values[19];
 	bool		nulls[19] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	must_finish(sb_stable_count(header, stable.cells, counts));
 	zeros = (double) counts[0] / header->cell_count;
@@ -565,7 +505,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_info)
 		values[17] = Float8GetDatum(header->low);
 		values[18] = Float8GetDatum(header->high);
 	}
-	return row_result(columns, values, nulls);
+	return row_result(fcinfo, values, nulls, header->scheme == SB_STABLE ? 16 : 19);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(stable_histogram)

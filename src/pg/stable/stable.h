@@ -1,6 +1,6 @@
 /*
- * stable.h: what the files that deal with the stable filters share. sbf and ibf are one form in the core, whose header
- * says which of the two it is; so most functions are one C function for both, named stable_...
+ * stable.h: declarations that the files for stable filters share. In the core sbf and ibf have one form, whose header
+ * says which of the two it is. So most functions are one C function for both, named stable_...
  */
 #ifndef STREAMBLOOM_PG_STABLE_H
 #define STREAMBLOOM_PG_STABLE_H
@@ -15,7 +15,10 @@
 #define STABLE_DEFAULT_BYTES 262144
 #define STABLE_DEFAULT_FPR 0.01
 
-/* A filter at hand: its header decoded, its cells (inside the detoasted value: not to be written). */
+/*
+ * A filter in memory: its decoded header, and its cells. The cells are inside the detoasted value and must not be
+ * written.
+ */
 typedef struct StableValue
 {
 	sb_stable	header;
@@ -24,21 +27,27 @@ typedef struct StableValue
 
 #define STABLE_PENDING 256
 
-/* A filter that may be changed: by functions inside a new value, by aggregates and window functions in their memory. */
+/*
+ * A filter that may be changed. Functions have it inside a new value; aggregates and window functions have it in their
+ * memory.
+ */
 typedef struct StableState
 {
 	sb_stable	header;
 	unsigned char *cells;
 
-	const ItemHasher *hasher;	/* whose items are known to be of the filter's kind, all of them */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; or NULL */
 
-	/* steps that are still to be made, in their order: stable_step_later() */
+	/* pending steps, in their order: see stable_step_later() */
 	uint32		pending_count;
 	uint8_t		values[STABLE_PENDING];
 	uint64_t	hashes[STABLE_PENDING];
 } StableState;
 
-/* Parameters as a person gives them; those that are to be chosen are a number that nobody can give. */
+/*
+ * Parameters as a user gives them. STABLE_CHOOSE, a number that no user can give, stands for those that are to be
+ * chosen.
+ */
 #define STABLE_CHOOSE PG_INT64_MIN
 
 typedef struct StableParameters
@@ -48,33 +57,37 @@ typedef struct StableParameters
 	sb_scheme	scheme;
 	double		low;
 	double		high;
-	int64		hashes;
+	int64		hash_count;
 	int64		bits;
 	int64		evictions;
 	int64		seed;
 } StableParameters;
 
 #define STABLE_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, \
-	.hashes = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
+	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
 #define IBF_DEFAULTS {.bytes = STABLE_DEFAULT_BYTES, .fpr = STABLE_DEFAULT_FPR, .scheme = SB_MULTI_CLASS, .high = 1, \
-	.hashes = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
+	.hash_count = STABLE_CHOOSE, .bits = STABLE_CHOOSE, .evictions = STABLE_CHOOSE}
 
 /* "sbf" or "ibf"; "two_class" and so on. */
 extern const char *stable_type_name(const sb_stable *header);
 extern const char *stable_scheme_name(int scheme);
 
-/* The scheme of an ibf of this name (a text), or an error. */
+/* The scheme with this name (a text). Raises an error if there is none. */
 extern sb_scheme ibf_scheme(Datum scheme_name);
 
 extern void stable_open(Datum value, StableValue *stable);
 
 /*
- * Plans a filter, or raises the error that says what is wrong with its parameters. The last plan is kept: a search for P takes
- * up to 100 microseconds, and *_empty() with a column among its arguments is called for every row.
+ * Plans a filter. Raises an error if a parameter is out of range. The last plan is kept, because a search for the
+ * number of evictions takes up to 100 microseconds, and *_empty() with a column among its arguments is called for
+ * every row.
  */
 extern void stable_plan(const StableParameters *parameters, sb_stable *out);
 
-/* The arguments of sbf_empty() and ibf_empty(), which are also the fields of the types sbf_parameters and ibf_parameters. */
+/*
+ * The arguments of sbf_empty() and ibf_empty(), which are also the fields of the types sbf_parameters and
+ * ibf_parameters.
+ */
 enum
 {
 	SBF_BYTES,
@@ -101,25 +114,28 @@ enum
 	IBF_FIELDS
 };
 
-/* Plans a filter of these; those that are null have their default. */
+/* Plans a filter from these fields. A field that is null gets its default. */
 extern void sbf_plan(const NullableDatum *fields, sb_stable *out);
 extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
-/* Memory for an empty filter of these parameters, or for a copy. */
+/* Sets up a state with the cells of an empty filter, or with a copy of a filter's cells, in this context. */
 extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
 extern void stable_state_copy(StableState *state, MemoryContext context, const StableValue *from);
 
-/* A new value: this filter, or an empty one (cells: NULL). */
+/* Makes a value of this filter; of an empty filter if `cells` is NULL. */
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /*
- * A copy as a new value in this context, whose cells the state changes. stable_changed() finishes the value: it writes the header
- * that the state has then.
+ * Makes a copy of a filter, as a value in this context, and a state that changes the copy's cells. After the changes
+ * stable_changed() completes the value: it writes the state's header into it.
  */
 extern struct varlena *stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
 extern Datum stable_changed(const StableState *state, struct varlena *copy);
 
-/* The hash of an item that is to be added: its kind must be the filter's, which has it from then on. */
+/*
+ * The hash of an item that is to be added. Raises an error if the item is not of the filter's kind. A filter without a
+ * kind gets the kind of the item.
+ */
 extern uint64_t stable_hash_slowly(StableState *state, ItemHasher *hasher, Datum item);
 
 static inline uint64_t
@@ -128,19 +144,19 @@ stable_hash(StableState *state, ItemHasher *hasher, Datum item)
 	return likely(state->hasher == hasher) ? item_hash(hasher, item) : stable_hash_slowly(state, hasher, item);
 }
 
-/* One step with this item. Returns whether it is a duplicate. value: of the cells. */
+/* Makes one step, with this item. Its cells are set to `value`. Returns whether the item is a duplicate. */
 extern bool stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value);
 
 /*
- * The same for all elements of an array that are not null, by the batch. importances: as many, or NULL for an sbf. If flags are
- * wanted (not NULL), flags[i] says whether element i is a duplicate, and nulls[i] whether it is null.
+ * Makes a step for each element of an array that is not null, in batches. `importances` has an importance for each
+ * element; it is NULL for an sbf. If `flags` is not NULL, flags[i] is set to whether element i is a duplicate, and
+ * nulls[i] to whether it is null.
  */
-extern void stable_step_all(StableState *state, ItemHasher *hasher, Elements *items, Elements *importances, Datum *flags,
-							bool *nulls);
+extern void stable_step_all(StableState *state, Elements *items, Elements *importances, Datum *flags, bool *nulls);
 
 /*
- * The same for who does not ask whether it is a duplicate and has one item a call. stable_settle() makes the steps that are
- * left.
+ * Makes a step later, together with others, for callers that add one item at a call and do not ask whether it is a
+ * duplicate. stable_settle() makes the pending steps.
  */
 extern void stable_settle(StableState *state);
 
@@ -149,12 +165,12 @@ stable_step_later(StableState *state, ItemHasher *hasher, Datum item, uint8_t va
 {
 	state->hashes[state->pending_count] = stable_hash(state, hasher, item);
 	state->values[state->pending_count] = value;
-	/* value-weighted eviction may take milliseconds a step: that has to be interruptible */
+	/* A step of value-weighted eviction may take milliseconds, and has to be interruptible. */
 	if (++state->pending_count == STABLE_PENDING || unlikely(state->header.scheme == SB_VALUE_WEIGHTED))
 		stable_settle(state);
 }
 
-/* What an item sets its cells to. Raises the errors for an importance that is null or NaN. */
+/* The value to which an item of this importance sets its cells. Raises an error if the importance is null or NaN. */
 extern SB_NORETURN void stable_refuse_importance(bool is_null);
 
 static inline uint8_t
@@ -165,20 +181,21 @@ stable_importance(const sb_stable *header, bool is_null, double importance)
 	return sb_stable_value_of(header, importance);
 }
 
-/* The parameters of a and b united, or an error that says what differs. */
+/* Plans the union of a and b. Raises an error if their parameters differ. */
 extern void stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out);
 
 /* An integer parameter; STABLE_CHOOSE if it is null. */
 extern int64 stable_optional(NullableDatum field);
 
 /*
- * What *_add_all() and *_check_add() do with the elements of argument 1: the changed filter, and the record of it and an array of
- * flags, null for the items that are. importances: as in stable_step_all().
+ * The functions *_add_all() and *_check_add(), which add the elements of argument 1. The first returns the changed
+ * filter. The second returns a record of the changed filter and an array of flags, in which the flag of a null element
+ * is null. `importances` is as for stable_step_all().
  */
 extern Datum stable_add_all(FunctionCallInfo fcinfo, Elements *importances);
 extern Datum stable_check_add(FunctionCallInfo fcinfo, Elements *importances);
 
-/* What the formulas are about, with the shares of uniform importances, which are put into `shares`. */
+/* The input of the formulas for this filter. The shares of uniform importances are written to `shares`. */
 extern sb_stable_chain stable_chain(const sb_stable *header, double shares[SB_STABLE_MAX_VALUE]);
 
 #endif

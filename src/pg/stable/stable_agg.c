@@ -1,6 +1,7 @@
 /*
- * stable_agg.c: the aggregates sbf_agg and ibf_agg (and ..._like). What they make depends on the order of the rows: they are
- * used with ORDER BY, and are not parallel, for two halves of a stream cannot be put together again.
+ * stable_agg.c: the aggregates sbf_agg and ibf_agg, and their forms ..._like. Their results depend on the order of the
+ * rows, so they are used with ORDER BY. They cannot run in parallel, because the filters of two halves of a stream
+ * cannot be put together to that of the stream.
  */
 #include "stable/stable.h"
 
@@ -20,8 +21,9 @@ begin(MemoryContext context, const sb_stable *header)
 }
 
 /*
- * The fields of a value of the type sbf_parameters or ibf_parameters. An aggregate takes its parameters in this form and not in
- * that of an empty filter because with ORDER BY or DISTINCT in the call every argument is sorted along, once for each row.
+ * Reads the fields of a value of type sbf_parameters or ibf_parameters. The aggregates take their parameters in this
+ * form, and not as an empty filter, because PostgreSQL sorts all arguments of a call with ORDER BY or DISTINCT, and
+ * would sort a copy of the filter for each row.
  */
 static void
 parameter_fields(FunctionCallInfo fcinfo, int argno, const char *type, NullableDatum *fields, int count)
@@ -32,13 +34,16 @@ parameter_fields(FunctionCallInfo fcinfo, int argno, const char *type, NullableD
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the parameters of %s_agg_like() must not be null", type),
-				 errhint("Give %s_parameters() with the parameters wanted.", type)));
+				 errhint("Give %s_parameters() with the parameters that you want.", type)));
 	parameters = PG_GETARG_HEAPTUPLEHEADER(argno);
 	for (int i = 0; i < count; i++)
 		fields[i].value = GetAttributeByNum(parameters, i + 1, &fields[i].isnull);
 }
 
-/* sbf_parameters(...), ibf_parameters(...): the arguments as one value. They are checked where a filter is made of them. */
+/*
+ * sbf_parameters(...) and ibf_parameters(...) make one value of their arguments. The parameters are checked when a
+ * filter is made of them.
+ */
 SB_FUNCTION(stable_parameters);
 Datum
 stable_parameters(PG_FUNCTION_ARGS)
@@ -64,8 +69,8 @@ given(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * The parameters are those of a group's first row; they are checked even if its item is NULL. Inlined, because it runs for each
- * row and each of the four knows how it is called.
+ * The parameters of a group are those of its first row. They are checked even if the item of this row is NULL. The
+ * function is inlined because it runs for each row, and each of its four callers passes constants.
  */
 static pg_attribute_always_inline Datum
 add_row(FunctionCallInfo fcinfo, void (*plan) (FunctionCallInfo fcinfo, sb_stable *out), bool importance)
@@ -180,7 +185,7 @@ ibf_agg_like_add(PG_FUNCTION_ARGS)
 
 /* ---------------------------------------------------------------- of both */
 
-/* Leaves the state as it is, so that it can go on as a moving window does. */
+/* Does not change the state, apart from its pending steps, so that a moving window can add more rows to it. */
 SB_FUNCTION(stable_agg_final);
 Datum
 stable_agg_final(PG_FUNCTION_ARGS)

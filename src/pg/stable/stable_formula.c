@@ -1,6 +1,6 @@
 /*
- * stable_formula.c: the calculators of the stable filters in SQL. The formulas are in core/stable/stable_formula.cpp,
- * their declarations and sources in core/stable/sb_stable.h.
+ * stable_formula.c: the functions that compute properties of stable filters in SQL. The formulas are in
+ * core/stable/stable_formula.cpp, their declarations and sources in core/stable/sb_stable.h.
  */
 #include "stable/stable.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/value.h"
 
-/* The fewest and the most cells that an sbf or ibf can have. */
+/* The smallest and the largest number of cells that an sbf or ibf can have. */
 #define LEAST_CELLS SB_STABLE_MIN_BYTES
 #define MOST_CELLS (UINT64CONST(8) * SB_STABLE_MAX_BYTES)
 
@@ -37,10 +37,10 @@ check_rate(double fpr)
 }
 
 static void
-check_shape(double cells, int hashes, int max)
+check_shape(double cells, int hash_count, int max)
 {
-	if (hashes < 1 || hashes > SB_STABLE_MAX_HASHES)
-		refuse("number of hashes", hashes, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_HASHES), HINT_SHAPE);
+	if (hash_count < 1 || hash_count > SB_STABLE_MAX_HASHES)
+		refuse("number of hashes", hash_count, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_HASHES), HINT_SHAPE);
 	if (!(cells >= LEAST_CELLS && cells <= MOST_CELLS))
 		refuse("number of cells", cells,
 			   psprintf("It must lie between %d and " UINT64_FORMAT ".", LEAST_CELLS, MOST_CELLS), HINT_SHAPE);
@@ -48,13 +48,13 @@ check_shape(double cells, int hashes, int max)
 		refuse("largest value of a cell", max, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_VALUE), HINT_SHAPE);
 }
 
-/* The number of evictions that a rate needs, or an error if no filter can have so many. */
+/* Checks the number of evictions that a rate needs. Raises an error if no filter can have so many. */
 static double
 check_needed(double evictions, double cells, double fpr)
 {
 	if (!(evictions <= Min(cells, SB_STABLE_MAX_EVICTIONS)))
 		refuse("false-positive rate", fpr,
-			   psprintf("It needs more evictions a step than the %.0f that are allowed: all cells, and at most %d.",
+			   psprintf("It needs more than %.0f evictions per step. A step can evict from at most %d cells, and from no more cells than the filter has.",
 						Min(cells, SB_STABLE_MAX_EVICTIONS), SB_STABLE_MAX_EVICTIONS),
 			   "Give more hashes, a higher rate, or a smaller largest value of a cell.");
 	return evictions;
@@ -169,7 +169,7 @@ ibf_evictions(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(check_needed(sb_stable_fitting_evictions(&chain, fpr), chain.cell_count, fpr));
 }
 
-/* The rate for a filter's own parameters, its importances taken as uniform. */
+/* The rate for a filter's own parameters, if its importances are uniform. */
 static Datum
 missed(const sb_stable *header, uint8_t value, int64 gap)
 {

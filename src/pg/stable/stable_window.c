@@ -1,6 +1,7 @@
 /*
- * stable_window.c: the window functions sbf_duplicate and ibf_duplicate. One filter a partition, in the partition's memory;
- * each row is one step of it, O(1), in the order of the window. The frame plays no part, as with row_number().
+ * stable_window.c: the window functions sbf_duplicate and ibf_duplicate. Each partition has one filter, in the
+ * partition's memory. Each row is one step of this filter, in the order of the window, and takes constant time. The
+ * frame is ignored, as by row_number().
  */
 #include "stable/stable.h"
 
@@ -9,7 +10,10 @@
 
 #include "base/value.h"
 
-/* The partition's filter, which is made at its first row: a copy of the one in argument argno, or an empty one. */
+/*
+ * The filter of the partition. It is made for the first row, as a copy of the filter in argument `argno`, or empty if
+ * there is no such argument.
+ */
 static StableState *
 filter_of_partition(FunctionCallInfo fcinfo, WindowObject window, int argno, const StableParameters *defaults)
 {
@@ -28,8 +32,8 @@ filter_of_partition(FunctionCallInfo fcinfo, WindowObject window, int argno, con
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("the filter of a window function must not be null"),
-					 errdetail("The filter of a partition's first row is the one that its rows are compared with."),
-					 errhint("Leave the argument out, or give a filter, such as that of sbf_empty() or ibf_empty().")));
+					 errdetail("All rows of a partition are compared with the filter that its first row gives."),
+					 errhint("Leave the argument out, or give a filter, for example sbf_empty() or ibf_empty().")));
 		stable_open(value, &filter);
 		stable_state_copy(state, context, &filter);
 	}
@@ -53,7 +57,7 @@ duplicate(FunctionCallInfo fcinfo, int importance_argno, int filter_argno, const
 	Datum		item = WinGetFuncArgCurrent(window, 0, &is_null);
 	uint8_t		value;
 
-	/* earlier rows are not needed again */
+	/* This lets PostgreSQL forget the rows before this one. */
 	WinSetMarkPosition(window, WinGetCurrentPosition(window));
 	if (is_null)
 		PG_RETURN_NULL();

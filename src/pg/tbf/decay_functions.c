@@ -1,6 +1,6 @@
 /*
- * decay_functions.c: weights by age in SQL. The functions and their sources are in core/tbf/sb_decay_functions.h, what
- * they are for in docs/decay.md.
+ * decay_functions.c: weights by age in SQL. The functions and their sources are in core/tbf/sb_decay_functions.h.
+ * docs/decay.md says what they are for.
  */
 #include "base/compat.h"
 
@@ -20,7 +20,10 @@ interval_text(const Interval *interval)
 	return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)));
 }
 
-/* false if the microseconds do not fit. REQUIRES: no months, finite. */
+/*
+ * Converts an interval to microseconds. Returns false if they do not fit. REQUIRES: the interval is finite and has no
+ * months.
+ */
 static bool
 interval_microseconds(const Interval *interval, int64 *microseconds)
 {
@@ -41,7 +44,10 @@ refuse_months(const Interval *interval, const char *name, const char *hint)
 				 errhint("%s", hint)));
 }
 
-/* The first argument in microseconds. One that does not fit 64 bits becomes the oldest finite age, or 0 if negative. */
+/*
+ * The age, which is the first argument, in microseconds. An age that does not fit into 64 bits becomes the largest (or
+ * the smallest) one that does.
+ */
 static int64
 age_argument(FunctionCallInfo fcinfo)
 {
@@ -57,7 +63,10 @@ age_argument(FunctionCallInfo fcinfo)
 	return Min(microseconds, SB_DECAY_FOREVER - 1);
 }
 
-/* A length in microseconds, at least `least` (0 or 1). The hint says what the parameter is for. */
+/*
+ * A length of time in microseconds. Raises an error unless it is at least `least` (0 or 1). The hint says what the
+ * parameter is for.
+ */
 static int64
 length_of(const Interval *interval, int64 least, const char *name, const char *hint)
 {
@@ -155,7 +164,10 @@ decay_linear(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------------ polygon */
 
-/* The elements of an array of points. */
+/*
+ * The elements of an array of ages or weights. Raises an error for an array with NULLs or with more than one
+ * dimension.
+ */
 static Datum *
 points_argument(FunctionCallInfo fcinfo, int argno, const char *name, Oid type, int size, bool by_value, int *count)
 {
@@ -217,7 +229,7 @@ decay_polygonal(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("weight %g of point %d is greater than that of the point before", weights[i], i + 1),
-					 errdetail("A row's age is that of its youngest hit: where weights rise with age, its older hits would count too little."),
+					 errdetail("The age of a row is that of its youngest hit. If weights rose with age, its older hits would count too little."),
 					 errhint("Give weights that do not rise with age.")));
 	}
 	PG_RETURN_FLOAT8(sb_decay_polygonal(age_argument(fcinfo), ages, weights, points));

@@ -1,5 +1,5 @@
 /*
- * tbf_add.c: filters made, hits added and taken out again, one value at a time (tbf_agg.c has the aggregates).
+ * tbf_add.c: makes filters, adds hits to stored filters, and removes hits. The aggregates are in tbf_agg.c.
  */
 #include "tbf/tbf.h"
 
@@ -47,7 +47,7 @@ top_argument(int32 top)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("number of hot items %d is out of range", top),
 			 errdetail("It must lie between 0 (no list) and %d.", SB_TBF_MAX_TOP),
-			 errhint("A list of c items holds all whose share of the hits exceeds 1 / (c + 1).")));
+			 errhint("A list of c items holds every item that has more than 1 / (c + 1) of the hits.")));
 	pg_unreachable();
 }
 
@@ -98,7 +98,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_layout)
 	return value == NULL ? PG_GETARG_DATUM(0) : tbf_fit(value, &header);
 }
 
-/* The time of a hit at argument argno, checked against the limit at argument argno + 2 (NULL: the default). */
+/*
+ * The moment of the hit's time in argument `argno`. The time is checked against the latest one in argument argno + 2,
+ * or against the default if that is NULL.
+ */
 static void
 moment_of_hit(FunctionCallInfo fcinfo, const sb_tbf *tbf, int argno, sb_moment *moment)
 {
@@ -129,7 +132,10 @@ flatten_builder(void *builder)
 }
 #endif
 
-/* Opens the filter that is to be changed. Of a variable's expanded object it needs only the parameters: the builder is there. */
+/*
+ * Opens the filter that is going to be changed. Of a variable's expanded object only the parameters are read, because
+ * the object has a builder already.
+ */
 static void
 open_to_change(Datum value, TbfValue *tbf)
 {
@@ -147,8 +153,9 @@ open_to_change(Datum value, TbfValue *tbf)
 }
 
 /*
- * The builder of argument 0 if that is a variable's expanded object, else a new one that begins with what the filter holds. Give
- * *target, which is NULL if there is no such object, to changed_filter() after adding.
+ * A builder with the content of the filter in argument 0: the one of a variable's expanded object, or a new one.
+ * *target is set to the expanded object, or to NULL if there is none. After adding, it has to be passed to
+ * changed_filter().
  */
 static sb_tbf_builder *
 builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
@@ -176,7 +183,10 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 #if FILTERS_EXPAND
 	if (target != NULL)
 	{
-		/* If a counter overflows, this statement must fail and not a later one. What earlier statements added is not lost. */
+		/*
+		 * The hits are added now. So if a counter overflows, this statement raises the error, not a later one, and no
+		 * hit of an earlier statement is lost.
+		 */
 		tbf_builder_must(sb_tbf_builder_settle(builder));
 		expanded_filter_changed(target);
 		return EOHPGetRWDatum(&target->hdr);
@@ -215,7 +225,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 /* tbf_add_all(tbf, items anyarray, at, weight, not_after): NULL elements are skipped */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 {
-	ItemHasher *hasher;
 	TbfValue	tbf;
 	sb_tbf_builder *builder;
 	const sb_tbf *plan;
@@ -227,19 +236,19 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 
 	if (any_argument_is_null(fcinfo, 4))
 		PG_RETURN_NULL();
-	hasher = item_hasher_for_elements(fcinfo, 1);
-	elements_open(&elements, PG_GETARG_DATUM(1), hasher);
+	elements_open(&elements, fcinfo, 1);
 	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
-	/* one sum and one rounding for them all, even where items are repeated */
+	/* All hits are summed up and then rounded once, even if items are repeated. */
 	builder = builder_to_change(fcinfo, &tbf, &target);
 	plan = sb_tbf_builder_parameters(builder);
 	while (next_item(&elements, &item))
 	{
-		tbf_builder_add_hit(builder, plan, hasher, item, tbf_builder_hash(builder, plan, hasher, item), &moment, hit,
-							PG_GETARG_FLOAT8(3));
+		uint64_t	hash = tbf_builder_hash(builder, plan, elements.hasher, item);
+
+		tbf_builder_add_hit(builder, plan, elements.hasher, item, hash, &moment, hit, PG_GETARG_FLOAT8(3));
 	}
 	return changed_filter(builder, target);
 }
@@ -253,12 +262,12 @@ tbf_add_operator(PG_FUNCTION_ARGS)
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("the operator || cannot add an item to a tbf"),
-			 errdetail("A hit has a time and a weight, too."),
+			 errdetail("A hit of a tbf needs a time and a weight, too."),
 			 errhint("Use tbf_add(filter, item, at, weight). To merge two filters use +.")));
 	PG_RETURN_NULL();
 }
 
-/* Why no hits can be taken out of this filter; NULL if they can. */
+/* The reason why hits cannot be removed from this filter; NULL if they can. */
 static const char *
 why_not_remove(const sb_tbf *tbf)
 {
@@ -267,9 +276,9 @@ why_not_remove(const sb_tbf *tbf)
 	if ((tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0)
 		return "With recurring minimum it is not known which hits are in the item's count.";
 	if (tbf->top != 0)
-		return "Its list of hot items does not know which hits it has let go.";
+		return "Its list of hot items does not record which hits it has dropped.";
 	if (sb_tbf_slack(tbf) != 0)
-		return "Something of its hits has been forgotten, and it is not known of which items.";
+		return "Decay has dropped a part of its hits, and it is not known of which items.";
 	return NULL;
 }
 
@@ -298,7 +307,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("hits cannot be removed from this tbf"),
 				 errdetail("%s So other items might be undercounted.", reason),
-				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that are wanted.")));
+				 errhint("Build the filter anew without those hits, or keep one filter for each part of the stream and merge those that you need.")));
 	if (tbf.header.half_life != 0)
 		tbf_check_time(at);
 	sb_tbf_moment(tbf.header.half_life, tbf.header.epoch, at, &moment);
@@ -316,7 +325,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_remove)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("cannot remove %.15g hits of an item that has at most %.15g", weight, most),
-				 tbf.header.half_life == 0 ? 0 : errdetail("Both as of the time \"%s\".", timestamptz_to_str(at)),
+				 tbf.header.half_life == 0 ? 0 : errdetail("Both numbers are those at the time \"%s\".", timestamptz_to_str(at)),
 				 errhint("Remove only what was added, with the same time and weight.")));
 	tbf_must(status, &header);
 	return tbf_fit(value, &header);

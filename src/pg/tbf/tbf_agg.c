@@ -1,5 +1,6 @@
 /*
- * tbf_agg.c: the aggregates tbf_agg and tbf_merge_agg. What they collect is in an sb_tbf_builder of the core.
+ * tbf_agg.c: the aggregates tbf_agg and tbf_merge_agg, and the variants of tbf_agg. They collect hits in an
+ * sb_tbf_builder of the core.
  */
 #include "tbf/tbf.h"
 
@@ -13,9 +14,9 @@ typedef struct TbfAggState
 	sb_tbf_builder *builder;
 	const sb_tbf *plan;			/* of the builder */
 	TimestampTz not_after;
-	const ItemHasher *hasher;	/* whose items have the kind of the filter: found out once and not for each row */
+	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
 
-	/* the epoch of the last row: rows mostly come in the order of time */
+	/* The epoch of the last row is kept, because most rows come in the order of time. */
 	sb_moment	moment;
 	int64		epoch_end;
 	uint64_t	hit_of_one;
@@ -34,7 +35,7 @@ make_state(MemoryContext context, sb_tbf_builder *builder)
 
 /* -------------------------------------------------------------------- tbf_agg */
 
-/* Which argument of the transition function says what; 0 for those that this overload has not. */
+/* The numbers of the transition function's arguments. 0: this overload does not have the argument. */
 typedef struct Arguments
 {
 	int			weight;
@@ -43,8 +44,8 @@ typedef struct Arguments
 	int			fpr;
 	int			epoch;
 	int			not_after;
-	int			like;			/* an empty filter that says all but not_after */
-	bool		in_order;		/* rows come one after the other: no other process has some of them */
+	int			like;			/* an empty filter with all parameters but not_after */
+	bool		in_order;		/* all rows come to one process, in their order */
 } Arguments;
 
 static bool
@@ -53,14 +54,14 @@ given(FunctionCallInfo fcinfo, int argno)
 	return argno != 0 && argno < PG_NARGS() && !PG_ARGISNULL(argno);
 }
 
-/* A later hit is an error. */
+/* The latest time that a hit may have. A later hit raises an error. */
 static TimestampTz
 not_after(FunctionCallInfo fcinfo, const Arguments *arguments)
 {
 	return given(fcinfo, arguments->not_after) ? PG_GETARG_TIMESTAMPTZ(arguments->not_after) : tbf_default_not_after();
 }
 
-/* The parameters of a group are those of an empty filter. */
+/* Begins a group whose parameters are those of an empty filter. */
 static TbfAggState *
 begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments)
 {
@@ -71,14 +72,14 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the filter that says the parameters of tbf_agg() must not be null"),
-				 errhint("Give tbf_empty() with the parameters wanted, or leave the argument out.")));
+				 errmsg("the filter with the parameters of the aggregate must not be null"),
+				 errhint("Give tbf_empty() with the parameters that you want, or use tbf_agg(), which does not take a filter.")));
 	tbf_open(PG_GETARG_DATUM(argno), &like);
 	if ((like.header.flags & SB_TBF_HAS_HITS) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the filter that says the parameters of tbf_agg() must be empty"),
-				 errhint("Give tbf_empty() with the parameters wanted. The hits of two filters are added with + or tbf_merge_agg().")));
+				 errmsg("the filter with the parameters of the aggregate must be empty"),
+				 errhint("Give tbf_empty() with the parameters that you want. To merge filters, use + or tbf_merge_agg().")));
 	if (!arguments->in_order && (like.header.flags & SB_TBF_OPTIONS) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -91,7 +92,7 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 	return state;
 }
 
-/* The parameters of a group, from its first row. */
+/* Begins a group. Its parameters are those of its first row. */
 static TbfAggState *
 begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments)
 {
@@ -104,7 +105,9 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	if (arguments->like != 0)
 		return begin_like(fcinfo, context, arguments);
 
-	/* a half-life that is given as NULL means no decay; one that is not given means the default */
+	/*
+	 * A half-life that is given as NULL means no decay. If the argument is missing, the half-life is the default one.
+	 */
 	if (arguments->half_life != 0 && arguments->half_life < PG_NARGS())
 		half_life = tbf_half_life(PG_ARGISNULL(arguments->half_life) ? NULL :
 								  PG_GETARG_INTERVAL_P(arguments->half_life));
@@ -133,8 +136,8 @@ refuse_null(const char *what, const char *filter)
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			 errmsg("%s must not be null", what),
-			 errdetail("To leave such rows out silently would undercount."),
-			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or with coalesce() give them a value.", filter)));
+			 errdetail("If such rows were left out silently, counts would be too small."),
+			 errhint("Leave them out with FILTER (WHERE %s IS NOT NULL), or give them a value with coalesce().", filter)));
 }
 
 static Datum
@@ -150,7 +153,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	{
 		if (state == NULL)
 		{
-			(void) begin(fcinfo, CurrentMemoryContext, arguments);	/* for the errors of its parameters */
+			(void) begin(fcinfo, CurrentMemoryContext, arguments);	/* raises errors for its parameters */
 			PG_RETURN_NULL();
 		}
 		PG_RETURN_POINTER(state);
@@ -255,7 +258,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 
 /* ------------------------------------------------------------------ of both */
 
-/* Leaves the state as it is, so that it can go on as a moving window does. */
+/* Does not change what the state holds, so that a moving window can add more rows to it. */
 SB_FUNCTION(tbf_agg_final);
 Datum
 tbf_agg_final(PG_FUNCTION_ARGS)
@@ -300,6 +303,6 @@ Datum
 tbf_agg_deserialize(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
-	/* read once, to be combined, and gone with the row */
+	/* The state is read once, to be combined, and is freed with the row. */
 	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0))));
 }

@@ -1,5 +1,6 @@
 /*
- * tbf_builder.c: the core's sb_tbf_builder in PostgreSQL's memory, with errors instead of statuses.
+ * tbf_builder.c: the core's sb_tbf_builder in PostgreSQL's memory. The functions raise errors instead of returning
+ * statuses.
  */
 #include "tbf/tbf.h"
 
@@ -74,7 +75,7 @@ tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item,
 	if (!sb_tbf_builder_add_hot_hit(builder, hash, moment, weight))
 		return;
 
-	/* only the beginning of a long item is kept to be shown; its hash is still that of the whole item */
+	/* Of an item that is too long only the beginning is shown. Items are told apart by their hashes. */
 	text = item_text(hasher, item);
 	length = strlen(text);
 	if (length > SB_TOP_MAX_ITEM)
@@ -89,21 +90,21 @@ refuse_weight(double weight)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("weight %g is out of range", weight),
-			 errdetail("The weight of a filter is finite, not negative and less than 2^33."),
+			 errdetail("The weight of a filter must be finite, not negative, and less than 2^33."),
 			 errhint("Weights by age come from the decay functions: decay_exponential() and the like.")));
 }
 
-/* Raises the error of two filters that cannot be merged. */
+/* Raises the error for two filters that cannot be merged. */
 static void
 refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *difference)
 {
-	sb_tbf		joined;
+	sb_tbf		merged;
 
 	if (difference->parameter == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));
-	tbf_plan_merge(plan, other, &joined);
+	tbf_plan_merge(plan, other, &merged);
 	elog(ERROR, "filters differ in their %s", difference->parameter);
 }
 

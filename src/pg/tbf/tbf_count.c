@@ -1,5 +1,5 @@
 /*
- * tbf_count.c: questions to a tbf about an item: how many hits, at what rate, is it there?
+ * tbf_count.c: look-ups of an item in a tbf: its count, its rate, and whether it is there.
  */
 #include "tbf/tbf.h"
 
@@ -45,7 +45,7 @@ count_at(ItemHasher *hasher, Datum value, Datum item, TimestampTz at, sb_lookup 
 }
 
 /* tbf_count(tbf, "any" [, at]), tbf -> item */
-SB_FUNCTION_OF_SLICES(tbf_count, 0)
+SB_FUNCTION_OF_SLICES(tbf_count, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;
 
@@ -53,8 +53,8 @@ SB_FUNCTION_OF_SLICES(tbf_count, 0)
 							  tbf_time_argument(fcinfo, 2), &lookup));
 }
 
-/* tbf_rate(tbf, "any" [, at]): (1 - lambda) times the count, hits an epoch (Cheng et al., eq. 4) */
-SB_FUNCTION_OF_SLICES(tbf_rate, 0)
+/* tbf_rate(tbf, "any" [, at]): hits per epoch, which is (1 - lambda) times the count (Cheng et al., eq. 4) */
+SB_FUNCTION_OF_SLICES(tbf_rate, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;
 	double		count = count_at(item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1),
@@ -68,13 +68,4 @@ SB_FUNCTION_OF_SLICES(tbf_rate, 0)
 	PG_RETURN_FLOAT8((1 - sb_tbf_decay_factor(&lookup.header.tbf)) * count);
 }
 
-SB_FUNCTION_OF_SLICES(tbf_contains, 0)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_TBF, item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
-}
-
-/* tbf_contained("any", tbf) */
-SB_FUNCTION_OF_SLICES(tbf_contained, 1)
-{
-	PG_RETURN_BOOL(look_up(SB_LOOKUP_TBF, item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
-}
+SB_CONTAINS(tbf, SB_LOOKUP_TBF)

@@ -1,5 +1,5 @@
 /*
- * tbf_decay.c: a filter decayed to a time.
+ * tbf_decay.c: decays a filter to a time.
  */
 #include "tbf/tbf.h"
 

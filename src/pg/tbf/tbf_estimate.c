@@ -1,5 +1,5 @@
 /*
- * tbf_estimate.c: for the expert: totals, shares, an error bound, and estimates that may be too small.
+ * tbf_estimate.c: totals, shares, an error bound, and estimates. Unlike counts, estimates may be too small.
  */
 #include "tbf/tbf.h"
 
@@ -9,6 +9,7 @@
 
 #include "base/call.h"
 #include "base/item.h"
+#include "base/slices.h"
 #include "base/value.h"
 
 static double
@@ -24,7 +25,7 @@ total_at(const sb_tbf *header, TimestampTz at)
 	return total;
 }
 
-/* Estimates are made from counters that are sums of hits. */
+/* Raises an error unless the counters are sums of hits, which estimates rely on. */
 static void
 must_hold_sums(const sb_tbf *header, const char *what)
 {
@@ -33,12 +34,12 @@ must_hold_sums(const sb_tbf *header, const char *what)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s cannot be estimated from a tbf with %s minimum", what,
 						(header->flags & SB_TBF_MINIMUM_INCREASE) ? "increase of the" : "recurring"),
-				 errdetail("Its counters are no sums of hits."),
-				 errhint("Use tbf_count(), which is an upper bound and close to the truth here.")));
+				 errdetail("Its counters are not sums of hits."),
+				 errhint("Use tbf_count(). It is an upper bound, and close to the exact count in such a filter.")));
 }
 
 /* tbf_total(tbf [, at]) */
-SB_FUNCTION_OF_SLICES(tbf_total, 0)
+SB_FUNCTION_OF_SLICES(tbf_total, SB_LOOKUP_TBF, 0)
 {
 	sb_tbf		header;
 
@@ -46,8 +47,8 @@ SB_FUNCTION_OF_SLICES(tbf_total, 0)
 	PG_RETURN_FLOAT8(total_at(&header, tbf_time_argument(fcinfo, 1)));
 }
 
-/* tbf_share(tbf, "any"): the same at all times, but for the slack */
-SB_FUNCTION_OF_SLICES(tbf_share, 0)
+/* tbf_share(tbf, "any"). The share does not depend on the time, except for the slack. */
+SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 {
 	sb_lookup	lookup;
 	const sb_tbf *header = &lookup.header.tbf;
@@ -61,7 +62,7 @@ SB_FUNCTION_OF_SLICES(tbf_share, 0)
 }
 
 /* tbf_error_bound(tbf, over [, at]) */
-SB_FUNCTION_OF_SLICES(tbf_error_bound, 0)
+SB_FUNCTION_OF_SLICES(tbf_error_bound, SB_LOOKUP_TBF, 0)
 {
 	double		over = PG_GETARG_FLOAT8(1);
 	sb_tbf		header;
@@ -87,7 +88,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hash = item_hash_for(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
-	(void) total_at(&tbf.header, at);	/* refuses a time at which there is no count */
+	(void) total_at(&tbf.header, at);	/* raises an error for a time at which there is no count */
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		PG_RETURN_FLOAT8(0);
 	must_hold_sums(&tbf.header, "a count");
@@ -112,14 +113,14 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	TbfValue	left;
 	TbfValue	right;
-	sb_tbf		joined;
+	sb_tbf		merged;
 	uint64_t	left_counters[SB_TBF_BLOCK];
 	uint64_t	right_counters[SB_TBF_BLOCK];
 	double		product = 0;
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	tbf_plan_merge(&left.header, &right.header, &joined);
+	tbf_plan_merge(&left.header, &right.header, &merged);
 	(void) total_at(&left.header, at);
 	(void) total_at(&right.header, at);
 	if (sb_tbf_cells(&left.header) != sb_tbf_cells(&right.header))

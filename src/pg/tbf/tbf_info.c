@@ -1,5 +1,5 @@
 /*
- * tbf_info.c: what is in a tbf: as a row, as a histogram, as a line.
+ * tbf_info.c: shows what is in a tbf, as a row, as a histogram, and as one line.
  */
 #include "tbf/tbf.h"
 
@@ -13,14 +13,17 @@
 #include "base/item.h"
 #include "base/value.h"
 
-/* How many hits a stored counter of 1 means, at the base. */
+/* The number of hits that a stored counter of 1 stands for, at the base. */
 static double
 unit_of(const sb_tbf *tbf)
 {
 	return ldexp(1, -tbf->unit_bits);
 }
 
-/* Counters by the number of binary digits of their units: [0] zero, [b] 2^(b-1) .. 2^b - 1. */
+/*
+ * Counts the counters by the number of their binary digits: cells[0] are those that are zero, cells[b] those from
+ * 2^(b-1) to 2^b - 1. Returns how many elements are in use.
+ */
 #define HISTOGRAM_BUCKETS 64
 
 static int
@@ -60,7 +63,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	enum {item_kind_, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit,
 		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase, recurring_minimum, top, columns_};
 	TbfValue	tbf;
-	TupleDesc	columns;
 	Datum		values[columns_];
 	bool		nulls[columns_] = {false};
 	bool		hits;
@@ -68,8 +70,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	double		filled;
 	TimestampTz base_time;
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
 	nonzero = tbf_nonzero_cells(&tbf);
@@ -102,10 +102,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
 	values[top] = Int32GetDatum(tbf.header.top);
-	return row_result(columns, values, nulls);
+	return row_result(fcinfo, values, nulls, columns_);
 }
 
-/* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells */
+/* tbf_histogram(tbf): hits_from and hits_to at the base, cells */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
@@ -142,7 +142,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 	used = cell_histogram(&tbf, cells);
 	nonzero = sb_tbf_cells(&tbf.header) - cells[0];
 
-	/* zeros are told by the fill; the others span orders of magnitude, so their logarithms are drawn */
+	/* The fill shows the zeros. The other numbers span orders of magnitude, so their logarithms are drawn. */
 	for (int digits = 1; digits < used; digits++)
 		heights[digits - 1] = log2(1 + (double) cells[digits]);
 	largest = psprintf("%g", ldexp(unit_of(&tbf.header), used - 1));

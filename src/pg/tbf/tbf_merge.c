@@ -1,5 +1,5 @@
 /*
- * tbf_merge.c: filters added up, and weighted.
+ * tbf_merge.c: merges filters, and multiplies them by weights.
  */
 #include "tbf/tbf.h"
 
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/value.h"
 
-/* As refuse_difference(), for times as people read them. 0: no decay. */
+/* The same as refuse_difference(), for times, which are shown as intervals. 0 stands for no decay. */
 static void
 refuse_different_times(const char *what, int64 left, int64 right)
 {
@@ -39,7 +39,7 @@ tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot merge tbf filters with recurring minimum"),
-				 errdetail("An item that one of them counts apart has its hits in the other's counters, mixed with those of others."),
+				 errdetail("Each filter counts some items in a table. In the counters of the other filter, the hits of these items cannot be told from those of other items."),
 				 errhint("Filters with minimum increase can be merged.")));
 	if (a->half_life != b->half_life)
 		refuse_different_times("half-lives", a->half_life, b->half_life);
@@ -67,10 +67,10 @@ scaled(Datum filter, double weight)
 {
 	TbfValue	tbf;
 	sb_tbf_builder *builder;
-	sb_tbf		joined;
+	sb_tbf		merged;
 
 	tbf_open(filter, &tbf);
-	tbf_plan_merge(&tbf.header, &tbf.header, &joined);	/* may it be merged? */
+	tbf_plan_merge(&tbf.header, &tbf.header, &merged);	/* raises an error if it cannot be merged */
 	if (weight == 1)
 		return filter;
 	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, false);

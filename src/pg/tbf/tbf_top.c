@@ -1,5 +1,5 @@
 /*
- * tbf_top.c: tbf_top(), which reads the list of hot items of a tbf. What the list guarantees stands in sb_top.h.
+ * tbf_top.c: tbf_top(), which shows the list of hot items of a tbf. sb_top.h says what the list guarantees.
  */
 #include "tbf/tbf.h"
 
@@ -16,7 +16,10 @@
 #include "base/slices.h"
 #include "base/value.h"
 
-/* The stored bytes as text of this database. They may come from a database with another encoding, or be forged. */
+/*
+ * The stored bytes of an item as text in the encoding of this database. They may come from a database with another
+ * encoding, or be forged.
+ */
 static Datum
 text_of(const sb_kind *kind, const sb_top_item *item)
 {
@@ -24,14 +27,14 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	bool		text = kind->code == SB_KIND_TEXT || kind->code == SB_KIND_CHARACTER;
 	int			encoding = text && PG_VALID_BE_ENCODING((int) kind->detail) ? (int) kind->detail : GetDatabaseEncoding();
 
-	/* pnstrdup() ends at a zero byte, which no text holds */
+	/* Text has no zero bytes, and pnstrdup() stops at one. */
 	if (strlen(copy) != item->length)
 		value_refuse("tbf", SB_BAD_LIST);
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* For fewer items than this the blocks of a stored filter are read one by one, for more the whole filter. */
-#define WHOLE_FILTER_FROM(size) ((int64) ((size) / 131072))
+/* Reading a block takes as long as reading this many slices of other filters. */
+#define SLICES_OF_BLOCK 8
 
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
@@ -45,21 +48,21 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 	const sb_tbf *header = &opened.header.tbf;
 	sb_top_item *items;
 
-	if (expanded_filter(value) == NULL && !(value_has_cheap_slices(value) && wanted < WHOLE_FILTER_FROM(value_size(value))))
+	if (expanded_filter(value) == NULL && !slices_are_cheaper(value, wanted, SLICES_OF_BLOCK))
 		value = PointerGetDatum(detoast(value));
 	look_up_open(&opened, SB_LOOKUP_TBF, NULL, value);
 	if (header->top == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter keeps no list of hot items"),
-				 errdetail("A list is kept by filters that were made with top, unless one without was merged into them."),
+				 errdetail("Only a filter that was made with top keeps a list. It loses the list when a filter without one is merged into it."),
 				 errhint("Build it with tbf_agg_like(item, at, tbf_empty(top => 100), weight).")));
 	if (wanted < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of items %d is out of range", wanted),
 				 errdetail("It must not be negative."),
-				 errhint("A list has at most as many items as the filter was told with top: a large number asks for all.")));
+				 errhint("The list has at most as many items as the filter's top. To get all of them, give a large number.")));
 	if (header->half_life != 0)
 		tbf_check_time(at);
 	items = palloc(header->top * sizeof *items);

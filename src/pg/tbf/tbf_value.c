@@ -1,5 +1,5 @@
 /*
- * tbf_value.c: tbf values: opened and made, their parameters, in and out, equality.
+ * tbf_value.c: tbf values: how they are opened, made, read and compared, and their parameters.
  */
 #include "tbf/tbf.h"
 
@@ -120,7 +120,7 @@ interval_microseconds(const Interval *interval, const char *article, const char 
 				 errmsg("%s \"%s\" is out of range", name,
 						DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)))),
 				 errdetail("It must be at least one microsecond and at most 36,500 years."),
-				 errhint("For a filter that does not decay give NULL as half-life.")));
+				 errhint("For a filter that does not decay, give NULL as the half-life.")));
 	return sum;
 }
 
@@ -152,7 +152,7 @@ tbf_check_time(TimestampTz at)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("time \"%s\" is out of range", timestamptz_to_str(at)),
-				 errdetail("Times of a tbf are finite and lie within 36,500 years of 2000-01-01.")));
+				 errdetail("Times of a tbf must be finite, and within 36,500 years of 2000-01-01.")));
 }
 
 TimestampTz
@@ -178,7 +178,7 @@ tbf_check_not_after(TimestampTz at, TimestampTz not_after)
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("the hit's time \"%s\" lies after the latest time allowed, \"%s\"", timestamptz_to_str(at), limit),
 				 errdetail("A hit in the far future would make all others fade."),
-				 errhint("Leave such rows out, or give a later time as not_after (by default a day after the transaction began).")));
+				 errhint("Leave such rows out, or give a later time as not_after. By default it is a day after the transaction began.")));
 	}
 }
 
@@ -197,7 +197,7 @@ tbf_hit(const sb_moment *moment, double weight)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("weight %g is out of range", weight),
-					 errdetail("A weight is finite and not negative.")));
+					 errdetail("A weight must be finite, and must not be negative.")));
 	}
 	pg_unreachable();
 }
@@ -208,7 +208,7 @@ tbf_refuse_overflow(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("a counter of a tbf would overflow"),
-			 errdetail("A single hit must weigh less than 2^33. The hits of one item within 16 half-lives may weigh 2^34 in all, without decay 2^49."),
+			 errdetail("A single hit must weigh less than 2^33. All hits of one item within 16 half-lives may together weigh up to 2^34, and in a filter without decay up to 2^49."),
 			 errhint("Count in a larger unit, for example in megabytes instead of bytes.")));
 	pg_unreachable();
 }
@@ -237,8 +237,8 @@ check_tbf(const void *data, size_t size)
 SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
- * Do the two have the same parameters, times, totals and counters? The content of a list of hot items is left out, because it
- * depends on the order of the hits. The number of items that the list may have is a parameter like others.
+ * Have the filters the same parameters, times, totals and counters? The content of a list of hot items depends on the
+ * order of the hits, so it is not compared. The size of the list is a parameter, and is compared.
  */
 static bool
 same_filter(FunctionCallInfo fcinfo)
