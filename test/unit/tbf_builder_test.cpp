@@ -625,23 +625,28 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 	for (const Hit &hit : life.others)
 		tried([&] { return add(other.get(), hit); });
 
+	const bool travels = (life.plan.flags & SB_TBF_RECURRING_MINIMUM) == 0;
 	void *bytes = nullptr;
 	size_t size = 0;
-	tried([&] { return sb_tbf_builder_serialize(other.get(), memory, 0, SIZE_MAX, &bytes, &size); });
-	sb_tbf_builder *there = nullptr;
-	tried([&] { return sb_tbf_builder_deserialize(memory, bytes, size, &there); });
-	Owned came(there);
-	tried([&] { return unite(builder.get(), came.get()); });
-	tried([&] {
-		sb_tbf stored;
-		void *value;
-		const sb_status status = sb_tbf_builder_store(came.get(), memory, 0, &stored, &value);
-		if (status == SB_OK)
-			memory->release(memory->context, value);
-		return status;
-	});
-	in = life.hits;
-	in.insert(in.end(), life.others.begin(), life.others.end());
+	Owned came;
+	if (travels)
+	{
+		tried([&] { return sb_tbf_builder_serialize(other.get(), memory, 0, SIZE_MAX, &bytes, &size); });
+		sb_tbf_builder *there = nullptr;
+		tried([&] { return sb_tbf_builder_deserialize(memory, bytes, size, &there); });
+		came.reset(there);
+		tried([&] { return unite(builder.get(), came.get()); });
+		tried([&] {
+			sb_tbf stored;
+			void *value;
+			const sb_status status = sb_tbf_builder_store(came.get(), memory, 0, &stored, &value);
+			if (status == SB_OK)
+				memory->release(memory->context, value);
+			return status;
+		});
+		in = life.others;
+	}
+	in.insert(in.end(), life.hits.begin(), life.hits.end());
 	if (life.filter.cells.size() != 0)
 	{
 		sb_difference difference;
@@ -653,8 +658,28 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 	result.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&result.parameters) - SB_TBF_HEADER);
 	memory->release(memory->context, value);
 	came.reset();
-	memory->release(memory->context, bytes);
+	if (travels)
+		memory->release(memory->context, bytes);
 	expect_no_undercount(result, in);
+
+	/* and on from what was stored */
+	sb_tbf_builder *begun_again = nullptr;
+	tried([&] { return sb_tbf_builder_of(memory, &result.parameters, result.cells.data(), &begun_again); });
+	Owned again(begun_again);
+	for (const Hit &hit : life.hits)
+		tried([&] { return add(again.get(), hit); });
+	Tbf twice;
+	tried([&] { return sb_tbf_builder_store(again.get(), memory, 0, &twice.parameters, &value); });
+	twice.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&twice.parameters) - SB_TBF_HEADER);
+	memory->release(memory->context, value);
+	in.insert(in.end(), life.hits.begin(), life.hits.end());
+	expect_no_undercount(twice, in);
+	if (twice.parameters.top == 0)
+		return;
+	sb_tbf decayed = twice.parameters;
+	Bytes list(twice.parameters.extra);
+	tried([&] { return sb_tbf_decay_list(&twice.parameters, twice.cells.data(), memory, &decayed, list.data()); });
+	EXPECT_TRUE(same_bytes(list, Bytes(twice.cells.data() + sb_tbf_counters_size(&twice.parameters), list.size())));
 }
 
 std::vector<Life> lives()
@@ -674,6 +699,24 @@ std::vector<Life> lives()
 	raising.flags |= SB_TBF_MINIMUM_INCREASE;
 	all.push_back({raising, SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
 	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, 0, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	sb_tbf recurring = planned(300, 0);
+	recurring.flags |= SB_TBF_RECURRING_MINIMUM;
+	all.push_back({recurring, SB_TBF_SUMS_OF_CELLS, 0, hits_of(random, 1200, 900, 0), {}, Tbf()});
+
+	/* a list that is added with a weight, to one that is shorter */
+	Memory memory;
+	sb_tbf listed = wide;
+	listed.top = 5;
+	Owned with_list = begun(memory, listed, SB_TBF_SUMS_OF_ITEMS);
+	add_all(with_list.get(), hits_of(random, 50, 20, 30));
+	small.top = 3;
+	all.push_back({small, SB_TBF_SUMS_OF_CELLS, 0, hits_of(random, 40, 15, 70), hits_of(random, 60, 50, 20), stored_by(with_list.get())});
+
+	/* hashes that crowd, so that the set takes the secret */
+	std::vector<Hit> crowd(900);
+	for (size_t i = 0; i < crowd.size(); i++)
+		crowd[i] = {i, static_cast<int64_t>(i % 3) * hour, 1};
+	all.push_back({planned(20000, hour), SB_TBF_SUMS_OF_ITEMS, 0, crowd, {crowd.begin() + 300, crowd.begin() + 700}, Tbf()});
 	return all;
 }
 
