@@ -616,23 +616,28 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 	for (const Hit &hit : life.others)
 		tried([&] { return add(other.get(), hit); });
 
+	const bool travels = (life.plan.flags & SB_TBF_RECURRING_MINIMUM) == 0;
 	void *bytes = nullptr;
 	size_t size = 0;
-	tried([&] { return sb_tbf_builder_serialize(other.get(), memory, 0, SIZE_MAX, &bytes, &size); });
-	sb_tbf_builder *there = nullptr;
-	tried([&] { return sb_tbf_builder_deserialize(memory, bytes, size, &there); });
-	Owned came(there);
-	tried([&] { return unite(builder.get(), came.get()); });
-	tried([&] {
-		sb_tbf stored;
-		void *value;
-		const sb_status status = sb_tbf_builder_store(came.get(), memory, 0, &stored, &value);
-		if (status == SB_OK)
-			memory->release(memory->context, value);
-		return status;
-	});
-	in = life.hits;
-	in.insert(in.end(), life.others.begin(), life.others.end());
+	Owned came;
+	if (travels)
+	{
+		tried([&] { return sb_tbf_builder_serialize(other.get(), memory, 0, SIZE_MAX, &bytes, &size); });
+		sb_tbf_builder *there = nullptr;
+		tried([&] { return sb_tbf_builder_deserialize(memory, bytes, size, &there); });
+		came.reset(there);
+		tried([&] { return unite(builder.get(), came.get()); });
+		tried([&] {
+			sb_tbf stored;
+			void *value;
+			const sb_status status = sb_tbf_builder_store(came.get(), memory, 0, &stored, &value);
+			if (status == SB_OK)
+				memory->release(memory->context, value);
+			return status;
+		});
+		in = life.others;
+	}
+	in.insert(in.end(), life.hits.begin(), life.hits.end());
 	if (life.filter.cells.size() != 0)
 	{
 		sb_difference difference;
@@ -644,8 +649,28 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 	result.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&result.parameters) - SB_TBF_HEADER);
 	memory->release(memory->context, value);
 	came.reset();
-	memory->release(memory->context, bytes);
+	if (travels)
+		memory->release(memory->context, bytes);
 	expect_no_undercount(result, in);
+
+	/* and on from what was stored */
+	sb_tbf_builder *begun_again = nullptr;
+	tried([&] { return sb_tbf_builder_of(memory, &result.parameters, result.cells.data(), &begun_again); });
+	Owned again(begun_again);
+	for (const Hit &hit : life.hits)
+		tried([&] { return add(again.get(), hit); });
+	Tbf twice;
+	tried([&] { return sb_tbf_builder_store(again.get(), memory, 0, &twice.parameters, &value); });
+	twice.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&twice.parameters) - SB_TBF_HEADER);
+	memory->release(memory->context, value);
+	in.insert(in.end(), life.hits.begin(), life.hits.end());
+	expect_no_undercount(twice, in);
+	sb_tbf decayed;
+	const int64_t later = twice.parameters.newest + 3 * std::max<int64_t>(twice.parameters.half_life, 1);
+	tried([&] { return sb_tbf_decay(&twice.parameters, twice.cells.data(), later, memory, 0, &decayed, &value); });
+	EXPECT_EQ(value != nullptr, twice.parameters.half_life != 0);
+	if (value != nullptr)
+		memory->release(memory->context, value);
 }
 
 std::vector<Life> lives()
@@ -665,6 +690,24 @@ std::vector<Life> lives()
 	raising.flags |= SB_TBF_MINIMUM_INCREASE;
 	all.push_back({raising, SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
 	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	sb_tbf recurring = planned(300, 0);
+	recurring.flags |= SB_TBF_RECURRING_MINIMUM;
+	all.push_back({recurring, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 1200, 900, 0), {}, Tbf()});
+
+	/* a list that is added with a weight, to one that is shorter */
+	Memory memory;
+	sb_tbf listed = wide;
+	listed.top = 5;
+	Owned with_list = begun(memory, listed, SB_TBF_SUMS_OF_ITEMS);
+	add_all(with_list.get(), hits_of(random, 50, 20, 30));
+	small.top = 3;
+	all.push_back({small, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 40, 15, 70), hits_of(random, 60, 50, 20), stored_by(with_list.get())});
+
+	/* hashes that crowd, so that the set takes the secret */
+	std::vector<Hit> crowd(900);
+	for (size_t i = 0; i < crowd.size(); i++)
+		crowd[i] = {i, static_cast<int64_t>(i % 3) * hour, 1};
+	all.push_back({planned(20000, hour), SB_TBF_SUMS_OF_ITEMS, false, crowd, {crowd.begin() + 300, crowd.begin() + 700}, Tbf()});
 	return all;
 }
 
@@ -709,6 +752,45 @@ TEST(TbfBuilder, LosesNothingAndLeaksNothingWhenItIsStopped)
 				questions_left = UINT64_MAX;
 			});
 			ASSERT_FALSE(::testing::Test::HasFailure());
+		}
+	}
+}
+
+/* Four planes of the largest filter there is have 4 GB: to clear them at once would keep a cancel waiting. */
+TEST(TbfBuilder, PlanesThatFellOutAreClearedInPieces)
+{
+	for (sb_tbf_sums_of of : {SB_TBF_SUMS_OF_ITEMS, SB_TBF_SUMS_OF_CELLS})
+	{
+		SCOPED_TRACE(of);
+		Memory memory;
+		auto filled = [&] {
+			Owned builder = begun(memory, planned(100000, hour), of);
+			for (uint64_t i = 0; i < 100000; i++)
+				EXPECT_EQ(add(builder.get(), {i * UINT64_C(0x9e3779b97f4a7c15), static_cast<int64_t>(i / 25000) * SB_TBF_PLANE * hour, 1}), SB_OK);
+			EXPECT_EQ(sb_tbf_builder_settle(builder.get()), SB_OK);
+			return builder;
+		};
+		const Hit late = {1, 1000 * hour, 1};
+		uint64_t questions;
+		Owned undisturbed = filled();
+		{
+			StopsAt never(UINT64_MAX);
+			ASSERT_EQ(add(undisturbed.get(), late), SB_OK);
+			questions = UINT64_MAX - questions_left;
+		}
+		ASSERT_GE(questions, 2u);
+		const Bytes expected = stored_by(undisturbed.get()).value();
+		for (uint64_t at : {uint64_t{1}, questions})
+		{
+			SCOPED_TRACE(at);
+			Owned builder = filled();
+			{
+				StopsAt stops(at);
+				EXPECT_EQ(add(builder.get(), late), SB_INTERRUPTED);
+				EXPECT_FALSE(asked_after_stop);
+			}
+			ASSERT_EQ(add(builder.get(), late), SB_OK);
+			EXPECT_TRUE(same_bytes(stored_by(builder.get()).value(), expected));
 		}
 	}
 }

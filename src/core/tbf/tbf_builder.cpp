@@ -38,6 +38,8 @@ sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 	tbf_sums *sums = &builder->sums;
 	if (index < 0 || index >= SB_TBF_PLANES || sums->plane[index] != nullptr)
 		return SB_OK;
+	if (sb_status status = sums_take_fallen(sums, &sums->plane[index]); status != SB_OK || sums->plane[index] != nullptr)
+		return status;
 	if (builder->form == sums_form::cells)
 		return allocate_words(builder, sums->width, &sums->plane[index]);
 	uint32_t planes = 0;

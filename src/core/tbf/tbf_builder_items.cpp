@@ -55,17 +55,23 @@ const uint64_t *item_reader::words(int index)
 
 sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside)
 {
+	tbf_sums *sums = &builder->sums;
 	const uint64_t *slots = builder->set.slots;
-	ptrdiff_t place[SB_TBF_PLANES];
+	ptrdiff_t place[2][SB_TBF_PLANES];
 	for (int i = 0; i < SB_TBF_PLANES; i++)
-		place[i] = builder->sums.plane[i] != nullptr ? builder->sums.plane[i] - slots : 0;
+	{
+		place[0][i] = sums->plane[i] != nullptr ? sums->plane[i] - slots : 0;
+		place[1][i] = sums->fallen[i] != nullptr ? sums->fallen[i] - slots : 0;
+	}
 	if (sb_status status = hash_set_remake(&builder->set, &builder->memory, capacity, beside); status != SB_OK)
 		return status;
-	builder->sums.width = capacity + 1;
-	builder->sums.beside = beside;
+	sums->width = capacity + 1;
+	sums->beside = beside;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (builder->sums.plane[i] != nullptr)
-			builder->sums.plane[i] = builder->set.slots + place[i];
+	{
+		sums->plane[i] = place[0][i] != 0 ? builder->set.slots + place[0][i] : nullptr;
+		sums->fallen[i] = place[1][i] != 0 ? builder->set.slots + place[1][i] : nullptr;
+	}
 	return SB_OK;
 }
 
@@ -158,8 +164,11 @@ static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items
 void streambloom::release_sums(sb_tbf_builder *builder)
 {
 	if (builder->form == sums_form::cells)
-		for (uint64_t *plane : builder->sums.plane)
-			release_words(builder, plane);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+		{
+			release_words(builder, builder->sums.plane[i]);
+			release_words(builder, builder->sums.fallen[i]);
+		}
 	if (builder->set.slots != nullptr)
 		sb_hash_set_release(&builder->set, &builder->memory);
 }
@@ -184,6 +193,7 @@ static void forget_sums(sb_tbf_builder *builder)
 	builder->set = {};
 	builder->borrowed = {};
 	std::fill_n(builder->sums.plane, SB_TBF_PLANES, nullptr);
+	std::fill_n(builder->sums.fallen, SB_TBF_PLANES, nullptr);
 }
 
 sb_status streambloom::items_to_cells(sb_tbf_builder *builder)

@@ -6,6 +6,7 @@
 #include "tbf/tbf_sums.hpp"
 
 #include <algorithm>
+#include <utility>
 
 using namespace streambloom;
 
@@ -38,6 +39,8 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 	{
 		std::swap_ranges(wide, wide + SB_TBF_PLANES, sums->plane);
 		sums->width = sb_tbf_cells(larger);
+		for (uint64_t *&fallen : sums->fallen) /* too small from now on */
+			release_words(builder, std::exchange(fallen, nullptr));
 	}
 	for (uint64_t *plane : wide)
 		release_words(builder, plane);

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 using namespace streambloom;
 
@@ -56,25 +57,43 @@ static void accumulate(sb_u128 *sum, u128 amount)
 
 /* ------------------------------------------------------------------- filling */
 
-static void clear(uint64_t *plane, uint64_t width, uint32_t beside)
+static sb_status clear(uint64_t *plane, uint64_t width, uint32_t beside)
 {
-	if (beside == 0)
-		std::memset(plane, 0, width * sizeof *plane);
-	else
-		for (uint64_t word = 0; word < width; word++)
-			plane[hash_set_place(word, beside)] = 0;
+	return in_pieces(width, words_at_once, [=](size_t first, size_t count) {
+		if (beside == 0)
+			std::memset(plane + first, 0, count * sizeof *plane);
+		else
+			for (size_t word = first; word < first + count; word++)
+				plane[hash_set_place(word, beside)] = 0;
+	});
 }
 
-/* Makes this plane the newest if it is newer: those that fall out at the far end are cleared and serve again. */
+sb_status streambloom::sums_take_fallen(tbf_sums *sums, uint64_t **out)
+{
+	*out = nullptr;
+	for (uint64_t *&fallen : sums->fallen)
+		if (fallen != nullptr)
+		{
+			const sb_status status = clear(fallen, sums->width, sums->beside);
+			if (status == SB_OK)
+				*out = std::exchange(fallen, nullptr);
+			return status;
+		}
+	return SB_OK;
+}
+
+/*
+ * Makes this plane the newest if it is newer. Those that fall out at the far end serve again, but are not cleared before that: it
+ * would take long for a large filter, and cannot be stopped in the middle of a turn.
+ */
 static void make_room(tbf_sums *sums, int64_t wanted)
 {
 	constexpr int last = SB_TBF_PLANES - 1;
 
 	for (int64_t turns = std::min<int64_t>(wanted - sums->newest_plane, SB_TBF_PLANES); turns > 0; turns--)
 	{
-		uint64_t *freed = sums->plane[last];
-		if (freed != nullptr)
-			clear(freed, sums->width, sums->beside);
+		if (sums->plane[last] != nullptr)
+			*std::find(sums->fallen, sums->fallen + last, nullptr) = sums->plane[last];
 		accumulate(&sums->dropped_total, sums->total[last]);
 		accumulate(&sums->dropped_loss, sums->loss[last]);
 		accumulate(&sums->dropped_loss, sums->slack[last]);
@@ -82,7 +101,7 @@ static void make_room(tbf_sums *sums, int64_t wanted)
 		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
 		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
 		std::memmove(sums->loss + 1, sums->loss, last * sizeof *sums->loss);
-		sums->plane[0] = freed;
+		sums->plane[0] = nullptr;
 		sums->total[0] = 0;
 		sums->slack[0] = 0;
 		sums->loss[0] = 0;

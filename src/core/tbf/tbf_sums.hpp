@@ -21,6 +21,7 @@ namespace streambloom {
 struct tbf_sums
 {
 	uint64_t   *plane[SB_TBF_PLANES];	/* [i] is plane number newest_plane - i */
+	uint64_t   *fallen[SB_TBF_PLANES];	/* arrays of planes that fell out, with their old words: to be cleared, and used again */
 	uint64_t	width;			/* words in each plane */
 	uint32_t	beside;			/* word i lies at hash_set_place(i, beside): that of the set; 0 for cells */
 	sb_u128		total[SB_TBF_PLANES];
@@ -38,11 +39,14 @@ struct tbf_sums
 };
 
 /*
- * Makes plane floor(half_lives / 16) the newest if it is newer, dropping and clearing what falls out; returns its
- * index 0 .. 3, or -1 if it is older than all that are kept. The caller allocates
- * plane[index], zeroed, where it is NULL.
+ * Makes plane floor(half_lives / 16) the newest if it is newer, dropping what falls out; returns its index 0 .. 3, or -1 if it
+ * is older than all that are kept. Where plane[index] is NULL the caller takes an array that fell out (sums_take_fallen()), or
+ * if there is none allocates one, zeroed.
  */
 int sums_turn(tbf_sums *sums, int64_t half_lives);
+
+/* An array that fell out, cleared; NULL: there is none. SB_INTERRUPTED: it is still among those that fell out. */
+[[nodiscard]] sb_status sums_take_fallen(tbf_sums *sums, uint64_t **out);
 
 /* Adds a value (2^-12 hits, before the shift) to one word of a plane that sums_turn() gave. */
 [[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives,
