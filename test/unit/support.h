@@ -45,7 +45,7 @@ inline int64_t between(Random &random, int64_t low, int64_t high)
 class Bytes
 {
   public:
-	explicit Bytes(size_t size = 0) : memory_(1) { memory_.resize(size + 1); }
+	explicit Bytes(size_t size = 0) { memory_.resize(size + 1); }
 	Bytes(const void *data, size_t size)
 	{
 		const auto *from = static_cast<const unsigned char *>(data);
