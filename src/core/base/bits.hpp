@@ -16,6 +16,7 @@
 namespace streambloom {
 
 __extension__ using u128 = unsigned __int128;
+__extension__ using i128 = __int128;
 
 template <typename T>
 constexpr T byte_swapped(T value)
