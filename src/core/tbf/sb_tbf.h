@@ -30,8 +30,11 @@ extern "C" {
 #define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0: up to half a unit is missing in it */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
 #define SB_TBF_RECURRING_MINIMUM 8	/* parameter: items whose minimum does not recur are counted in a table */
+#define SB_TBF_EXACT 16			/* the form: instead of cells the items themselves; `layout` is what the cells would have */
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
 
+#define SB_TBF_EXACT_ITEMS 65536	/* so many items are stored exactly in a filter that sizes itself */
+#define SB_TBF_EXACT_BITS SB_TBF_HIT_BITS	/* unit_bits of an exact filter that decays, or has fractions of hits */
 #define SB_TBF_MAX_TOP 10000	/* entries of a list of hot items */
 
 /* The header of a tbf, decoded. */
@@ -39,8 +42,9 @@ typedef struct sb_tbf
 {
 	sb_kind		kind;
 	uint16_t	flags;
-	uint32_t	block_count;
-	uint16_t	block_cells;	/* SB_TBF_BLOCK, or if there is one block a power of two from 64 on */
+	uint32_t	block_count;	/* exact: 0 */
+	uint16_t	block_cells;	/* SB_TBF_BLOCK, or if there is one block a power of two from 64 on; exact: 0 */
+	uint32_t	item_count;		/* exact: the items that are stored, 0 .. SB_TBF_EXACT_ITEMS; else 0 */
 	uint8_t		hash_count;
 	uint8_t		layout;			/* SB_TBF_FLAT or SB_TBF_EXTENSIBLE */
 	uint8_t		cell_bits;		/* of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */

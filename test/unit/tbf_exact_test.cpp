@@ -1,0 +1,198 @@
+/*
+ * tbf_exact_test.cpp: the exact form of a small tbf as bytes: items written and read, looked up, and whatever is no such form.
+ */
+#include "support.h"
+#include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_exact.hpp"
+
+#include <map>
+
+using namespace test;
+using streambloom::exact_item;
+
+namespace {
+
+using Items = std::vector<exact_item>;
+
+/* What follows the header, and as much of the header as tells how to read it. */
+struct Exact
+{
+	sb_tbf filter{};
+	Bytes cells;
+
+	explicit Exact(const Items &items)
+	{
+		const auto count = static_cast<uint32_t>(items.size());
+		cells = Bytes(streambloom::exact_size(items.data(), count));
+		streambloom::exact_write(items.data(), count, cells.data());
+		uint64_t largest = 0;
+		for (const exact_item &item : items)
+			largest = std::max(largest, item.units);
+		filter.flags = SB_TBF_EXACT | SB_TBF_HAS_HITS;
+		filter.item_count = count;
+		filter.payload = static_cast<uint32_t>(cells.size());
+		filter.cell_bits = streambloom::narrowest_cell(largest);
+	}
+};
+
+Items items_of(const std::map<uint64_t, uint64_t> &counts)
+{
+	Items items;
+	for (const auto &[hash, units] : counts)
+		items.push_back({hash, units});
+	return items;
+}
+
+/* Counts as a log has them: most are small, few are large. */
+Items random_items(Random &random, size_t count, int hash_digits = 64, int unit_digits = 61)
+{
+	std::map<uint64_t, uint64_t> counts;
+	while (counts.size() < count)
+		counts[random() >> (64 - hash_digits)] = 1 + (random() >> (63 - unit_digits)) / (1 + (random() >> between(random, 3, 63)));
+	for (auto &[hash, units] : counts)
+		units = std::min(units, SB_TBF_MAX_CELL - 1);
+	return items_of(counts);
+}
+
+bool operator==(const Items &a, const Items &b)
+{
+	return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+					  [](const exact_item &x, const exact_item &y) { return x.hash == y.hash && x.units == y.units; });
+}
+
+sb_status read(const sb_tbf &filter, const Bytes &cells, Items *out)
+{
+	streambloom::exact_reader reader(&filter, cells.data());
+	out->clear();
+	while (const size_t count = reader.next())
+		for (size_t i = 0; i < count; i++)
+			out->push_back({reader.hashes()[i], reader.units()[i]});
+	return reader.status();
+}
+
+/* As a caller does that has the directory's bytes and the block's bytes only. */
+sb_status find(const Exact &exact, uint64_t hash, uint64_t *units)
+{
+	size_t offset;
+	size_t size;
+	streambloom::exact_directory_range(&exact.filter, hash, &offset, &size);
+	const Bytes directory(exact.cells.data() + (offset - SB_TBF_HEADER), size);
+	if (sb_status status = streambloom::exact_block_range(&exact.filter, hash, directory.data(), &offset, &size); status != SB_OK)
+		return status;
+	const Bytes block(exact.cells.data() + (offset - SB_TBF_HEADER), size);
+	return streambloom::exact_find(&exact.filter, block.data(), size, hash, units);
+}
+
+void expect_round_trip(const Items &items)
+{
+	Exact exact(items);
+	Items back;
+	ASSERT_EQ(streambloom::exact_check(&exact.filter, exact.cells.data()), SB_OK) << items.size();
+	ASSERT_EQ(read(exact.filter, exact.cells, &back), SB_OK) << items.size();
+	ASSERT_TRUE(back == items) << items.size();
+}
+
+} // namespace
+
+TEST(TbfExact, GivesBackWhatWasWritten)
+{
+	Random random(1);
+	for (size_t count : std::initializer_list<size_t>{0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 1000, 4095, 4096, 65535, 65536})
+		for (int unit_digits : {0, 3, 13, 61})
+			expect_round_trip(random_items(random, count, 64, unit_digits));
+	for (int i = 0; i < 2000; i++)
+		expect_round_trip(random_items(random, random() % 200, 64, static_cast<int>(random() % 62)));
+}
+
+TEST(TbfExact, HoldsTheFirstAndTheLastHashAndTheLargestCount)
+{
+	constexpr uint64_t most = SB_TBF_MAX_CELL - 1;
+	expect_round_trip({{0, 1}});
+	expect_round_trip({{UINT64_MAX, most}});
+	expect_round_trip({{0, most}, {1, 1}, {UINT64_MAX - 1, 2}, {UINT64_MAX, most}});
+}
+
+TEST(TbfExact, HoldsItemsThatWereChosenToCrowd)
+{
+	Random random(2);
+	for (int digits : {17, 20, 40, 58, 63})
+	{
+		expect_round_trip(random_items(random, 65536, digits, 3));
+		Items high = random_items(random, 5000, digits, 3);
+		for (exact_item &item : high)
+			item.hash += UINT64_MAX - (UINT64_MAX >> (64 - digits));
+		expect_round_trip(high);
+	}
+}
+
+TEST(TbfExact, FindsEveryItemAndNoOther)
+{
+	Random random(3);
+	for (size_t count : std::initializer_list<size_t>{1, 2, 50, 64, 1000, 65536})
+	{
+		const Items items = random_items(random, count);
+		const Exact exact(items);
+		uint64_t units;
+		for (const exact_item &item : items)
+		{
+			ASSERT_EQ(find(exact, item.hash, &units), SB_OK);
+			ASSERT_EQ(units, item.units);
+			ASSERT_EQ(find(exact, item.hash + 1, &units), SB_OK);
+			ASSERT_EQ(units, 0u) << "two random hashes would have to be neighbours";
+		}
+		for (uint64_t hash : {uint64_t{0}, UINT64_MAX, random()})
+		{
+			ASSERT_EQ(find(exact, hash, &units), SB_OK);
+			ASSERT_EQ(units, 0u);
+		}
+	}
+	uint64_t units;
+	ASSERT_EQ(find(Exact({}), 7, &units), SB_OK);
+	EXPECT_EQ(units, 0u);
+}
+
+/* At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up to 9.5). */
+TEST(TbfExact, TakesAtMostNineBytesAnItem)
+{
+	Random random(4);
+	for (size_t count : std::initializer_list<size_t>{1, 10, 100, 500, 2000, 10000, 65536})
+		for (bool decays : {false, true})
+		{
+			Items items = random_items(random, count, 64, 0);
+			for (exact_item &item : items)
+			{
+				const uint64_t hits = 1 + static_cast<uint64_t>(1 / (1 - uniform(random) * 0.999)); /* a power law, up to 1000 */
+				item.units = decays ? hits * 4096 + random() % 4096 : hits;
+			}
+			const size_t bytes = Exact(items).cells.size();
+			EXPECT_LE(2 * bytes, (decays && count < 2000 ? 19 : 18) * count + 12) << count << (decays ? " decaying" : "");
+		}
+}
+
+/* Whatever the bytes are: they are refused, or they are what the items in them would be written as. */
+TEST(TbfExact, RefusesEveryOtherWayToWriteTheSameItems)
+{
+	Random random(5);
+	size_t accepted = 0;
+	for (int round = 0; round < 20000; round++)
+	{
+		Exact exact(random_items(random, 1 + random() % 100, 64, static_cast<int>(random() % 62)));
+		for (uint64_t i = random() % 3 + 1; i > 0; i--)
+			exact.cells[random() % exact.cells.size()] ^= static_cast<unsigned char>(1u << random() % 8);
+		if (random() % 4 == 0)
+			exact.filter.item_count = static_cast<uint32_t>(1 + random() % 120);
+		const sb_status status = streambloom::exact_check(&exact.filter, exact.cells.data());
+		Items items;
+		const sb_status reading = read(exact.filter, exact.cells, &items);
+		uint64_t units;
+		(void) find(exact, random(), &units);
+		ASSERT_TRUE(status == SB_OK || status == SB_BAD_CELLS);
+		if (status != SB_OK)
+			continue;
+		accepted++;
+		ASSERT_EQ(reading, SB_OK);
+		ASSERT_EQ(items.size(), exact.filter.item_count);
+		ASSERT_TRUE(same_bytes(Exact(items).cells, exact.cells));
+	}
+	EXPECT_GT(accepted, 100u) << "a flipped bit of a hash or a count makes another set of items";
+}
