@@ -151,7 +151,7 @@ TEST(TbfExact, FindsEveryItemAndNoOther)
 	EXPECT_EQ(units, 0u);
 }
 
-/* At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up to 9.5). */
+/* At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up to 10). */
 TEST(TbfExact, TakesAtMostNineBytesAnItem)
 {
 	Random random(4);
@@ -165,7 +165,7 @@ TEST(TbfExact, TakesAtMostNineBytesAnItem)
 				item.units = decays ? hits * 4096 + random() % 4096 : hits;
 			}
 			const size_t bytes = Exact(items).cells.size();
-			EXPECT_LE(2 * bytes, (decays && count < 2000 ? 19 : 18) * count + 12) << count << (decays ? " decaying" : "");
+			EXPECT_LE(bytes, (decays && count < 2000 ? 10 : 9) * count + 6) << count << (decays ? " decaying" : "");
 		}
 }
 

@@ -16,7 +16,7 @@ extern "C" {
 #define SB_TBF_MIN_BLOCK 64
 #define SB_TBF_MAX_CELLS (UINT64_C(1) << 27)
 #define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
-#define SB_TBF_UNIT_BITS 4		/* stored counters of a decaying filter count in 1/16 hits */
+#define SB_TBF_UNIT_BITS 4		/* stored counters of a decaying filter count in 1/16 hits (exact: in 2^-SB_TBF_HIT_BITS) */
 #define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
 #define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
 #define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* microseconds from 2000; also the longest half-life and epoch */
@@ -34,7 +34,6 @@ extern "C" {
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
 
 #define SB_TBF_EXACT_ITEMS 65536	/* so many items are stored exactly in a filter that sizes itself */
-#define SB_TBF_EXACT_BITS SB_TBF_HIT_BITS	/* unit_bits of an exact filter that decays, or has fractions of hits */
 #define SB_TBF_MAX_TOP 10000	/* entries of a list of hot items */
 
 /* The header of a tbf, decoded. */
@@ -48,7 +47,7 @@ typedef struct sb_tbf
 	uint8_t		hash_count;
 	uint8_t		layout;			/* SB_TBF_FLAT or SB_TBF_EXTENSIBLE */
 	uint8_t		cell_bits;		/* of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter */
-	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4 */
+	uint8_t		unit_bits;		/* a stored counter of 1 means 2^-unit_bits hits at the base: 0 or 4; exact: 0 or 12 */
 	uint8_t		widened;		/* as in sb_bf */
 	int64_t		half_life;		/* microseconds; 0: the filter does not decay */
 	int64_t		epoch;			/* microseconds; 0 if the filter does not decay */

@@ -13,6 +13,7 @@
 #include "bf/bf_formula.hpp"
 #include "streambloom.h"
 #include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <algorithm>
@@ -125,7 +126,7 @@ uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
 
 size_t streambloom::counters_size(const sb_tbf *tbf)
 {
-	if (tbf->layout == SB_TBF_EXTENSIBLE)
+	if (is_exact(tbf) || tbf->layout == SB_TBF_EXTENSIBLE)
 		return tbf->payload;
 	return static_cast<size_t>(sb_tbf_cells(tbf)) * (tbf->cell_bits / 8u);
 }
@@ -137,7 +138,8 @@ size_t sb_tbf_size(const sb_tbf *tbf) noexcept
 
 uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
 {
-	uint64_t half_unit = UINT64_C(1) << (SB_TBF_HIT_BITS - 1 - tbf->unit_bits);
+	/* of an exact filter half a unit is 2^-13 hits, which are rounded up */
+	const uint64_t half_unit = shift_right_up(UINT64_C(1) << (SB_TBF_HIT_BITS - tbf->unit_bits), 1);
 	return tbf->slack + ((tbf->flags & SB_TBF_FORGOTTEN) ? half_unit : 0);
 }
 
@@ -145,12 +147,12 @@ uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
 
 /*
  *   offset size
- *   40      4   blocks
- *   44      2   cells of a block
+ *   40      4   blocks; exact: items
+ *   44      2   cells of a block; exact: zero
  *   46      1   hashes
  *   47      1   layout: 0 flat, 1 extensible
  *   48      1   bits of a flat cell: 8, 16, 32 or 64, the narrowest that holds the largest counter
- *   49      1   unit bits: 0 or 4
+ *   49      1   unit bits: 0 or 4; exact: 0 or 12
  *   50      1   widened
  *   51      1   zero
  *   52      2   entries of the list of hot items
@@ -163,15 +165,15 @@ uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
  *   96      8   total, 2^-12 hits at the base
  *  104      8   expected_items
  *  112      8   fpr, IEEE 754
- *  120      4   extensible: bytes of directory and blocks; flat: zero
+ *  120      4   extensible, exact: bytes of directory and blocks; flat: zero
  *  124      4   bytes after the counters
- *  128          counters (tbf_cells.cpp)
+ *  128          counters (tbf_cells.cpp; exact: tbf_exact.hpp)
  */
 void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 {
 	auto *bytes = static_cast<unsigned char *>(out);
 	encode_common(bytes, value_type::tbf, tbf->flags, tbf->kind);
-	store_le(bytes + 40, tbf->block_count);
+	store_le(bytes + 40, is_exact(tbf) ? tbf->item_count : tbf->block_count);
 	store_le(bytes + 44, tbf->block_cells);
 	bytes[46] = tbf->hash_count;
 	bytes[47] = tbf->layout;
@@ -216,6 +218,8 @@ static bool clock_is_valid(const sb_tbf *tbf)
 
 static bool shape_is_valid(const sb_tbf *tbf)
 {
+	if (is_exact(tbf))
+		return tbf->item_count <= SB_TBF_EXACT_ITEMS && tbf->block_cells == 0 && tbf->widened == 0 && tbf->expected_items == 0;
 	if (tbf->block_count == 0 || tbf->block_count > SB_TBF_MAX_CELLS / SB_TBF_BLOCK || tbf->block_cells < SB_TBF_MIN_BLOCK ||
 		tbf->block_cells > SB_TBF_BLOCK || !std::has_single_bit(tbf->block_cells) ||
 		(tbf->block_count > 1 && tbf->block_cells != SB_TBF_BLOCK))
@@ -227,7 +231,7 @@ static bool shape_is_valid(const sb_tbf *tbf)
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
-	if (recurring && (tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
+	if (recurring && (is_exact(tbf) || tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
 		return false;
 	if (recurring && tbf->extra % recurring_entry_size != 0)
 		return false;
@@ -237,6 +241,8 @@ static bool options_are_valid(const sb_tbf *tbf)
 /* The payload is empty, or longer than its directory. */
 static bool payload_is_valid(const sb_tbf *tbf)
 {
+	if (is_exact(tbf))
+		return (tbf->payload != 0) == (tbf->item_count != 0) && (tbf->payload == 0 || (tbf->flags & SB_TBF_HAS_HITS) != 0);
 	if (tbf->layout == SB_TBF_FLAT || tbf->payload == 0)
 		return tbf->payload == 0;
 	return (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > uint64_t{4} * tbf->block_count;
@@ -249,11 +255,11 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 
 	*out = {};
 	if (sb_status status = decode_common(data, have, SB_TBF_HEADER, value_type::tbf,
-										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN | SB_TBF_OPTIONS, &flags, &out->kind);
+										 SB_TBF_HAS_HITS | SB_TBF_FORGOTTEN | SB_TBF_OPTIONS | SB_TBF_EXACT, &flags, &out->kind);
 		status != SB_OK)
 		return status;
 	out->flags = flags;
-	out->block_count = load_le<uint32_t>(bytes + 40);
+	(is_exact(out) ? out->item_count : out->block_count) = load_le<uint32_t>(bytes + 40);
 	out->block_cells = load_le<uint16_t>(bytes + 44);
 	out->hash_count = bytes[46];
 	out->layout = bytes[47];
@@ -274,8 +280,8 @@ sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_t
 
 	bool hits = (flags & SB_TBF_HAS_HITS) != 0;
 	if (!shape_is_valid(out) || !clock_is_valid(out) || out->hash_count == 0 || out->hash_count > SB_TBF_MAX_HASHES ||
-		out->layout > SB_TBF_EXTENSIBLE || (out->unit_bits != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
-		(out->half_life != 0 && out->unit_bits != SB_TBF_UNIT_BITS) ||
+		out->layout > SB_TBF_EXTENSIBLE || (out->unit_bits != 0 && out->unit_bits != unit_bits_of_parts(out)) ||
+		(out->half_life != 0 && out->unit_bits == 0) ||
 		(out->cell_bits != 8 && out->cell_bits != 16 && out->cell_bits != 32 && out->cell_bits != 64) ||
 		bytes[51] != 0 || load_le<uint16_t>(bytes + 54) != 0 || !options_are_valid(out) || !payload_is_valid(out) ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->slack >= SB_TBF_MAX_CELL ||

@@ -41,6 +41,12 @@ inline bool is_exact(const sb_tbf *tbf)
 	return (tbf->flags & SB_TBF_EXACT) != 0;
 }
 
+/* unit_bits where counts are no whole hits. */
+inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
+{
+	return is_exact(tbf) ? SB_TBF_HIT_BITS : SB_TBF_UNIT_BITS;
+}
+
 /*
  * The bytes of directory and blocks, and writing them: out has room for so many. REQUIRES: count <= SB_TBF_EXACT_ITEMS, the
  * hashes ascend, and no two are the same.
@@ -82,6 +88,8 @@ class exact_block
 class exact_reader
 {
   public:
+	static constexpr size_t at_once = 256;
+
 	/* cells: what follows the header */
 	exact_reader(const sb_tbf *filter, const void *cells) : filter_(filter), cells_(static_cast<const unsigned char *>(cells)) {}
 
@@ -94,8 +102,6 @@ class exact_reader
 	sb_status status() const { return status_; }
 
   private:
-	static constexpr size_t at_once = 256;
-
 	bool open_block();
 
 	const sb_tbf *filter_;

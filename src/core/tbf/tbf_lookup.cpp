@@ -4,6 +4,7 @@
  */
 #include "base/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
 #include "tbf/tbf_top.hpp"
 
@@ -108,9 +109,20 @@ sb_status search_table(sb_lookup *lookup)
 
 /* ------------------------------------------------------------------- counters */
 
+sb_status read_exact_block(sb_lookup *lookup)
+{
+	const unsigned char *block = nullptr;
+	if (lookup->to != 0 && (block = at_hand(lookup, lookup->from, lookup->to)) == nullptr)
+		return SB_NEED_BYTES;
+	const sb_status status = exact_find(&lookup->header.tbf, block, lookup->to, lookup->hash, &lookup->units);
+	return status == SB_OK ? answer(lookup) : status;
+}
+
 sb_status read_block(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
+	if (is_exact(&tbf))
+		return read_exact_block(lookup);
 	if (lookup->to != 0)
 	{
 		const unsigned char *block = at_hand(lookup, lookup->from, lookup->to);
@@ -135,15 +147,18 @@ sb_status read_block(sb_lookup *lookup)
 sb_status read_directory(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
-	const uint32_t block = block_of(tbf.block_count, lookup->hash);
+	const bool exact = is_exact(&tbf);
+	const uint32_t block = exact ? 0 : block_of(tbf.block_count, lookup->hash);
 	size_t offset;
 	size_t size;
 	const unsigned char *directory = nullptr;
 
-	directory_range(&tbf, block, &offset, &size);
+	exact ? exact_directory_range(&tbf, lookup->hash, &offset, &size) : directory_range(&tbf, block, &offset, &size);
 	if (size != 0 && (directory = at_hand(lookup, offset, size)) == nullptr)
 		return SB_NEED_BYTES;
-	if (sb_status status = block_range(&tbf, block, directory, &offset, &size); status != SB_OK)
+	const sb_status status = exact ? exact_block_range(&tbf, lookup->hash, directory, &offset, &size)
+								   : block_range(&tbf, block, directory, &offset, &size);
+	if (status != SB_OK)
 		return status;
 	lookup->step = step_block;
 	lookup->from = offset;

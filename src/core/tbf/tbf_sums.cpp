@@ -526,6 +526,44 @@ sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int 
 	return SB_OK;
 }
 
+streambloom::weighted_items::weighted_items(tbf_sums *sums, int index, const sb_tbf *filter, const void *cells,
+											const filter_weight *weight)
+	: sums_(sums), reader_(filter, cells), index_(index), factor_(weight->factor)
+{
+	if (leaves_no_trace(filter, weight))
+		return;
+	const placing place = place_of(filter, weight);
+	note_weighted(sums, index, filter, weight, place);
+	parts_ = place.planes;
+	shift_ = place.counters;
+}
+
+sb_status streambloom::weighted_items::next(size_t *count)
+{
+	constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
+	*count = parts_ == 0 ? 0 : reader_.next();
+	for (size_t i = 0; i < *count; i++)
+	{
+		u128 amount = moved(u128{reader_.units()[i]} * factor_, shift_);
+		for (int j = 0; j < parts_; j++)
+		{
+			const u128 part = j < parts_ - 1 ? amount & digits : amount;
+			if (part >= SB_TBF_MAX_CELL)
+				return SB_OVERFLOW;
+			words_[j][i] = static_cast<uint64_t>(part);
+			largest_[j] = std::max(largest_[j], words_[j][i]);
+			amount >>= SB_TBF_PLANE;
+		}
+	}
+	return reader_.status();
+}
+
+void streambloom::weighted_items::note_losses() const
+{
+	for (int j = 0; j < parts_; j++)
+		accumulate(plane_of_part(j) >= 0 ? &sums_->loss[index_ - j] : &sums_->dropped_loss, largest_[j]);
+}
+
 /* ----------------------------------------------------------------- combining */
 
 void streambloom::sums_combine_notes(tbf_sums *sums, const tbf_sums *other)

@@ -8,7 +8,10 @@
 #include "base/bits.hpp"
 #include "base/simd.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
+
+#include <algorithm>
 
 namespace streambloom {
 
@@ -128,6 +131,36 @@ int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_we
 										  const void *cells, const filter_weight *weight);
 
 /*
+ * The same for an exact filter: the second step notes its totals when it begins, and gives its items to the caller, who adds them to
+ * the planes; then note_losses(). The words of part j belong into plane index - j, if there is one (else they have fallen out), at its
+ * first half-life.
+ */
+class weighted_items
+{
+  public:
+	weighted_items(tbf_sums *sums, int index, const sb_tbf *filter, const void *cells, const filter_weight *weight);
+
+	/* The next items; *count is 0 after the last one. SB_BAD_CELLS, SB_OVERFLOW. */
+	[[nodiscard]] sb_status next(size_t *count);
+	const uint64_t *hashes() const { return reader_.hashes(); }
+	int parts() const { return parts_; }
+	int plane_of_part(int j) const { return index_ - j < SB_TBF_PLANES ? std::max(index_ - j, -1) : -1; }
+	const uint64_t *words(int part) const { return words_[part]; }
+
+	void note_losses() const;
+
+  private:
+	tbf_sums *sums_;
+	exact_reader reader_;
+	int index_;
+	uint64_t factor_;
+	int parts_ = 0;
+	int64_t shift_ = 0;
+	uint64_t largest_[SB_TBF_PLANES] = {};
+	uint64_t words_[SB_TBF_PLANES][exact_reader::at_once];
+};
+
+/*
  * Adds what is not in the planes' words (totals, slack, times) and makes other's newest plane known to sums.
  * For combining two states: call it first, then add other's words plane by plane.
  */
@@ -160,6 +193,14 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  */
 [[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
 								   size_t room);
+
+/*
+ * What the header of an exact filter says of the sums, all but how many items it has and what their counts say: its base is the
+ * half-life of the newest hit. And the counts in units at that base, rounded up, of the items in a set: those that have any, sorted by
+ * hash, into out, which has room for all of the set; how many they are and the width of the largest go to the header. SB_OVERFLOW.
+ */
+[[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_tbf *tbf, sb_tbf *out);
+[[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, sb_tbf *planned, exact_item *out);
 
 /*
  * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: sb_tbf_unpack_block() with

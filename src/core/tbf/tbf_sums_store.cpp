@@ -230,6 +230,44 @@ static bool aligned(const sb_u128 *totals, u128 *out)
 	return true;
 }
 
+namespace {
+
+/* Total and slack of some sums, of what fell out too. */
+class totals_of_sums
+{
+  public:
+	/* false: they would not fit a header at any base */
+	bool read(const tbf_sums *sums)
+	{
+		sums_ = sums;
+		return aligned(sums->total, &total_) && aligned(sums->slack, &slack_) && sums->dropped_total < too_much &&
+			   sums->dropped_loss < too_much;
+	}
+
+	/* Into the header of a filter that holds the sums at this base; false, and nothing changed: they do not fit. */
+	bool write(int64_t base, sb_tbf *out) const
+	{
+		const uint64_t shift = half_lives_above_oldest(sums_, base);
+		const u128 slack = shift_right_up(slack_, shift) + shift_right_up(u128{sums_->dropped_loss}, shift + SB_TBF_PLANE);
+		const u128 total = shift_right_up(total_, shift) + shift_right_up(u128{sums_->dropped_total}, shift + SB_TBF_PLANE);
+		if (slack >= SB_TBF_MAX_CELL || total >> 63 != 0)
+			return false;
+		out->flags |= SB_TBF_HAS_HITS;
+		out->base = base;
+		out->newest = sums_->newest;
+		out->slack = static_cast<uint64_t>(slack);
+		out->total = static_cast<uint64_t>(total);
+		return true;
+	}
+
+  private:
+	const tbf_sums *sums_ = nullptr;
+	u128 total_ = 0;
+	u128 slack_ = 0;
+};
+
+} // namespace
+
 /*
  * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible ones it need
  * not know the largest beforehand, where the base follows from the hits alone: packing them tells.
@@ -246,10 +284,8 @@ static sb_status choose_scale(const tbf_sums *sums, block_words *source, const s
 	if (sums->merged || tbf->layout == SB_TBF_FLAT)
 		if (sb_status status = largest_word(sums, source, tbf, &largest); status != SB_OK)
 			return status;
-	u128 total;
-	u128 slack;
-	if (!aligned(sums->total, &total) || !aligned(sums->slack, &slack) || sums->dropped_total >= too_much ||
-		sums->dropped_loss >= too_much)
+	totals_of_sums totals;
+	if (!totals.read(sums))
 		return SB_OVERFLOW;
 
 	/*
@@ -261,33 +297,19 @@ static sb_status choose_scale(const tbf_sums *sums, block_words *source, const s
 	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
 	auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
 	int64_t newest_hit = tbf->half_life == 0 ? 0 : floor_divide(sums->newest, tbf->half_life);
-	uint64_t shift;
-	u128 lost;
-	u128 gone;
 	for (;; base++)
 	{
 		/* split over its planes, what is left of a counter for the last of them stays below 2^46 */
 		int planes = planes_between(base, std::max(base, newest_hit));
 		u128 easy = std::min(u128{1} << (7 + SB_TBF_PLANE * planes), u128{SB_TBF_MAX_CELL});
-		shift = half_lives_above_oldest(sums, base);
-		lost = shift_right_up(u128{sums->dropped_loss}, shift + SB_TBF_PLANE);
-		gone = shift_right_up(u128{sums->dropped_total}, shift + SB_TBF_PLANE);
-		u128 cell = shift_right_up(largest, shift + coarser);
-		bool fits = cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL}) && lost < SB_TBF_MAX_CELL &&
-					gone < (u128{1} << 63) && shift_right_up(total, shift) + gone < (u128{1} << 63) &&
-					shift_right_up(slack, shift) + lost < SB_TBF_MAX_CELL;
-		if (fits)
+		u128 cell = shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser);
+		if (cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL}) && totals.write(base, out))
 			break;
 		if (base >= newest)
 			return SB_OVERFLOW;
 	}
 
-	out->flags |= SB_TBF_HAS_HITS;
-	out->base = base;
-	out->newest = sums->newest;
-	out->slack = static_cast<uint64_t>(shift_right_up(slack, shift) + lost);
-	out->total = static_cast<uint64_t>(shift_right_up(total, shift) + gone);
-	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, shift + coarser)));
+	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, half_lives_above_oldest(sums, out->base) + coarser)));
 	return SB_OK;
 }
 
@@ -335,4 +357,60 @@ sb_status streambloom::sums_pack_plane(const uint64_t *words, const sb_tbf *tbf,
 		std::memcpy(counters, words + static_cast<uint64_t>(block) * tbf->block_cells, tbf->block_cells * sizeof *counters);
 		return SB_OK;
 	});
+}
+
+/* --------------------------------------------------------------- the exact form */
+
+sb_status streambloom::sums_plan_exact(const tbf_sums *sums, const sb_tbf *tbf, sb_tbf *out)
+{
+	*out = *tbf;
+	clear_hits(out);
+	out->flags |= SB_TBF_EXACT;
+	out->block_count = 0;
+	out->block_cells = 0;
+	out->widened = 0;
+	out->item_count = 0;
+	out->unit_bits = tbf->half_life != 0 || sums->fractions ? SB_TBF_HIT_BITS : 0;
+	totals_of_sums totals;
+	return !sums->any || (totals.read(sums) && totals.write(sums->newest_half_life, out)) ? SB_OK : SB_OVERFLOW;
+}
+
+/* In a set without a secret items are nearly in their order. */
+static void sort_nearly_sorted(exact_item *items, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+	{
+		const exact_item item = items[i];
+		size_t to = i;
+		for (; to > 0 && items[to - 1].hash > item.hash; to--)
+			items[to] = items[to - 1];
+		items[to] = item;
+	}
+}
+
+sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_hash_set *set, sb_tbf *planned, exact_item *out)
+{
+	const uint64_t shift =
+		sums->any ? half_lives_above_oldest(sums, planned->base) + static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) : 0;
+	uint64_t largest = 0;
+	size_t count = 0;
+	uint64_t hash;
+	for (uint64_t slot = 0; (slot = hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
+	{
+		const size_t place = hash_set_place(slot, set->beside);
+		const u128 units = shift_right_up(aligned(sums->plane, place), shift);
+		if (units >= SB_TBF_MAX_CELL)
+			return SB_OVERFLOW;
+		if (units == 0)
+			continue;
+		out[count++] = {hash, static_cast<uint64_t>(units)};
+		largest = std::max(largest, static_cast<uint64_t>(units));
+	}
+	if (set->secret[0] == 0)
+		sort_nearly_sorted(out, count);
+	else
+		std::sort(out, out + count, [](const exact_item &a, const exact_item &b) { return a.hash < b.hash; });
+	planned->item_count = static_cast<uint32_t>(count);
+	planned->cell_bits = narrowest_cell(largest);
+	return SB_OK;
 }
