@@ -1,0 +1,71 @@
+/*
+ * tbf_builder_exact.cpp: exact filters on their way into a builder and out of it.
+ */
+#include "base/memory.hpp"
+#include "base/stop.hpp"
+#include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_exact.hpp"
+
+using namespace streambloom;
+
+/* ------------------------------------------------------------------------ in */
+
+/* Some items, with the parts of their counts, into the planes that are kept. */
+static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, size_t count)
+{
+	bool inserted = false;
+	if (builder->form == sums_form::items)
+		if (sb_status status = grow_to(builder, builder->set.count + count + 1); status != SB_OK)
+			return status;
+	for (int j = 0; j < items->parts(); j++)
+	{
+		const int index = items->plane_of_part(j);
+		if (index < 0)
+			continue;
+		if (sb_status status = add_words(builder, index, items->hashes(), items->words(j), count); status != SB_OK)
+			return status;
+		inserted = true;
+	}
+
+	/* items count for the size, if all their hits have fallen out, too */
+	if (builder->form == sums_form::items && !inserted)
+		(void) hash_set_insert_many(&builder->set, items->hashes(), count);
+	return SB_OK;
+}
+
+sb_status streambloom::add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, const filter_weight *weight)
+{
+	int planes;
+	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);
+	sb_status status = SB_OK;
+	for (int i = 0; i < planes && status == SB_OK; i++)
+		status = make_plane(builder, index - i);
+	if (status != SB_OK)
+		return status;
+	weighted_items items(&builder->sums, index, filter, cells, weight);
+	size_t count = 0;
+	do
+	{
+		status = stop_wanted() ? SB_INTERRUPTED : items.next(&count);
+		if (status == SB_OK && count != 0)
+			status = add_some(builder, &items, count);
+	} while (status == SB_OK && count != 0);
+	items.note_losses();
+	return status;
+}
+
+/* ----------------------------------------------------------------------- out */
+
+sb_status streambloom::list_items(const sb_tbf_builder *builder, sb_tbf *planned, exact_item **items)
+{
+	const size_t room = static_cast<size_t>(std::max<uint64_t>(builder->set.count, 1)) * sizeof(exact_item);
+	*items = static_cast<exact_item *>(builder->memory.allocate(builder->memory.context, room));
+	if (*items == nullptr)
+		return SB_NO_MEMORY;
+	sb_status status = sums_plan_exact(&builder->sums, &builder->plan, planned);
+	if (status == SB_OK)
+		status = sums_list_items(&builder->sums, &builder->set, planned, *items);
+	if (status == SB_OK)
+		planned->payload = static_cast<uint32_t>(exact_size(*items, planned->item_count));
+	return status;
+}
