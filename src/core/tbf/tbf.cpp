@@ -109,7 +109,8 @@ double sb_tbf_decay_factor(const sb_tbf *tbf) noexcept
 
 void streambloom::clear_hits(sb_tbf *tbf)
 {
-	tbf->flags &= SB_TBF_OPTIONS;
+	tbf->flags &= SB_TBF_OPTIONS | SB_TBF_EXACT;
+	tbf->item_count = 0;
 	tbf->extra = 0;
 	tbf->cell_bits = 8;
 	tbf->payload = 0;
@@ -117,6 +118,25 @@ void streambloom::clear_hits(sb_tbf *tbf)
 	tbf->newest = 0;
 	tbf->slack = 0;
 	tbf->total = 0;
+}
+
+void streambloom::plan_exact(sb_tbf *plan)
+{
+	plan->flags |= SB_TBF_EXACT;
+	plan->block_count = 0;
+	plan->block_cells = 0;
+	plan->widened = 0;
+	plan->expected_items = 0;
+	plan->unit_bits = plan->half_life != 0 ? unit_bits_of_parts(plan) : 0;
+}
+
+void streambloom::plan_cells(sb_tbf *plan, const sb_tbf *sized)
+{
+	plan->flags &= static_cast<uint16_t>(~SB_TBF_EXACT);
+	plan->block_count = sized->block_count;
+	plan->block_cells = sized->block_cells;
+	plan->widened = sized->widened;
+	plan->unit_bits = plan->half_life != 0 ? unit_bits_of_parts(plan) : 0;
 }
 
 uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
@@ -319,9 +339,10 @@ sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_di
 			return SB_DIFFERENT;
 		}
 
+	/* an exact filter has no cells, which is less than any filter with cells has */
 	const sb_tbf *small = sb_tbf_cells(a) <= sb_tbf_cells(b) ? a : b;
 	const sb_tbf *large = small == a ? b : a;
-	int halvings = doublings(sb_tbf_cells(small), sb_tbf_cells(large));
+	const int halvings = is_exact(small) ? 0 : doublings(sb_tbf_cells(small), sb_tbf_cells(large));
 	if (halvings < 0)
 	{
 		*difference = {"cells", static_cast<double>(sb_tbf_cells(a)), static_cast<double>(sb_tbf_cells(b))};
@@ -331,7 +352,7 @@ sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_di
 	clear_hits(out);
 	out->flags |= (a->flags | b->flags) & SB_TBF_MINIMUM_INCREASE;
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
-	out->unit_bits = std::max(a->unit_bits, b->unit_bits);
+	out->unit_bits = a->unit_bits != 0 || b->unit_bits != 0 ? unit_bits_of_parts(out) : 0;
 	out->layout = std::max(a->layout, b->layout);
 	out->top = std::min(a->top, b->top); /* 0 if one of them has no list: nobody listed its items */
 	out->expected_items = std::max(a->expected_items, b->expected_items);

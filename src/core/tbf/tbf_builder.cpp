@@ -104,10 +104,7 @@ sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_t
 		return status;
 	sb_tbf_builder *builder = *out;
 	if (self_sized)
-	{
-		builder->plan.block_count = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
-		builder->plan.block_cells = SB_TBF_BLOCK;
-	}
+		plan_exact(&builder->plan);
 
 	/* which items move by recurring minimum is seen by the cells, hit by hit */
 	const bool items = sums_of == SB_TBF_SUMS_OF_ITEMS && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
@@ -126,6 +123,8 @@ void sb_tbf_builder_release(sb_tbf_builder *builder) noexcept
 	release_sums(builder);
 	if (counts_apart(builder))
 		sb_hash_set_release(&builder->recurring, &memory);
+	if (builder->filters != nullptr)
+		sb_tbf_builder_release(builder->filters);
 	release_list(&builder->top, &memory);
 	if (builder->pending != nullptr)
 		memory.release(memory.context, builder->pending);

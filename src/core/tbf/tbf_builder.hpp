@@ -1,7 +1,7 @@
 /*
  * tbf_builder.hpp: what the files on sb_tbf_builder share: beginning and adding hits (tbf_builder.cpp), sums of items and
  * going over to sums of cells (tbf_builder_items.cpp), stored filters and other builders (tbf_builder_unite.cpp), storing
- * (tbf_builder_store.cpp), travelling (tbf_builder_travel.cpp), the table of recurring minimum (tbf_recurring.cpp).
+ * (tbf_builder_store.cpp), exact filters (tbf_builder_exact.cpp), travelling (tbf_builder_travel.cpp), the table of recurring minimum (tbf_recurring.cpp).
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_HPP
 #define STREAMBLOOM_TBF_BUILDER_HPP
@@ -11,6 +11,8 @@
 #include "tbf/tbf_top.hpp"
 
 namespace streambloom {
+
+class value_block;
 
 /* So many hits or items are worked on at once. */
 constexpr size_t tbf_batch = 256;
@@ -60,13 +62,14 @@ struct sb_tbf_builder
 	streambloom::pending_hits *pending;
 
 	sb_memory memory;
-	sb_tbf plan; /* the filter that is built; where it sizes itself, the largest there is */
+	sb_tbf plan; /* the filter that is built; where it sizes itself, an exact one, until its sums are of cells */
 	bool self_sized; /* the stored filter gets its size from the number of items */
 	streambloom::sums_form form;
 	sb_hash_set set;			 /* items */
 	streambloom::tbf_sums sums;	 /* notes in any form; the planes of items are beside the hashes of the set */
 	streambloom::borrowed_items borrowed;
 	sb_hash_set recurring;			 /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
+	sb_tbf_builder *filters;	 /* of one that sizes itself: the stored filters with cells that were added to it; or NULL */
 	streambloom::top_list top;	 /* the list of hot items, if plan.top is not 0 */
 	streambloom::pending_item unnamed; /* new to the list, its text to come */
 };
@@ -89,6 +92,14 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 {
 	return (sums->newest_plane - index) * SB_TBF_PLANE;
 }
+
+/* The size of a filter that sizes itself, where no other is large enough. */
+constexpr sb_tbf largest_filter = [] {
+	sb_tbf largest = {};
+	largest.block_count = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
+	largest.block_cells = SB_TBF_BLOCK;
+	return largest;
+}();
 
 /* Zeroed words: one for each cell. */
 [[nodiscard]] sb_status allocate_words(const sb_tbf_builder *builder, uint64_t count, uint64_t **out);
@@ -164,6 +175,21 @@ class item_reader
 
 /* Adds what another builder's items have, whose notes were added before. */
 [[nodiscard]] sb_status unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
+
+/* --------------------------------------------- exact filters (tbf_builder_exact.cpp) */
+
+/* Adds the items of an exact filter, and what its header says, times a weight. */
+[[nodiscard]] sb_status add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, const filter_weight *weight);
+
+/* The counters of an exact filter with all items, which the builder owns. REQUIRES: at most SB_TBF_EXACT_ITEMS of them. */
+[[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
+
+/* What the header says of what follows the counters (tbf_builder_store.cpp). */
+void plan_extra(const sb_tbf_builder *builder, sb_tbf *header);
+
+/* A stored exact filter with cells instead, as many as where it had become too large by merging (tbf_builder_store.cpp). */
+[[nodiscard]] sb_status store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to, size_t in_front,
+									   sb_tbf *out, void **value);
 
 /* ------------------------------------------- recurring minimum (tbf_recurring.cpp) */
 

@@ -5,6 +5,7 @@
 #include "base/stop.hpp"
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_value.hpp"
 
 using namespace streambloom;
 
@@ -56,16 +57,22 @@ sb_status streambloom::add_exact_filter(sb_tbf_builder *builder, const sb_tbf *f
 
 /* ----------------------------------------------------------------------- out */
 
-sb_status streambloom::list_items(const sb_tbf_builder *builder, sb_tbf *planned, exact_item **items)
+sb_status streambloom::store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored)
 {
+	const sb_memory &memory = builder->memory;
 	const size_t room = static_cast<size_t>(std::max<uint64_t>(builder->set.count, 1)) * sizeof(exact_item);
-	*items = static_cast<exact_item *>(builder->memory.allocate(builder->memory.context, room));
-	if (*items == nullptr)
+	auto *items = static_cast<exact_item *>(memory.allocate(memory.context, room));
+	if (items == nullptr)
 		return SB_NO_MEMORY;
-	sb_status status = sums_plan_exact(&builder->sums, &builder->plan, planned);
+	uint32_t count = 0;
+	sb_status status = sums_plan_exact(&builder->sums, &builder->plan, stored);
 	if (status == SB_OK)
-		status = sums_list_items(&builder->sums, &builder->set, planned, *items);
+		status = sums_list_items(&builder->sums, &builder->set, stored, items, &count);
 	if (status == SB_OK)
-		planned->payload = static_cast<uint32_t>(exact_size(*items, planned->item_count));
+	{
+		plan_extra(builder, stored);
+		status = fill_exact_value(value, stored, items, count);
+	}
+	memory.release(memory.context, items);
 	return status;
 }

@@ -201,6 +201,8 @@ sb_status streambloom::items_to_cells(sb_tbf_builder *builder)
 	sb_tbf_builder items = *builder;
 	forget_sums(builder);
 	builder->form = sums_form::cells;
+	if (is_exact(&builder->plan))
+		plan_cells(&builder->plan, &largest_filter);
 	builder->sums.width = sb_tbf_cells(&builder->plan);
 	builder->sums.beside = 0;
 	return take_over(builder, &items);

@@ -2,6 +2,7 @@
  * tbf_builder_store.cpp: the stored filter that a builder's sums make.
  */
 #include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_sums.hpp"
 #include "tbf/tbf_value.hpp"
 
@@ -10,21 +11,25 @@
 using namespace streambloom;
 
 /*
- * Sets the size of the stored filter. A filter that sizes itself gets a size for its number of items here. It keeps the largest
- * size there is if its sums are of cells already, or if no filter is large enough.
+ * Stored filters are merged to be merged again: a result that is no longer exact gets cells for so many times the items that it
+ * has.
+ */
+constexpr uint64_t room_of_merged = 4;
+
+/*
+ * The size of the stored filter with cells. Here a filter that sizes itself gets its size, from its number of items; if the sums are
+ * of cells already, or no filter is large enough, it has the largest there is.
  */
 static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 {
-	const sb_tbf &wanted = builder->plan;
-	*plan = wanted;
-	if (!builder->self_sized || builder->form == sums_form::cells)
+	*plan = builder->plan;
+	if (!is_exact(plan))
 		return;
-	const uint64_t items = std::max<uint64_t>(builder->set.count, 1);
+	const uint64_t items = std::max<uint64_t>(builder->set.count, 1) * (builder->sums.merged ? room_of_merged : 1);
 	sb_tbf sized;
-	if (sb_tbf_plan(items, wanted.fpr, wanted.half_life, wanted.epoch, true, &sized) != SB_OK)
-		return;
-	plan->block_count = sized.block_count;
-	plan->block_cells = sized.block_cells;
+	if (sb_tbf_plan(items, plan->fpr, plan->half_life, plan->epoch, true, &sized) != SB_OK)
+		sized = largest_filter;
+	plan_cells(plan, &sized);
 }
 
 /* ------------------------------------------------------- what follows the counters */
@@ -40,7 +45,7 @@ static size_t most_extra(const sb_tbf_builder *builder)
 	return bytes;
 }
 
-static void plan_extra(const sb_tbf_builder *builder, sb_tbf *header)
+void streambloom::plan_extra(const sb_tbf_builder *builder, sb_tbf *header)
 {
 	if (counts_apart(builder))
 		header->extra = size_of_recurring(builder);
@@ -104,12 +109,91 @@ static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uin
 	return status;
 }
 
+static sb_status store_cells(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored)
+{
+	sb_tbf plan;
+	sb_hash_set set;
+	uint64_t *sorted;
+	plan_size(builder, &plan);
+	*stored = plan;
+	sb_status status = sort_items(builder, &set, &sorted);
+	if (status == SB_OK)
+		status = store_counters(builder, builder->form == sums_form::cells ? nullptr : &set, &plan, stored, value);
+	release_words(builder, sorted);
+	return status;
+}
+
+/* ---------------------------------------------------------- filters with cells, and items */
+
+/*
+ * A builder over cells for what came as cells and what came as items. If all of the filters have sized themselves, so does the result:
+ * it has at least the cells that its items alone would get.
+ */
+static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **out)
+{
+	sb_tbf plan = builder->filters->plan;
+	if (plan.expected_items == 0)
+	{
+		sb_tbf sized = plan;
+		sb_tbf united;
+		sb_difference difference;
+		sb_tbf for_items;
+		plan_size(builder, &for_items);
+		plan_cells(&sized, &for_items);
+		if (sb_tbf_plan_merge(&plan, &sized, &united, &difference) == SB_OK)
+			plan = united;
+	}
+	return sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false, out);
+}
+
+/* *both is to be released, unless it is NULL. */
+static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
+{
+	sb_difference difference;
+	sb_status status = begin_for_both(builder, both);
+	if (status == SB_OK)
+		status = sb_tbf_builder_unite(*both, builder->filters, &difference);
+	if (status != SB_OK)
+		return status;
+
+	/* by minimum increase cells would depend on the order of the items */
+	const uint16_t flags = (*both)->plan.flags;
+	(*both)->plan.flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
+	sums_combine_notes(&(*both)->sums, &builder->sums);
+	status = unite_items(*both, builder);
+	(*both)->plan.flags = flags;
+	return status;
+}
+
+/* Sums of cells with the parameters and the list of hot items of the builder to which they were added. */
+static sb_status store_filters(const sb_tbf_builder *builder, const sb_tbf_builder *cells, value_block *value, sb_tbf *stored)
+{
+	sb_tbf_builder whole = *cells;
+	whole.top = builder->top;
+	whole.plan.top = builder->plan.top;
+	whole.plan.kind = builder->plan.kind;
+	whole.plan.layout = builder->plan.layout;
+	whole.plan.fpr = builder->plan.fpr;
+	whole.plan.flags |= builder->plan.flags & SB_TBF_MINIMUM_INCREASE;
+	return store_cells(&whole, value, stored);
+}
+
+static sb_status store_both(sb_tbf_builder *builder, value_block *value, sb_tbf *stored)
+{
+	if (builder->set.count == 0 && !builder->sums.any)
+		return store_filters(builder, builder->filters, value, stored);
+	sb_tbf_builder *both;
+	sb_status status = add_up_both(builder, &both);
+	if (status == SB_OK)
+		status = store_filters(builder, both, value, stored);
+	if (both != nullptr)
+		sb_tbf_builder_release(both);
+	return status;
+}
+
 sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, sb_tbf *stored, void **value) noexcept
 {
 	value_block block(to, in_front);
-	sb_tbf plan;
-	sb_hash_set set;
-	uint64_t *sorted = nullptr;
 	*value = nullptr;
 	sb_status status = sb_tbf_builder_settle(builder);
 	if (status == SB_OK)
@@ -118,15 +202,33 @@ sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, siz
 		return status;
 	if (builder->plan.top != 0)
 		top_purge(&builder->top); /* this costs precision, but the list can still be added to */
-	plan_size(builder, &plan);
-	*stored = plan;
-	status = sort_items(builder, &set, &sorted);
-	if (status == SB_OK)
-		status = store_counters(builder, builder->form == sums_form::cells ? nullptr : &set, &plan, stored, &block);
+	if (builder->filters != nullptr)
+		status = store_both(builder, &block, stored);
+	else if (is_exact(&builder->plan) && builder->set.count <= SB_TBF_EXACT_ITEMS)
+		status = store_exact(builder, &block, stored);
+	else
+		status = store_cells(builder, &block, stored);
 	if (status == SB_OK)
 		status = write_extra(builder, stored, block.cells() + counters_size(stored));
-	release_words(builder, sorted);
 	if (status == SB_OK)
 		block.hand_over(stored, value);
+	return status;
+}
+
+sb_status streambloom::store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to, size_t in_front,
+									  sb_tbf *out, void **value)
+{
+	sb_tbf_builder *builder;
+	sb_status status = sb_tbf_builder_of(to, filter, cells, &builder);
+	if (status != SB_OK)
+		return status;
+	value_block block(to, in_front);
+	builder->plan.layout = layout;
+	status = store_cells(builder, &block, out);
+	if (status == SB_OK)
+		status = write_extra(builder, out, block.cells() + counters_size(out));
+	if (status == SB_OK)
+		block.hand_over(out, value);
+	sb_tbf_builder_release(builder);
 	return status;
 }

@@ -3,18 +3,20 @@
  * numbers are little-endian.
  *
  *     plan (a tbf header, 128 bytes)
- *     self_sized?, over cells?, any?, merged?, fractions? (a byte each)
+ *     self_sized?, filters?, over cells?, any?, merged?, fractions? (a byte each)
  *     newest plane, newest half-life, oldest base, newest (8 each), dropped total, dropped loss (16 each)
  *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
  *     over items: their number (8), the hashes, then their words of each plane that is there (8 each)
  *     over cells: for each plane that is there its number of bytes (8), and the words packed as extensible counters are
+ *     filters: all of this once more, for what filters with cells have brought
  *
  * Items are copied once to go, and not at all when they arrive: whoever unites builders reads them where they lie.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
 #include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_sums.hpp"
 
 #include <algorithm>
@@ -94,14 +96,14 @@ class outgoing
 
 } // namespace
 
-constexpr size_t bytes_of_notes = SB_TBF_HEADER + 5 + 4 * 8 + 2 * 16 + SB_TBF_PLANES * (3 * 16 + 1);
+constexpr size_t bytes_of_notes = SB_TBF_HEADER + 6 + 4 * 8 + 2 * 16 + SB_TBF_PLANES * (3 * 16 + 1);
 
 static void send_notes(outgoing *out, const sb_tbf_builder *builder)
 {
 	const tbf_sums &sums = builder->sums;
 	sb_tbf_encode_header(&builder->plan, out->end());
 	out->took(SB_TBF_HEADER);
-	for (bool flag : {builder->self_sized, builder->form == sums_form::cells, sums.any, sums.merged, sums.fractions})
+	for (bool flag : {builder->self_sized, builder->filters != nullptr, builder->form == sums_form::cells, sums.any, sums.merged, sums.fractions})
 		out->flag(flag);
 	for (int64_t number : {sums.newest_plane, sums.newest_half_life, sums.oldest_base, sums.newest})
 		out->number(static_cast<uint64_t>(number));
@@ -201,6 +203,19 @@ static sb_status send_planes(outgoing *out, const sb_tbf_builder *builder)
 	return status;
 }
 
+/* REQUIRES: nothing is pending. */
+static sb_status send_builder(outgoing *out, sb_tbf_builder *builder)
+{
+	sb_status status = out->reserve(bytes_of_notes);
+	if (status == SB_OK)
+		send_notes(out, builder);
+	if (status == SB_OK && builder->plan.top != 0)
+		status = send_list(out, &builder->top);
+	if (status == SB_OK)
+		status = builder->form == sums_form::cells ? send_planes(out, builder) : send_items(out, builder);
+	return status == SB_OK && builder->filters != nullptr ? send_builder(out, builder->filters) : status;
+}
+
 sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, size_t most, void **bytes,
 								   size_t *size) noexcept
 {
@@ -211,13 +226,7 @@ sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to,
 		return SB_DIFFERENT;
 	sb_status status = sb_tbf_builder_settle(builder);
 	if (status == SB_OK)
-		status = out.reserve(bytes_of_notes);
-	if (status == SB_OK)
-		send_notes(&out, builder);
-	if (status == SB_OK && builder->plan.top != 0)
-		status = send_list(&out, &builder->top);
-	if (status == SB_OK)
-		status = builder->form == sums_form::cells ? send_planes(&out, builder) : send_items(&out, builder);
+		status = send_builder(&out, builder);
 	if (status == SB_OK || status == SB_TOO_LARGE)
 		*size = out.used() - in_front;
 	if (status == SB_OK)
@@ -307,11 +316,12 @@ static sb_status receive_plan(incoming *in, sb_tbf *plan)
 }
 
 /* plane: which are there */
-static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane)
+static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane, bool *filters)
 {
 	tbf_sums *sums = &builder->sums;
 	bool any_plane = false;
 	builder->self_sized = in->flag();
+	*filters = in->flag();
 	builder->form = in->flag() ? sums_form::cells : sums_form::borrowed;
 	sums->any = in->flag();
 	sums->merged = in->flag();
@@ -336,9 +346,10 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 		sums->newest_plane > furthest / SB_TBF_PLANE)
 		return SB_BAD_HEADER;
 	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
-	const bool size_could_be = !builder->self_sized || sb_tbf_cells(&builder->plan) == SB_TBF_MAX_CELLS;
+	const bool owns_items = builder->form == sums_form::borrowed;
+	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && owns_items : !builder->self_sized || !owns_items;
 	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && size_could_be &&
-						  (sums->any || !any_plane) && !(sums->merged && builder->form == sums_form::borrowed);
+						  (sums->any || !any_plane);
 	return could_be ? SB_OK : SB_BAD_HEADER;
 }
 
@@ -430,26 +441,53 @@ static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const boo
 	return status;
 }
 
-static sb_status receive(incoming *in, sb_tbf_builder *builder)
+/* *filters: what filters with cells have brought comes next. */
+static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filters)
 {
 	bool plane[SB_TBF_PLANES];
-	sb_status status = receive_notes(in, builder, plane);
+	sb_status status = receive_notes(in, builder, plane, filters);
 	if (status == SB_OK && builder->plan.top != 0)
 		status = receive_list(in, builder);
 	if (status == SB_OK)
 		status = builder->form == sums_form::cells ? receive_planes(in, builder, plane) : receive_items(in, builder, plane);
-	return status == SB_OK && in->left() != 0 ? SB_BAD_LENGTH : status;
+	return status;
+}
+
+static sb_status receive_builder(incoming *in, const sb_memory *memory, sb_tbf_builder **out, bool *filters)
+{
+	sb_tbf plan;
+	*out = nullptr;
+	sb_status status = receive_plan(in, &plan);
+	if (status == SB_OK)
+		status = make_builder(memory, &plan, false, out);
+	return status == SB_OK ? receive_sums(in, *out, filters) : status;
+}
+
+/* Filters that came with the builder have its parameters, but for the number of their cells. */
+static sb_status receive_filters(incoming *in, sb_tbf_builder *builder)
+{
+	bool more;
+	sb_tbf united;
+	sb_difference difference;
+	const sb_status status = receive_builder(in, &builder->memory, &builder->filters, &more);
+	if (status != SB_OK)
+		return status;
+	const sb_tbf_builder *filters = builder->filters;
+	const bool could_be = !more && builder->self_sized && is_exact(&builder->plan) && filters->form == sums_form::cells &&
+						  !filters->self_sized && filters->plan.top == 0;
+	return could_be && sb_tbf_plan_merge(&builder->plan, &filters->plan, &united, &difference) == SB_OK ? SB_OK : SB_BAD_HEADER;
 }
 
 sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size, sb_tbf_builder **out) noexcept
 {
 	incoming in(static_cast<const unsigned char *>(bytes), size);
-	sb_tbf plan;
-	*out = nullptr;
-	sb_status status = receive_plan(&in, &plan);
-	if (status == SB_OK)
-		status = make_builder(memory, &plan, false, out);
-	if (status != SB_OK)
+	bool filters = false;
+	sb_status status = receive_builder(&in, memory, out, &filters);
+	if (*out == nullptr)
 		return status;
-	return ended_if_failed(receive(&in, *out), out);
+	if (status == SB_OK && filters)
+		status = receive_filters(&in, *out);
+	if (status == SB_OK && in.left() != 0)
+		status = SB_BAD_LENGTH;
+	return ended_if_failed(status, out);
 }

@@ -56,9 +56,16 @@ static void join_list(sb_tbf_builder *builder, uint16_t top)
 	builder->top.limit = builder->plan.top;
 }
 
-/* Makes the parameters of a builder over cells those of both, and its cells as many. */
+/* Makes the parameters of a builder those of both; if its sums are of cells, its cells become as many. */
 static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 {
+	if (builder->form != sums_form::cells)
+	{
+		join_list(builder, joined->top);
+		builder->plan = *joined;
+		plan_exact(&builder->plan);
+		return SB_OK;
+	}
 	if (sb_tbf_cells(joined) > builder->sums.width)
 		if (sb_status status = widen(builder, joined); status != SB_OK)
 			return status;
@@ -83,16 +90,34 @@ static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, con
 sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells, sb_tbf_builder **out) noexcept
 {
 	constexpr filter_weight one = {1, 0};
-	sb_status status = sb_tbf_builder_begin(memory, filter, SB_TBF_SUMS_OF_CELLS, false, out);
+	const bool exact = is_exact(filter);
+	sb_status status = sb_tbf_builder_begin(memory, filter, exact ? SB_TBF_SUMS_OF_ITEMS : SB_TBF_SUMS_OF_CELLS, exact, out);
 	if (status != SB_OK)
 		return status;
 	sb_tbf_builder *builder = *out;
-	status = add_counters(builder, filter, cells, &one);
+	status = exact ? add_exact_filter(builder, filter, cells, &one) : add_counters(builder, filter, cells, &one);
 	if (status == SB_OK)
 		status = add_stored_list(&builder->top, memory, filter, cells);
 	if (status == SB_OK && counts_apart(builder))
 		status = read_recurring(builder, filter, static_cast<const unsigned char *>(cells));
 	return ended_if_failed(status, out);
+}
+
+/*
+ * Filters with cells are added up apart from the items of a builder that sizes itself: how many cells the result has, and so where the
+ * items go, is known only when all of them are there.
+ */
+static sb_status add_apart(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight, sb_difference *difference)
+{
+	if (builder->filters == nullptr)
+	{
+		sb_tbf plan = *filter;
+		plan.top = 0; /* the list stays with the items */
+		sb_status status = sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false, &builder->filters);
+		if (status != SB_OK)
+			return status;
+	}
+	return sb_tbf_builder_add_filter(builder->filters, filter, cells, weight, difference);
 }
 
 sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
@@ -101,19 +126,22 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 	sb_tbf joined;
 	filter_weight factor;
 	*difference = {};
-	if (builder->self_sized)
-		return SB_DIFFERENT;
 	sb_status status = sb_tbf_builder_settle(builder);
 	if (status == SB_OK)
 		status = may_add_up(&builder->plan, filter, &joined, difference);
 	if (status == SB_OK)
 		status = make_filter_weight(weight, &factor);
-	if (status == SB_OK && builder->form != sums_form::cells)
+	if (status == SB_OK)
+		status = own_items(builder);
+	if (status == SB_OK && builder->form == sums_form::items && !builder->self_sized)
 		status = items_to_cells(builder);
+	const bool apart = builder->form == sums_form::items && !is_exact(filter);
+	if (status == SB_OK && apart)
+		status = add_apart(builder, filter, cells, weight, difference);
 	if (status == SB_OK)
 		status = take_plan(builder, &joined);
-	if (status == SB_OK)
-		status = add_counters(builder, filter, cells, &factor);
+	if (status == SB_OK && !apart)
+		status = is_exact(filter) ? add_exact_filter(builder, filter, cells, &factor) : add_counters(builder, filter, cells, &factor);
 	if (status == SB_OK && joined.top != 0)
 		status = add_weighted_list(&builder->top, &builder->memory, filter, cells, weight);
 	return status;
@@ -126,7 +154,7 @@ static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 {
 	if (a->self_sized != b->self_sized)
 		return false;
-	if (a->form == sums_form::cells && b->form == sums_form::cells && !b->self_sized)
+	if (a->self_sized || (a->form == sums_form::cells && b->form == sums_form::cells))
 		return true;
 	return a->plan.hash_count == b->plan.hash_count && a->plan.half_life == b->plan.half_life && a->plan.epoch == b->plan.epoch &&
 		   sb_tbf_cells(&a->plan) == sb_tbf_cells(&b->plan);
@@ -166,11 +194,18 @@ static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *othe
 		status = items_to_cells(builder);
 	if (status != SB_OK)
 		return status;
-	if (other->form == sums_form::cells && !builder->self_sized)
-		return take_plan(builder, joined);
-	builder->plan.kind = joined->kind;
-	join_list(builder, joined->top);
-	return SB_OK;
+	return take_plan(builder, joined);
+}
+
+/* What filters with cells have brought to the other builder. */
+static sb_status unite_filters(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference)
+{
+	if (other->filters == nullptr)
+		return SB_OK;
+	if (builder->filters == nullptr)
+		if (sb_status status = sb_tbf_builder_like(&builder->memory, other->filters, &builder->filters); status != SB_OK)
+			return status;
+	return sb_tbf_builder_unite(builder->filters, other->filters, difference);
 }
 
 sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference) noexcept
@@ -186,6 +221,8 @@ sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, s
 		status = sb_tbf_builder_settle(other);
 	if (status == SB_OK)
 		status = prepare_for(builder, other, &joined);
+	if (status == SB_OK)
+		status = unite_filters(builder, other, difference);
 	if (status != SB_OK)
 		return status;
 	sums_combine_notes(&builder->sums, &other->sums);

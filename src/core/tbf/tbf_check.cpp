@@ -4,6 +4,7 @@
  */
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_packed.hpp"
 #include "tbf/tbf_top.hpp"
 
@@ -89,7 +90,7 @@ sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) noexcept
 {
 	const unsigned char *extra = static_cast<const unsigned char *>(cells) + counters_size(tbf);
 	top_section list;
-	sb_status status = check_counters(tbf, cells);
+	sb_status status = is_exact(tbf) ? exact_check(tbf, cells) : check_counters(tbf, cells);
 	if (status == SB_OK)
 		status = check_table(tbf, extra);
 	if (status == SB_OK && has_list(tbf))

@@ -248,6 +248,33 @@ static sb_status decay_extensible(const sb_tbf *tbf, const void *cells, uint64_t
 	return packer.finish(out);
 }
 
+/* -------------------------------------------------------------------- exact */
+
+static sb_status write_list(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out, unsigned char *to)
+{
+	const unsigned char *list = static_cast<const unsigned char *>(cells) + counters_size(tbf);
+	return has_list(tbf) ? decay_list(tbf, list, half_lives, to + counters_size(out), &out->extra) : SB_OK;
+}
+
+static sb_status decay_exact(const sb_tbf *tbf, const void *cells, uint64_t half_lives, const sb_memory *to, size_t in_front,
+							 sb_tbf *out, void **value)
+{
+	value_block block(to, in_front);
+	const uint64_t far = std::min<uint64_t>(half_lives, 63);
+	sb_status status = change_exact_value(tbf, cells, to, &block, out, [=](exact_item *item) {
+		const bool stays = item->units > UINT64_C(1) << (far - 1);
+		item->units = stays ? shift_right_up(item->units, far) : 0;
+		if (!stays)
+			out->flags |= SB_TBF_FORGOTTEN;
+		return SB_OK;
+	});
+	if (status == SB_OK)
+		status = write_list(tbf, cells, half_lives, out, block.cells());
+	if (status == SB_OK)
+		block.hand_over(out, value);
+	return status;
+}
+
 /* --------------------------------------------------------------------- both */
 
 /* The half-lives between the filter's base and this moment, 0 if there is nothing to do. */
@@ -286,16 +313,16 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 	out->slack = shift_right_up(tbf->slack, j);
 	out->total = shift_right_up(tbf->total, j);
 
+	if (is_exact(tbf))
+		return decay_exact(tbf, cells, j, to, in_front, out, value);
+
 	/* The list of hot items does not get longer. Filters with a table of recurring minimum have no half-life. */
 	value_block block(to, in_front);
 	sb_status status = block.allocate(room_for_counters(tbf) + tbf->extra);
 	if (status == SB_OK)
 		status = decay_counters(tbf, cells, j, out, block.cells());
-	if (status == SB_OK && has_list(tbf))
-	{
-		const unsigned char *list = static_cast<const unsigned char *>(cells) + counters_size(tbf);
-		status = decay_list(tbf, list, j, block.cells() + counters_size(out), &out->extra);
-	}
+	if (status == SB_OK)
+		status = write_list(tbf, cells, j, out, block.cells());
 	if (status == SB_OK)
 		block.hand_over(out, value);
 	return status;

@@ -6,6 +6,7 @@
  */
 #include "base/bits.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <algorithm>
@@ -25,6 +26,8 @@ double sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) noexcept
 {
 	if (!(over > 0) || !(total >= 0))
 		return NAN;
+	if (is_exact(tbf))
+		return 0;
 	double expected = tbf->hash_count * total / static_cast<double>(sb_tbf_cells(tbf));
 	return std::min(1.0, std::pow(expected / over, tbf->hash_count));
 }
@@ -58,9 +61,20 @@ static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t has
 	return std::max(static_cast<double>(least) - by_others, 0.0);
 }
 
+/* Nobody else's hits are in an exact count. */
+static sb_status exact_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out)
+{
+	uint64_t units;
+	const sb_status status = exact_count(tbf, cells, hash, &units);
+	*out = static_cast<double>(units);
+	return status;
+}
+
 sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) noexcept
 {
 	uint64_t counters[SB_TBF_BLOCK];
+	if (is_exact(tbf))
+		return exact_estimate(tbf, cells, hash, out);
 	if (sb_status status = sb_tbf_unpack_block(tbf, cells, block_of(tbf->block_count, hash), counters); status != SB_OK)
 		return status;
 	*out = estimate(tbf, counters, hash);

@@ -137,6 +137,16 @@ void streambloom::exact_write(const exact_item *items, uint32_t count, unsigned 
 	});
 }
 
+void streambloom::describe_items(const exact_item *items, uint32_t count, sb_tbf *out)
+{
+	uint64_t largest = 0;
+	for (uint32_t i = 0; i < count; i++)
+		largest = std::max(largest, items[i].units);
+	out->item_count = count;
+	out->cell_bits = narrowest_cell(largest);
+	out->payload = static_cast<uint32_t>(exact_size(items, count));
+}
+
 /* ------------------------------------------------------------------- reading */
 
 sb_status exact_block::open(const sb_tbf *filter, uint32_t block, const unsigned char *begin, const unsigned char *end)
@@ -303,4 +313,16 @@ sb_status streambloom::exact_find(const sb_tbf *filter, const void *block, size_
 	if (status == SB_OK && item.hash == hash && item.units != 0)
 		*units = item.units;
 	return status;
+}
+
+sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units)
+{
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	size_t offset;
+	size_t size;
+	*units = 0;
+	exact_directory_range(filter, hash, &offset, &size);
+	if (sb_status status = exact_block_range(filter, hash, bytes + (offset - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+		return status;
+	return exact_find(filter, bytes + (offset - SB_TBF_HEADER), size, hash, units);
 }

@@ -54,6 +54,9 @@ inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
 size_t exact_size(const exact_item *items, uint32_t count);
 void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
 
+/* What the header says of these items: how many they are, the width of the largest count, the bytes they take. REQUIRES as above. */
+void describe_items(const exact_item *items, uint32_t count, sb_tbf *out);
+
 /* The items of one block, one after the other. Trusts nothing. */
 class exact_block
 {
@@ -124,6 +127,9 @@ class exact_reader
 void exact_directory_range(const sb_tbf *filter, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset, size_t *size);
 [[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t size, uint64_t hash, uint64_t *units);
+
+/* The same for whom all bytes after the header are at hand. */
+[[nodiscard]] sb_status exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units);
 
 } // namespace streambloom
 

@@ -35,6 +35,12 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 /* Makes the header of an empty filter with the same parameters. */
 void clear_hits(sb_tbf *tbf);
 
+/*
+ * Makes of a plan that of an exact filter, or of one with as many cells as another plan. REQUIRES: clear_hits().
+ */
+void plan_exact(sb_tbf *plan);
+void plan_cells(sb_tbf *plan, const sb_tbf *sized);
+
 } // namespace streambloom
 
 #endif

@@ -64,6 +64,25 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 	return there;
 }
 
+/* The same of an exact filter. */
+static sb_status remove_exact(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t hit,
+							  const sb_memory *to, value_block *block, sb_tbf *out, double *most)
+{
+	const int64_t shift = shift_to_units(tbf, moment);
+	bool there = false;
+	const sb_status status = change_exact_value(tbf, cells, to, block, out, [&](exact_item *item) {
+		if (item->hash != hash)
+			return SB_OK;
+		there = scaled(hit, shift, true) <= item->units;
+		if (there)
+			item->units -= static_cast<uint64_t>(scaled(hit, shift, false));
+		else
+			*most = sb_tbf_count(tbf, item->units, moment->epoch_start);
+		return there ? SB_OK : SB_OUT_OF_RANGE;
+	});
+	return status == SB_OK && !there ? SB_OUT_OF_RANGE : status;
+}
+
 sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t hit,
 						const sb_memory *to, size_t in_front, sb_tbf *out, void **value, double *most) noexcept
 {
@@ -77,8 +96,15 @@ sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, con
 
 	const u128 amount = scaled(hit, moment->half_lives - tbf->base, false);
 	out->total -= static_cast<uint64_t>(std::min(amount, u128{tbf->total}));
-	const uint32_t of_item = block_of(tbf->block_count, hash);
 	value_block block(to, in_front);
+	if (is_exact(tbf))
+	{
+		const sb_status status = remove_exact(tbf, cells, hash, moment, hit, to, &block, out, most);
+		if (status == SB_OK)
+			block.hand_over(out, value);
+		return status;
+	}
+	const uint32_t of_item = block_of(tbf->block_count, hash);
 	const sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters) {
 		const sb_status read = sb_tbf_unpack_block(tbf, cells, index, counters);
 		if (read == SB_OK && index == of_item && !take_out(tbf, hash, moment, hit, counters, most))

@@ -388,12 +388,12 @@ static void sort_nearly_sorted(exact_item *items, size_t count)
 	}
 }
 
-sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_hash_set *set, sb_tbf *planned, exact_item *out)
+sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, exact_item *out,
+									   uint32_t *count)
 {
 	const uint64_t shift =
 		sums->any ? half_lives_above_oldest(sums, planned->base) + static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) : 0;
-	uint64_t largest = 0;
-	size_t count = 0;
+	size_t found = 0;
 	uint64_t hash;
 	for (uint64_t slot = 0; (slot = hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
 	{
@@ -403,14 +403,12 @@ sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_hash_set *
 			return SB_OVERFLOW;
 		if (units == 0)
 			continue;
-		out[count++] = {hash, static_cast<uint64_t>(units)};
-		largest = std::max(largest, static_cast<uint64_t>(units));
+		out[found++] = {hash, static_cast<uint64_t>(units)};
 	}
 	if (set->secret[0] == 0)
-		sort_nearly_sorted(out, count);
+		sort_nearly_sorted(out, found);
 	else
-		std::sort(out, out + count, [](const exact_item &a, const exact_item &b) { return a.hash < b.hash; });
-	planned->item_count = static_cast<uint32_t>(count);
-	planned->cell_bits = narrowest_cell(largest);
+		std::sort(out, out + found, [](const exact_item &a, const exact_item &b) { return a.hash < b.hash; });
+	*count = static_cast<uint32_t>(found);
 	return SB_OK;
 }

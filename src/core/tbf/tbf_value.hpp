@@ -5,7 +5,9 @@
 #define STREAMBLOOM_TBF_VALUE_HPP
 
 #include "base/memory.hpp"
+#include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
+#include "tbf/tbf_exact.hpp"
 
 namespace streambloom {
 
@@ -67,6 +69,46 @@ sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
 	if (status == SB_OK)
 		status = value->allocate(sb_tbf_size(planned) - SB_TBF_HEADER);
 	return status == SB_OK ? write_cells(*planned, value->cells(), produce) : status;
+}
+
+/* Allocates an exact value with these items, and sets what the header says of them; planned->extra bytes are left to the caller. */
+inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exact_item *items, uint32_t count)
+{
+	describe_items(items, count, planned);
+	const sb_status status = value->allocate(sb_tbf_size(planned) - SB_TBF_HEADER);
+	if (status == SB_OK)
+		exact_write(items, count, value->cells());
+	return status;
+}
+
+/*
+ * The same items with other counts: change(item) may change item->units, and those that it leaves at 0 go. SB_BAD_CELLS,
+ * SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
+ */
+template <typename Change>
+sb_status change_exact_value(const sb_tbf *filter, const void *cells, const sb_memory *memory, value_block *value, sb_tbf *planned,
+							 Change change)
+{
+	auto *items = static_cast<exact_item *>(memory->allocate(memory->context, (size_t{filter->item_count} + 1) * sizeof(exact_item)));
+	if (items == nullptr)
+		return SB_NO_MEMORY;
+	exact_reader reader(filter, cells);
+	sb_status status = SB_OK;
+	uint32_t left = 0;
+	while (const size_t count = status == SB_OK ? reader.next() : 0)
+		for (size_t i = 0; i < count && status == SB_OK; i++)
+		{
+			exact_item item = {reader.hashes()[i], reader.units()[i]};
+			status = left < filter->item_count ? change(&item) : SB_BAD_CELLS;
+			if (status == SB_OK && item.units != 0)
+				items[left++] = item;
+		}
+	if (status == SB_OK)
+		status = stop_wanted() ? SB_INTERRUPTED : reader.status();
+	if (status == SB_OK)
+		status = fill_exact_value(value, planned, items, left);
+	memory->release(memory->context, items);
+	return status;
 }
 
 } // namespace streambloom
