@@ -3,6 +3,7 @@
  */
 #include "base/memory.hpp"
 #include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_sums.hpp"
 
 #include <algorithm>
@@ -56,20 +57,27 @@ static void join_list(sb_tbf_builder *builder, uint16_t top)
 	builder->top.limit = builder->plan.top;
 }
 
-/* Makes the parameters of a builder those of both; if its sums are of cells, its cells become as many. */
+/*
+ * Makes the parameters of a builder those of both. Its cells become as many as those of both have; but hits are collected for a filter
+ * of one size, and a builder that sizes itself has no cells.
+ */
 static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 {
-	if (builder->form != sums_form::cells)
+	join_list(builder, joined->top);
+	if (is_exact(&builder->plan))
 	{
-		join_list(builder, joined->top);
 		builder->plan = *joined;
 		plan_exact(&builder->plan);
+		return SB_OK;
+	}
+	if (builder->form != sums_form::cells)
+	{
+		builder->plan.kind = joined->kind;
 		return SB_OK;
 	}
 	if (sb_tbf_cells(joined) > builder->sums.width)
 		if (sb_status status = widen(builder, joined); status != SB_OK)
 			return status;
-	join_list(builder, joined->top);
 	builder->plan = *joined;
 	return SB_OK;
 }
