@@ -71,7 +71,7 @@ SELECT begin_at, weight, pg_temp.goes_on(begin_at, weight) FROM unnest('{2000-01
 SELECT f -> 1 AS before, g -> 1 AS after FROM tbf_add(tbf_empty(10, 0.01, NULL), 1) f, tbf_add(f, 1, now(), 9) g;
 -- items of every size of counter: 8, 16, 32, 64 bits
 SELECT e, (tbf_info(f)).cell_bits, f -> 1 = power(2::float8, e) AS exact, f -> 2 AS other FROM unnest('{0,7,8,15,16,31,32}'::int[]) e, tbf_add(tbf_empty(1000, 0.001, NULL), 1, now(), power(2::float8, e)) f ORDER BY e;
-SELECT (tbf_info(f)).cell_bits, f -> 1 = 10 * power(2::float8, 32) AS exact FROM (SELECT tbf_agg(1, NULL, NULL, power(2::float8, 32)) AS f FROM generate_series(1, 10)) s;
+SELECT (tbf_info(f)).cell_bits, f -> 1 = 10 * power(2::float8, 32) AS exact FROM (SELECT tbf_agg(1, NULL, NULL, power(2::float8, 32), 10, 0.01) AS f FROM generate_series(1, 10)) s;
 
 -- too much for a counter
 SELECT tbf_add(tbf_empty(10, 0.01, NULL), 1, now(), 1e12);

@@ -5,10 +5,15 @@ CREATE TEMP TABLE filter (name text, f tbf);
 INSERT INTO filter VALUES ('empty', tbf_empty(1)), ('nothing', tbf_empty(10000)), ('integers', tbf_add_all(tbf_empty(10, 0.01, '1 day'), '{1,2,2}'::int[], '2024-01-01')), ('undecayed', tbf_add(tbf_empty(10, 0.01, NULL), 'a')),
 	('heavy', tbf_add(tbf_empty(10, 0.01, NULL), 1, now(), 5e9)), ('fraction', tbf_add(tbf_empty(10, 0.01, NULL), 1, now(), 0.3)), ('numeric', tbf_add(tbf_empty(100), 1.5, '2024-01-01')), ('null', NULL);
 INSERT INTO filter SELECT 'large', tbf_agg(i, '2024-01-01') FROM generate_series(1, 50000) i;
-INSERT INTO filter SELECT 'widened', tbf_agg(i, '2024-01-01') FILTER (WHERE i <= 10) + tbf_agg(i, '2024-01-01') FROM generate_series(1, 1000) i;
-INSERT INTO filter SELECT 'forgetful', tbf_decay(tbf_agg(i, '2024-01-01', interval '1 day', 1.0 / i), '2024-01-03') FROM generate_series(1, 20) i;
-INSERT INTO filter SELECT 'dropped', tbf_agg(i, '2023-01-01'::timestamptz + i * interval '20 days', interval '1 day') FROM generate_series(1, 10) i;
-INSERT INTO filter SELECT name || ', flat', tbf_layout(f, 'flat') FROM filter WHERE name IN ('empty', 'integers', 'undecayed', 'heavy', 'large', 'forgetful');
+INSERT INTO filter SELECT 'widened', tbf_agg(i, '2024-01-01', '7 days', 1, 10, 0.01) FILTER (WHERE i <= 10) + tbf_agg(i, '2024-01-01', '7 days', 1, 100, 0.01) FROM generate_series(1, 100) i;
+INSERT INTO filter SELECT 'forgetful', tbf_decay(tbf_agg(i, '2024-01-01', interval '1 day', 1.0 / i, 20, 0.01), '2024-01-03') FROM generate_series(1, 20) i;
+INSERT INTO filter SELECT 'dropped', tbf_agg(i, '2023-01-01'::timestamptz + i * interval '20 days', interval '1 day', 1, 10, 0.01) FROM generate_series(1, 10) i;
+INSERT INTO filter SELECT 'exact', tbf_agg(i % 100, '2024-01-01'::timestamptz + i * interval '1 hour', interval '1 day') FROM generate_series(1, 200) i;
+INSERT INTO filter SELECT 'exact, undecayed', tbf_agg(i % 40, NULL, NULL) FROM generate_series(1, 200) i;
+INSERT INTO filter SELECT 'exact, forgetful', tbf_decay(f, '2024-02-01') FROM filter WHERE name = 'exact';
+INSERT INTO filter SELECT 'exact, dropped', tbf_agg(i, '2023-01-01'::timestamptz + i * interval '20 days', interval '1 day') FROM generate_series(1, 10) i;
+INSERT INTO filter VALUES ('exact, empty', tbf_empty(NULL));
+INSERT INTO filter SELECT name || ', flat', tbf_layout(f, 'flat') FROM filter WHERE name IN ('empty', 'integers', 'undecayed', 'heavy', 'large', 'forgetful', 'exact');
 
 -- there and back again: text, bytea, send
 SELECT name, f::text::tbf = f AS text, f::bytea::tbf = f AS bytea, tbf(bytea(f)) = f AS bytea, tbf_send(f)::tbf = f AS binary, tbf_send(f) = f::bytea AS same_bytes, f::text = f::bytea::text AS same_text FROM filter ORDER BY name;
@@ -65,10 +70,10 @@ BEGIN
 	END IF;
 	i := tbf_info(f);
 	IF (coalesce(i.expected_items, 1) < 1 OR NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR (i.layout = 'flat' AND i.bytes <> 128 + i.cells * i.cell_bits / 8) OR i.bytes <> length(value) OR coalesce(least(i.half_life, i.epoch), '1 day') <= '0' OR
-		NOT i.fill BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality BETWEEN 0 AND 1e300 OR NOT i.slack BETWEEN 0 AND 1e300 OR NOT i.total BETWEEN 0 AND 1e300 OR i.item_kind = '' OR (i.half_life IS NULL) <> (i.epoch IS NULL)) IS NOT FALSE THEN
+		NOT coalesce(i.fill, 0) BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality BETWEEN 0 AND 1e300 OR NOT i.slack BETWEEN 0 AND 1e300 OR NOT i.total BETWEEN 0 AND 1e300 OR i.item_kind = '' OR (i.half_life IS NULL) <> (i.epoch IS NULL)) IS NOT FALSE THEN
 		RETURN 'absurd';
 	END IF;
-	IF ((SELECT sum(cells) FROM tbf_histogram(f)) <> i.cells OR tbf_sketch(f) = '') IS NOT FALSE THEN
+	IF ((SELECT coalesce(sum(cells), 0) FROM tbf_histogram(f)) <> coalesce(i.cells, i.cardinality) OR tbf_sketch(f) = '') IS NOT FALSE THEN
 		RETURN 'unusable';
 	END IF;
 	-- a few bytes can say that there are a hundred million counters, all zero: true, but slow to do anything with
@@ -98,7 +103,7 @@ SELECT pg_temp.outcome(f::bytea || more) AS outcome, count(*) FROM filter, unnes
 -- every byte of the header set to many values
 SELECT name, outcome, count(*) > 0 AS some
 FROM filter, generate_series(0, 127) byte, generate_series(0, 255, CASE WHEN name = 'integers' THEN 1 ELSE 5 END) value, pg_temp.outcome(set_byte(f::bytea, byte, value)) outcome
-WHERE name IN ('empty', 'integers', 'undecayed', 'heavy', 'forgetful', 'dropped', 'widened', 'integers, flat', 'undecayed, flat') GROUP BY name, outcome ORDER BY name, outcome;
+WHERE name IN ('empty', 'integers', 'undecayed', 'heavy', 'forgetful', 'dropped', 'widened', 'integers, flat', 'undecayed, flat') OR name LIKE 'exact%' GROUP BY name, outcome ORDER BY name, outcome;
 -- random damage to several bytes, within the header and beyond it
 SELECT setseed(0.25);
 CREATE FUNCTION pg_temp.damaged(value bytea, how_often int, within int) RETURNS bytea LANGUAGE plpgsql AS $$

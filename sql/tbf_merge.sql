@@ -5,12 +5,16 @@ SET timezone = 'UTC';
 SELECT setseed(0.5);
 CREATE TEMP TABLE hit AS SELECT p, n, floor(random() * n)::int AS item, '2024-01-01'::timestamptz - (p * 10 + i % 3) * interval '1 day' AS at, CASE WHEN i % 3 = 0 THEN random() * 20 ELSE 1 END AS weight FROM generate_series(0, 2) p, unnest('{4,30,400}'::int[]) n, generate_series(1, 3 * n) i;
 CREATE TEMP TABLE filter AS SELECT p, n, tbf_agg(item, at, interval '1 day', weight) AS f, tbf_agg(item, at, NULL::interval) AS undecayed FROM hit GROUP BY p, n;
-INSERT INTO filter SELECT 9, 0, tbf_empty(1, 0.01, '1 day'), tbf_empty(1, 0.01, NULL);
-SELECT n, cells FROM filter, tbf_info(f) WHERE p IN (0, 9) ORDER BY n;
+INSERT INTO filter SELECT 9, 0, tbf_empty(NULL, 0.01, '1 day'), tbf_empty(NULL, 0.01, NULL);
+SELECT n, layout, cardinality FROM filter, tbf_info(f) WHERE p IN (0, 9) ORDER BY n;
 
 -- commutative, associative to the byte
 SELECT count(*) AS pairs, bool_and((a.f + b.f) = (b.f + a.f)) AS commutes, bool_and((a.undecayed + b.undecayed) = (b.undecayed + a.undecayed)) AS commutes, bool_and(tbf_merge(a.f, b.f) = (a.f + b.f)) AS named FROM filter a, filter b;
 SELECT count(*) AS triples, bool_and((a.f + (b.f + c.f)) = ((a.f + b.f) + c.f)) AS associates, bool_and((a.undecayed + (b.undecayed + c.undecayed)) = ((a.undecayed + b.undecayed) + c.undecayed)) AS associates FROM filter a, filter b, filter c;
+-- the same with counters, of three sizes
+CREATE TEMP TABLE told AS SELECT p, n, tbf_agg(item, at, interval '1 day', weight, n, 0.01) AS f, tbf_agg(item, at, NULL, 1, n, 0.01) AS undecayed FROM hit GROUP BY p, n;
+SELECT count(*) AS triples, bool_and((a.f + (b.f + c.f)) = ((a.f + b.f) + c.f)) AS associates, bool_and((a.undecayed + (b.undecayed + c.undecayed)) = ((a.undecayed + b.undecayed) + c.undecayed)) AS associates FROM told a, told b, told c;
+
 -- nothing added changes nothing
 SELECT f + e = f AS neutral, e + f = f AS neutral FROM unnest('{1 day,NULL}'::interval[]) half_life, tbf_empty(100, 0.01, half_life) e, tbf_add_all(e, '{1,2,3}'::int[], '2024-01-01', 0.3) f;
 SELECT tbf_empty(10) + tbf_empty(10) = tbf_empty(10) AS nothing;

@@ -12,7 +12,7 @@ SELECT f * NULL::float8 IS NULL AS no_weight, NULL::tbf * 2 IS NULL AS no_filter
 -- with a half-life or without: times 1 is the filter itself, times 2 the filter and itself, times 0 an empty one of its kind; slack and total go along
 CREATE TEMP TABLE any_tbf AS SELECT half_life, tbf_agg(i % 50, '2024-01-01'::timestamptz + i * interval '7 hours', half_life, 1 + i % 3 * CASE WHEN half_life IS NULL THEN 1 ELSE 0.3 END) AS f FROM unnest('{1 hour,1 day,30 days,NULL}'::interval[]) half_life, generate_series(1, 200) i GROUP BY half_life;
 INSERT INTO any_tbf SELECT half_life, tbf_decay(f, '2024-03-05') FROM any_tbf WHERE half_life >= '1 day';
-SELECT a.half_life, f * 1 = f AS once, f * 2 = f + f AS twice, f * 3 = f + f + f AS thrice, f * 0 @> 7 AS zero_holds, (tbf_info(f * 0)).cells = i.cells AS same_size, (d.base, d.newest) IS NOT DISTINCT FROM (i.base, i.newest) AS same_times,
+SELECT a.half_life, f * 1 = f AS once, f * 2 = f + f AS twice, f * 3 = f + f + f AS thrice, f * 0 @> 7 AS zero_holds, ((tbf_info(f * 0)).cells, (tbf_info(f * 0)).layout) IS NOT DISTINCT FROM (i.cells, i.layout) AS same_size, (d.base, d.newest) IS NOT DISTINCT FROM (i.base, i.newest) AS same_times,
 	d.slack >= 0.3 * i.slack AS slack, d.slack <= 0.3001 * i.slack + 0.001 AS slack, d.total BETWEEN 0.3 * i.total AND 0.3001 * i.total + 0.001 AS total
 FROM any_tbf a, tbf_info(f) i, tbf_info(f * 0.3) d ORDER BY a.half_life NULLS LAST, i.base;
 -- of two filters: the sum of the products. (Where nothing is rounded: else + rounds once more than the aggregate.)

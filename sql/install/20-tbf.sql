@@ -50,7 +50,7 @@ CREATE FUNCTION tbf_empty(expected_items bigint DEFAULT 10000, fpr double precis
 		half_life interval DEFAULT '7 days', epoch interval DEFAULT NULL, layout text DEFAULT 'extensible',
 		minimum_increase boolean DEFAULT false, recurring_minimum boolean DEFAULT false, top integer DEFAULT 0) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval, text, boolean, boolean, integer) IS 'an empty filter for this many distinct items (1 or more), of which at most the share fpr (0.000001 to 0.5) is overcounted (Cheng et al. 2005). half_life: from 1 microsecond to 36,500 years, not in months; null: no decay. epoch: the step of the decay; null: half_life / 96. layout: extensible or flat. minimum_increase, recurring_minimum: ways to overcount less (Cohen, Matias 2003). top: 0 to 10,000 entries of a list of hot items';
+COMMENT ON FUNCTION tbf_empty(bigint, double precision, interval, interval, text, boolean, boolean, integer) IS 'an empty filter for this many distinct items (1 or more; null: a filter that sizes itself, which holds up to 65,536 items exactly), of which at most the share fpr (0.000001 to 0.5) is overcounted (Cheng et al. 2005). half_life: from 1 microsecond to 36,500 years, not in months; null: no decay. epoch: the step of the decay; null: half_life / 96. layout: extensible or flat. minimum_increase, recurring_minimum: ways to overcount less (Cohen, Matias 2003). top: 0 to 10,000 entries of a list of hot items';
 
 CREATE FUNCTION tbf_add_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_add_support(internal) IS 'planner support: from PostgreSQL 18 on PL/pgSQL may change a variable in place';
@@ -139,7 +139,7 @@ CREATE FUNCTION tbf_decay(filter tbf) RETURNS tbf
 COMMENT ON FUNCTION tbf_decay(tbf) IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_layout(filter tbf, layout text) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest)';
+COMMENT ON FUNCTION tbf_layout(tbf, text) IS 'the same filter in another layout: extensible (small counters take few bits) or flat (all counters take as many as the largest). An exact filter gets counters, with room for four times its items';
 CREATE FUNCTION tbf_merge(filter tbf, other tbf) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_merge(tbf, tbf) IS 'the hits of both. Half-life, epoch and item kind must be the same; sizes may differ by a power of two. An error for filters with recurring minimum';
 CREATE OPERATOR + (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_merge, COMMUTATOR = +);
@@ -155,10 +155,10 @@ CREATE FUNCTION tbf_info(filter tbf,
 		OUT current_false_positive_rate double precision, OUT cardinality double precision,
 		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; unit: hits that a counter of 1 means at the time base; newest: begin of the epoch of the newest hit; slack: hits at the base that an item may have and that were dropped; total: all hits at the base; fill: share of counters that are not 0; bytes: of the stored form; cardinality: estimated number of distinct items; top: entries of the list of hot items';
+COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; unit: hits that a counter of 1 means at the time base; newest: begin of the epoch of the newest hit; slack: hits at the base that an item may have and that were dropped; total: all hits at the base; fill: share of counters that are not 0; bytes: of the stored form; cardinality: estimated number of distinct items; layout exact: the filter holds its items themselves, so there are no cells and no fill, cardinality is exact, and the rate is 0; top: entries of the list of hot items';
 CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hits_to double precision, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
-COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold from hits_from to hits_to hits (as of the base), by powers of two';
+COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold from hits_from to hits_to hits (as of the base), by powers of two; of an exact filter, how many of its items have so many';
 CREATE FUNCTION tbf_sketch(filter tbf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter as a line of text: number of items, fill, and how many counters hold how many hits, on a scale of logarithms';
 

@@ -102,8 +102,47 @@ TEST(TbfInnerProduct, IsThatOfTheCounts)
 			right.add(std::vector<Hit>{{hash, 0, b}});
 		truth += i < 500 ? a * b : 0;
 	}
-	double product = sb_tbf_block_product(&like, left.stored().counters().data(), right.stored().counters().data());
+	const Tbf a = left.stored();
+	const Tbf b = right.stored();
+	double product;
+	ASSERT_EQ(sb_tbf_inner_product(&a.parameters, a.cells.data(), &b.parameters, b.cells.data(), &product), SB_OK);
 	EXPECT_NEAR(product / truth, 1, 0.05);
+}
+
+TEST(TbfInnerProduct, OfExactFiltersIsExactAndOfOneIsThatOfItsCells)
+{
+	sb_tbf any;
+	ASSERT_EQ(sb_tbf_plan(0, 0.01, 0, 0, true, &any), SB_OK);
+	any.kind = kind_of(SB_KIND_INTEGER);
+	sb_tbf like = shape(8192, any.hash_count, 0, 0);
+	Random random(405);
+	Builder left(any, SB_TBF_SUMS_OF_ITEMS, true);
+	Builder right(any, SB_TBF_SUMS_OF_ITEMS, true);
+	Builder left_cells(like);
+	Builder right_cells(like);
+	double truth = 0;
+	for (int i = 0; i < 3000; i++)
+	{
+		uint64_t hash = random();
+		const auto a = i < 2000 ? static_cast<double>(between(random, 1, 50)) : 0;
+		const auto b = i < 1000 || i >= 2000 ? static_cast<double>(between(random, 1, 50)) : 0;
+		for (Builder *builder : {&left, &left_cells})
+			builder->add(std::vector<Hit>{{hash, 0, a}});
+		for (Builder *builder : {&right, &right_cells})
+			builder->add(std::vector<Hit>{{hash, 0, b}});
+		truth += a * b;
+	}
+	const Tbf exact[] = {left.stored(), right.stored()};
+	const Tbf cells[] = {left_cells.stored(), right_cells.stored()};
+	auto product = [](const Tbf &x, const Tbf &y) {
+		double out;
+		EXPECT_EQ(sb_tbf_inner_product(&x.parameters, x.cells.data(), &y.parameters, y.cells.data(), &out), SB_OK);
+		return out;
+	};
+	EXPECT_EQ(product(exact[0], exact[1]), truth);
+	EXPECT_EQ(product(exact[1], exact[0]), truth);
+	EXPECT_NEAR(product(exact[0], cells[1]), product(cells[0], cells[1]), 1e-6 * truth);
+	EXPECT_NEAR(product(cells[0], exact[1]), product(cells[0], cells[1]), 1e-6 * truth);
 }
 
 TEST(TbfHits, AreWhatTheCountSaysWithoutRounding)

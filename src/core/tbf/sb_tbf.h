@@ -88,9 +88,10 @@ SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64
 /*
  * The parameters of a filter that counts an item too high with a probability of at most `fpr`, up to `items` distinct items.
  * half_life and epoch are 1 .. SB_TBF_MAX_TIME microseconds, or both are 0, and nothing decays. If `self_sized` is true,
- * the filter is one that sizes itself: expected_items is 0, and the number of cells is a power of two.
+ * the filter is one that sizes itself: expected_items is 0, and the number of cells is a power of two; or if `items` is 0, too,
+ * it is an exact filter, which has no cells yet.
  *
- * SB_OUT_OF_RANGE: `items` is 0, `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR, or half_life or epoch is
+ * SB_OUT_OF_RANGE: `items` is 0 (but for a filter that sizes itself), `fpr` is NaN or lies outside SB_BF_MIN_FPR .. SB_BF_MAX_FPR, or half_life or epoch is
  * out of its range. SB_TOO_LARGE: the filter would need more than SB_TBF_MAX_CELLS cells. The last rate is remembered,
  * as by sb_bf_plan().
  */
@@ -144,10 +145,20 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEX
 SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) SB_NOEXCEPT;
 
 /*
- * An estimate of the sum over items of the product of their counters, in units squared, from one block of two filters of
- * the same shape: (sum(a b) - A B / m) / (k (1 - k/m)), A and B the blocks' sums. May be negative.
+ * How many counters have how many binary digits: counts[0] are zero, counts[b] lie between 2^(b-1) and 2^b - 1 units. Of an exact
+ * filter it is about the counts of its items. SB_BAD_CELLS, SB_INTERRUPTED.
  */
-double		sb_tbf_block_product(const sb_tbf *tbf, const uint64_t *left, const uint64_t *right) SB_NOEXCEPT;
+#define SB_TBF_WIDTHS 64
+SB_NODISCARD sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS]) SB_NOEXCEPT;
+
+/*
+ * The sum over all items of the product of their counts in two filters, in the units of the one times the units of the other. Of two
+ * exact filters it is exact; else it is estimated from the counters of each block, (sum(a b) - A B / m) / (k (1 - k/m)), where A and B
+ * are the sums of the block's m counters, and is at least 0. Not for minimum increase, and not for recurring minimum.
+ * SB_DIFFERENT: both have cells, and not the same number of them. SB_BAD_CELLS, SB_INTERRUPTED.
+ */
+SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
+											const void *right_cells, double *out) SB_NOEXCEPT;
 
 /* The weight that a hit keeps for one epoch: 2^(-epoch / half_life); 1 without decay. */
 double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;

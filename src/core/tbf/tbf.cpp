@@ -49,7 +49,7 @@ static const known_load &load_for(double fpr)
 
 sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized, sb_tbf *out) noexcept
 {
-	if (items == 0 || !(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
+	if ((items == 0 && !self_sized) || !(fpr >= SB_BF_MIN_FPR && fpr <= SB_BF_MAX_FPR) || half_life < 0 || half_life > SB_TBF_MAX_TIME ||
 		(half_life == 0 ? epoch != 0 : (epoch < 1 || epoch > SB_TBF_MAX_TIME)))
 		return SB_OUT_OF_RANGE;
 
@@ -64,6 +64,12 @@ sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epo
 	out->unit_bits = half_life ? SB_TBF_UNIT_BITS : 0;
 	out->layout = SB_TBF_EXTENSIBLE;
 	out->cell_bits = 8;
+
+	if (items == 0)
+	{
+		plan_exact(out);
+		return SB_OK;
+	}
 
 	double cells = std::ceil(static_cast<double>(items) / load * SB_TBF_BLOCK);
 	if (!(cells <= SB_TBF_MAX_CELLS))

@@ -65,7 +65,7 @@ sb_status streambloom::store_exact(const sb_tbf_builder *builder, value_block *v
 	if (items == nullptr)
 		return SB_NO_MEMORY;
 	uint32_t count = 0;
-	sb_status status = sums_plan_exact(&builder->sums, &builder->plan, stored);
+	sb_status status = sums_plan_exact(&builder->sums, &builder->set, &builder->plan, stored);
 	if (status == SB_OK)
 		status = sums_list_items(&builder->sums, &builder->set, stored, items, &count);
 	if (status == SB_OK)

@@ -5,6 +5,7 @@
  * In all of them other items are taken to lie evenly over the cells of a block, as their hashes do.
  */
 #include "base/bits.hpp"
+#include "base/stop.hpp"
 #include "streambloom.h"
 #include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
@@ -13,14 +14,6 @@
 #include <cmath>
 
 using namespace streambloom;
-
-static double sum_of(const sb_tbf *tbf, const uint64_t *counters)
-{
-	double sum = 0;
-	for (uint32_t i = 0; i < tbf->block_cells; i++)
-		sum += static_cast<double>(counters[i]);
-	return sum;
-}
 
 double sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) noexcept
 {
@@ -81,16 +74,167 @@ sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, d
 	return SB_OK;
 }
 
-/*
- * Each item adds k f g to the product of the two blocks of counters, and each pair of different items k^2 f g / m by
- * chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
- */
-double sb_tbf_block_product(const sb_tbf *tbf, const uint64_t *left, const uint64_t *right) noexcept
+/* ------------------------------------------------------------------ histograms */
+
+static void count_widths(const uint64_t *counters, size_t count, uint64_t counts[SB_TBF_WIDTHS])
 {
+	for (size_t i = 0; i < count; i++)
+		counts[std::min<int>(static_cast<int>(std::bit_width(counters[i])), SB_TBF_WIDTHS - 1)]++;
+}
+
+static sb_status exact_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS])
+{
+	exact_reader items(tbf, cells);
+	while (const size_t count = items.next())
+		count_widths(items.units(), count, counts);
+	return items.status();
+}
+
+sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS]) noexcept
+{
+	std::fill_n(counts, SB_TBF_WIDTHS, uint64_t{0});
+	if (is_exact(tbf))
+		return exact_histogram(tbf, cells, counts);
+	uint64_t counters[SB_TBF_BLOCK];
+	sb_status status = SB_OK;
+	for (uint32_t block = 0; block < tbf->block_count && status == SB_OK; block++)
+	{
+		status = stop_wanted() ? SB_INTERRUPTED : sb_tbf_unpack_block(tbf, cells, block, counters);
+		if (status == SB_OK)
+			count_widths(counters, tbf->block_cells, counts);
+	}
+	return status;
+}
+
+/* ------------------------------------------------------------- inner products */
+
+/*
+ * From one block of two filters. Each item adds k f g to the product of the two blocks of counters, and each pair of different items
+ * k^2 f g / m by chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
+ */
+static double block_product(const sb_tbf *shape, const double *left, const double *right)
+{
+	const double cells = shape->block_cells;
 	double sum = 0;
-	double cells = tbf->block_cells;
-	for (uint32_t i = 0; i < tbf->block_cells; i++)
-		sum += static_cast<double>(left[i]) * static_cast<double>(right[i]);
-	double by_chance = sum_of(tbf, left) * sum_of(tbf, right) / cells;
-	return (sum - by_chance) / (tbf->hash_count * (1 - tbf->hash_count / cells));
+	double sum_of_left = 0;
+	double sum_of_right = 0;
+	for (uint32_t i = 0; i < shape->block_cells; i++)
+	{
+		sum += left[i] * right[i];
+		sum_of_left += left[i];
+		sum_of_right += right[i];
+	}
+	return (sum - sum_of_left * sum_of_right / cells) / (shape->hash_count * (1 - shape->hash_count / cells));
+}
+
+namespace {
+
+/* The counters of a filter, block after block; of an exact one those that its items would have in cells of another filter's shape. */
+class product_side
+{
+  public:
+	product_side(const sb_tbf *filter, const void *cells, const sb_tbf *shape)
+		: filter_(filter), cells_(cells), shape_(shape), items_(filter, cells)
+	{
+	}
+
+	sb_status open(uint32_t block)
+	{
+		return is_exact(filter_) ? add_up(block) : unpack(block);
+	}
+	const double *counters() const { return counters_; }
+
+  private:
+	const sb_tbf *filter_;
+	const void *cells_;
+	const sb_tbf *shape_;
+	exact_reader items_;
+	size_t count_ = 0; /* items that were read, and the next of them */
+	size_t next_ = 0;
+	double counters_[SB_TBF_BLOCK];
+
+	sb_status unpack(uint32_t block)
+	{
+		uint64_t counters[SB_TBF_BLOCK];
+		const sb_status status = sb_tbf_unpack_block(filter_, cells_, block, counters);
+		std::copy(counters, counters + (status == SB_OK ? shape_->block_cells : 0), counters_);
+		return status;
+	}
+
+	/* Blocks are in the order of hashes, as items are. */
+	sb_status add_up(uint32_t block)
+	{
+		std::fill_n(counters_, shape_->block_cells, 0.0);
+		for (;; next_++)
+		{
+			if (next_ == count_)
+			{
+				count_ = items_.next();
+				next_ = 0;
+				if (count_ == 0)
+					return items_.status();
+			}
+			const uint64_t hash = items_.hashes()[next_];
+			if (block_of(shape_->block_count, hash) != block)
+				return SB_OK;
+			uint16_t positions[SB_TBF_MAX_HASHES];
+			positions_of(shape_->block_cells, shape_->hash_count, hash, positions);
+			for (int i = 0; i < shape_->hash_count; i++)
+				counters_[positions[i]] += static_cast<double>(items_.units()[next_]);
+		}
+	}
+};
+
+} // namespace
+
+/* Sorted lists of items, gone through side by side. */
+static sb_status exact_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells, double *out)
+{
+	exact_reader a(left, left_cells);
+	exact_reader b(right, right_cells);
+	size_t a_count = a.next();
+	size_t b_count = b.next();
+	for (size_t i = 0, j = 0; a_count != 0 && b_count != 0;)
+	{
+		const uint64_t x = a.hashes()[i];
+		const uint64_t y = b.hashes()[j];
+		if (x == y)
+			*out += static_cast<double>(a.units()[i]) * static_cast<double>(b.units()[j]);
+		if (x <= y && ++i == a_count)
+		{
+			a_count = a.next();
+			i = 0;
+		}
+		if (y <= x && ++j == b_count)
+		{
+			b_count = b.next();
+			j = 0;
+		}
+	}
+	return a.status() != SB_OK ? a.status() : b.status();
+}
+
+sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells,
+							   double *out) noexcept
+{
+	*out = 0;
+	if (is_exact(left) && is_exact(right))
+		return exact_product(left, left_cells, right, right_cells, out);
+	const sb_tbf *shape = is_exact(left) ? right : left;
+	if (!is_exact(left) && !is_exact(right) && sb_tbf_cells(left) != sb_tbf_cells(right))
+		return SB_DIFFERENT;
+	product_side a(left, left_cells, shape);
+	product_side b(right, right_cells, shape);
+	double sum = 0;
+	for (uint32_t block = 0; block < shape->block_count; block++)
+	{
+		sb_status status = stop_wanted() ? SB_INTERRUPTED : a.open(block);
+		if (status == SB_OK)
+			status = b.open(block);
+		if (status != SB_OK)
+			return status;
+		sum += block_product(shape, a.counters(), b.counters());
+	}
+	*out = std::max(sum, 0.0);
+	return SB_OK;
 }

@@ -195,11 +195,11 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 								   size_t room);
 
 /*
- * What the header of an exact filter says of the sums (all but what describe_items() tells): its base is the half-life of the newest
- * hit. And the items of a set with their counts in units at that base, rounded up, sorted by hash: *count of them, as those without
- * any count are left out. SB_OVERFLOW. REQUIRES: out has room for all of the set, which has at most SB_TBF_EXACT_ITEMS.
+ * The same for an exact filter, of the items of a set: what its header says of the sums (all but what describe_items() tells); and the
+ * items with their counts in units at that base, rounded up, sorted by hash: *count of them, as those without any count are left out.
+ * SB_OVERFLOW. REQUIRES: out has room for all of the set, which has at most SB_TBF_EXACT_ITEMS.
  */
-[[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_tbf *tbf, sb_tbf *out);
+[[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, exact_item *out,
 										uint32_t *count);
 

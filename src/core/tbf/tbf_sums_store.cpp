@@ -269,34 +269,19 @@ class totals_of_sums
 } // namespace
 
 /*
- * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible ones it need
- * not know the largest beforehand, where the base follows from the hits alone: packing them tells.
+ * Base, totals and the width of the largest counter. `out` has its unit. Hits alone are stored at the half-life of the newest hit.
+ * Merged filters keep the oldest base, where nothing has to be rounded, unless that is too far behind or a counter would become
+ * uncomfortably large: then they get the lowest base that will do.
  */
-static sb_status choose_scale(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
+static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {
-	*out = *tbf;
-	clear_hits(out);
-	out->unit_bits = (tbf->half_life != 0 || sums->fractions) ? SB_TBF_UNIT_BITS : 0;
-	if (!sums->any)
-		return SB_OK;
-
-	u128 largest = 0;
-	if (sums->merged || tbf->layout == SB_TBF_FLAT)
-		if (sb_status status = largest_word(sums, source, tbf, &largest); status != SB_OK)
-			return status;
 	totals_of_sums totals;
 	if (!totals.read(sums))
 		return SB_OVERFLOW;
-
-	/*
-	 * Hits alone are stored at the newest hit's half-life. Merged filters keep the oldest base, where nothing has to be
-	 * rounded, unless that is too far behind or a counter would become uncomfortably large: then the lowest base that
-	 * will do.
-	 */
-	int64_t newest = sums->newest_half_life;
+	const int64_t newest = sums->newest_half_life;
+	const auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
+	const int64_t newest_hit = out->half_life == 0 ? 0 : floor_divide(sums->newest, out->half_life);
 	int64_t base = sums->merged ? std::clamp(sums->oldest_base, newest - SB_TBF_MAX_SPREAD, newest) : newest;
-	auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
-	int64_t newest_hit = tbf->half_life == 0 ? 0 : floor_divide(sums->newest, tbf->half_life);
 	for (;; base++)
 	{
 		/* split over its planes, what is left of a counter for the last of them stays below 2^46 */
@@ -308,9 +293,26 @@ static sb_status choose_scale(const tbf_sums *sums, block_words *source, const s
 		if (base >= newest)
 			return SB_OVERFLOW;
 	}
-
-	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, half_lives_above_oldest(sums, out->base) + coarser)));
+	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser)));
 	return SB_OK;
+}
+
+/*
+ * Chooses all that the header says but for the size: base, unit, totals, and the width of flat cells. Of extensible ones it need
+ * not know the largest beforehand, where the base follows from the hits alone: packing them tells.
+ */
+static sb_status choose_scale(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
+{
+	*out = *tbf;
+	clear_hits(out);
+	out->unit_bits = (tbf->half_life != 0 || sums->fractions) ? SB_TBF_UNIT_BITS : 0;
+	if (!sums->any)
+		return SB_OK;
+	u128 largest = 0;
+	if (sums->merged || tbf->layout == SB_TBF_FLAT)
+		if (sb_status status = largest_word(sums, source, tbf, &largest); status != SB_OK)
+			return status;
+	return choose_base(sums, largest, out);
 }
 
 /* A counter that is too large for a cell is a sum that is. */
@@ -361,18 +363,23 @@ sb_status streambloom::sums_pack_plane(const uint64_t *words, const sb_tbf *tbf,
 
 /* --------------------------------------------------------------- the exact form */
 
-sb_status streambloom::sums_plan_exact(const tbf_sums *sums, const sb_tbf *tbf, sb_tbf *out)
+static u128 largest_item(const tbf_sums *sums, const sb_hash_set *set)
+{
+	u128 largest = 0;
+	uint64_t hash;
+	for (uint64_t slot = 0; (slot = hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
+		largest = std::max(largest, aligned(sums->plane, hash_set_place(slot, set->beside)));
+	return largest;
+}
+
+sb_status streambloom::sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out)
 {
 	*out = *tbf;
 	clear_hits(out);
-	out->flags |= SB_TBF_EXACT;
-	out->block_count = 0;
-	out->block_cells = 0;
-	out->widened = 0;
-	out->item_count = 0;
-	out->unit_bits = tbf->half_life != 0 || sums->fractions ? SB_TBF_HIT_BITS : 0;
-	totals_of_sums totals;
-	return !sums->any || (totals.read(sums) && totals.write(sums->newest_half_life, out)) ? SB_OK : SB_OVERFLOW;
+	plan_exact(out);
+	if (sums->fractions)
+		out->unit_bits = unit_bits_of_parts(out);
+	return sums->any ? choose_base(sums, largest_item(sums, set), out) : SB_OK;
 }
 
 /* In a set without a secret items are nearly in their order. */

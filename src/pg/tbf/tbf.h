@@ -57,14 +57,21 @@ extern void tbf_open_header(Datum value, sb_tbf *header);
  */
 extern void tbf_look_up(sb_lookup *lookup, ItemHasher *hasher, Datum value, Datum item);
 
-/* The number of counters that are not zero. */
+/* Does the filter hold its items themselves, and no cells? */
+static inline bool
+tbf_is_exact(const sb_tbf *header)
+{
+	return (header->flags & SB_TBF_EXACT) != 0;
+}
+
+/* The number of counters that are not zero. REQUIRES: the filter is not exact. */
 extern uint64_t tbf_nonzero_cells(const TbfValue *tbf);
+
+/* The number of its distinct items: estimated, or of an exact filter exact. */
+extern double tbf_items(const TbfValue *tbf);
 
 /* Raises the error for a time so early that the count at this time exceeds double precision. */
 extern SB_NORETURN void tbf_refuse_count(TimestampTz at);
-
-/* Unpacks a block. Raises an error if it is damaged. REQUIRES: `counters` has room for SB_TBF_BLOCK counters. */
-extern void tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters);
 
 /* Plans a filter, as bf_plan() does. half_life and epoch come from tbf_half_life() and tbf_epoch(). */
 extern void tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out);
@@ -94,16 +101,6 @@ extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 /* Raises the error for a counter that would overflow. */
 extern SB_NORETURN void tbf_refuse_overflow(void);
 
-/* The parameters of a and b merged; or an error that says what differs, or that they cannot be merged at all. */
-extern void tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out);
-
-/* ---------------------------------- the core's builder in PostgreSQL's memory (tbf_builder.c) */
-
-/* Raises the error of a status of the core's builder that is neither SB_DIFFERENT nor SB_TOO_LARGE. Returns if it is SB_OK. */
-extern void tbf_builder_must(sb_status status);
-
-/* As sb_tbf_builder_begin(), _like(), _of(), _unite() and so on, with errors instead of statuses. */
-extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized);
 /*
  * Plans the filter that results from merging a and b. Raises an error if they differ in a parameter, or cannot be
  * merged at all.
@@ -121,6 +118,9 @@ extern void tbf_builder_must(sb_status status);
  */
 extern sb_tbf_builder *tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized);
 extern sb_tbf_builder *tbf_builder_like(MemoryContext context, const sb_tbf_builder *other);
+
+/* A builder to merge filters, of which the first one says the parameters. It does not hold that filter yet. */
+extern sb_tbf_builder *tbf_builder_begin_merge(MemoryContext context, const TbfValue *first);
 extern sb_tbf_builder *tbf_builder_of(MemoryContext context, const TbfValue *filter);
 extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double weight);
 extern void tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other);

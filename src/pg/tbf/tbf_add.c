@@ -60,18 +60,20 @@ tbf_empty(PG_FUNCTION_ARGS)
 	unsigned char *cells;
 	int64		half_life;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(6) || PG_ARGISNULL(7))
+	bool		self_sized = PG_ARGISNULL(0);
+
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(4) || PG_ARGISNULL(5) || PG_ARGISNULL(6) || PG_ARGISNULL(7))
 		PG_RETURN_NULL();
 	half_life = tbf_half_life(interval_argument(fcinfo, 2));
-	tbf_plan(PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life, tbf_epoch(interval_argument(fcinfo, 3), half_life),
-			 false, &header);
+	tbf_plan(self_sized ? 0 : PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life,
+			 tbf_epoch(interval_argument(fcinfo, 3), half_life), self_sized, &header);
 	header.layout = layout_argument(fcinfo, 4);
 	if (PG_GETARG_BOOL(5))
 		header.flags |= SB_TBF_MINIMUM_INCREASE;
 	if (PG_GETARG_BOOL(6))
 	{
 		const char *other = half_life != 0 ? "with a half-life" : PG_GETARG_BOOL(5) ? "with minimum increase" :
-			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : NULL;
+			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : self_sized ? "with a filter that sizes itself" : NULL;
 
 		if (other != NULL)
 			ereport(ERROR,

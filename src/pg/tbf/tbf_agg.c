@@ -87,7 +87,7 @@ begin_like(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *argu
 						(like.header.flags & SB_TBF_MINIMUM_INCREASE) != 0 ? "minimum increase" : "recurring minimum"),
 				 errdetail("Its counters depend on the order of the rows, which tbf_agg_like() does not keep."),
 				 errhint("Use tbf_agg_in_order(item, at, filter, weight ORDER BY at).")));
-	state = make_state(context, tbf_builder_begin(context, &like.header, SB_TBF_SUMS_OF_ITEMS, false));
+	state = make_state(context, tbf_builder_begin(context, &like.header, SB_TBF_SUMS_OF_ITEMS, tbf_is_exact(&like.header)));
 	state->not_after = not_after(fcinfo, arguments);
 	return state;
 }
@@ -111,7 +111,7 @@ begin(FunctionCallInfo fcinfo, MemoryContext context, const Arguments *arguments
 	if (arguments->half_life != 0 && arguments->half_life < PG_NARGS())
 		half_life = tbf_half_life(PG_ARGISNULL(arguments->half_life) ? NULL :
 								  PG_GETARG_INTERVAL_P(arguments->half_life));
-	tbf_plan(self_sized ? 1 : PG_GETARG_INT64(arguments->expected_items), fpr, half_life,
+	tbf_plan(self_sized ? 0 : PG_GETARG_INT64(arguments->expected_items), fpr, half_life,
 			 tbf_epoch(given(fcinfo, arguments->epoch) ? PG_GETARG_INTERVAL_P(arguments->epoch) : NULL, half_life),
 			 self_sized, &plan);
 	state = make_state(context, tbf_builder_begin(context, &plan, SB_TBF_SUMS_OF_ITEMS, self_sized));
@@ -251,7 +251,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 	}
 	tbf_open(PG_GETARG_DATUM(1), &tbf);
 	if (state == NULL)
-		state = make_state(context, tbf_builder_begin(context, &tbf.header, SB_TBF_SUMS_OF_CELLS, false));
+		state = make_state(context, tbf_builder_begin_merge(context, &tbf));
 	tbf_builder_add_filter(state->builder, &tbf, weight);
 	PG_RETURN_POINTER(state);
 }

@@ -34,6 +34,12 @@ tbf_builder_begin(MemoryContext context, const sb_tbf *plan, sb_tbf_sums_of sums
 }
 
 sb_tbf_builder *
+tbf_builder_begin_merge(MemoryContext context, const TbfValue *first)
+{
+	return tbf_builder_begin(context, &first->header, SB_TBF_SUMS_OF_ITEMS, true);
+}
+
+sb_tbf_builder *
 tbf_builder_like(MemoryContext context, const sb_tbf_builder *other)
 {
 	sb_memory	memory = memory_in(context);
@@ -104,6 +110,9 @@ refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *d
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the parameters of tbf_agg() must be the same for all rows of a group")));
+	/* of a builder that merges filters the parameters do not say how many cells it has */
+	if (strcmp(difference->parameter, "cells") == 0)
+		refuse_difference("tbf", "merge", difference);
 	tbf_plan_merge(plan, other, &merged);
 	elog(ERROR, "filters differ in their %s", difference->parameter);
 }

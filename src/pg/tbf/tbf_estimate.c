@@ -104,7 +104,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_cardinality)
 	TbfValue	tbf;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	PG_RETURN_FLOAT8(sb_tbf_estimate_items(&tbf.header, tbf_nonzero_cells(&tbf)));
+	PG_RETURN_FLOAT8(tbf_items(&tbf));
 }
 
 /* tbf_inner_product(tbf, tbf [, at]) */
@@ -114,31 +114,25 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 	TbfValue	left;
 	TbfValue	right;
 	sb_tbf		merged;
-	uint64_t	left_counters[SB_TBF_BLOCK];
-	uint64_t	right_counters[SB_TBF_BLOCK];
-	double		product = 0;
+	double		product;
+	sb_status	status;
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
 	tbf_plan_merge(&left.header, &right.header, &merged);
 	(void) total_at(&left.header, at);
 	(void) total_at(&right.header, at);
-	if (sb_tbf_cells(&left.header) != sb_tbf_cells(&right.header))
+	must_hold_sums(&left.header, "an inner product");
+	must_hold_sums(&right.header, "an inner product");
+	status = sb_tbf_inner_product(&left.header, left.cells, &right.header, right.cells, &product);
+	if (status == SB_DIFFERENT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the inner product needs filters of the same size, not of " UINT64_FORMAT " and " UINT64_FORMAT " counters",
 						sb_tbf_cells(&left.header), sb_tbf_cells(&right.header)),
 				 errhint("Build both with the same number of expected items.")));
-	must_hold_sums(&left.header, "an inner product");
-	must_hold_sums(&right.header, "an inner product");
-	for (uint32_t block = 0; block < left.header.block_count; block++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		tbf_unpack_block(&left, block, left_counters);
-		tbf_unpack_block(&right, block, right_counters);
-		product += sb_tbf_block_product(&left.header, left_counters, right_counters);
-	}
-	product = Max(product, 0) * sb_tbf_hits(&left.header, 1, at) * sb_tbf_hits(&right.header, 1, at);
+	tbf_builder_must(status);
+	product *= sb_tbf_hits(&left.header, 1, at) * sb_tbf_hits(&right.header, 1, at);
 	if (isinf(product))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

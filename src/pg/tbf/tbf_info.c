@@ -20,41 +20,31 @@ unit_of(const sb_tbf *tbf)
 	return ldexp(1, -tbf->unit_bits);
 }
 
-/*
- * Counts the counters by the number of their binary digits: cells[0] are those that are zero, cells[b] those from
- * 2^(b-1) to 2^b - 1. Returns how many elements are in use.
- */
-#define HISTOGRAM_BUCKETS 64
-
+/* How many counters have how many binary digits. Returns the number of the widest ones, plus 1. */
 static int
-cell_histogram(const TbfValue *tbf, int64 cells[HISTOGRAM_BUCKETS])
+histogram(const TbfValue *tbf, uint64_t counts[SB_TBF_WIDTHS])
 {
-	uint64_t	counters[SB_TBF_BLOCK];
-	int			used = 1;
+	int			used = SB_TBF_WIDTHS;
 
-	memset(cells, 0, HISTOGRAM_BUCKETS * sizeof *cells);
-	for (uint32_t block = 0; block < tbf->header.block_count; block++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		tbf_unpack_block(tbf, block, counters);
-		for (uint32_t i = 0; i < tbf->header.block_cells; i++)
-		{
-			int			digits = counters[i] == 0 ? 0 : pg_leftmost_one_pos64(counters[i]) + 1;
-
-			cells[digits]++;
-			used = Max(used, digits + 1);
-		}
-	}
+	tbf_builder_must(sb_tbf_histogram(&tbf->header, tbf->cells, counts));
+	while (used > 1 && counts[used - 1] == 0)
+		used--;
 	return used;
 }
 
 uint64_t
 tbf_nonzero_cells(const TbfValue *tbf)
 {
-	int64		cells[HISTOGRAM_BUCKETS];
+	uint64_t	counts[SB_TBF_WIDTHS];
 
-	cell_histogram(tbf, cells);
-	return sb_tbf_cells(&tbf->header) - cells[0];
+	histogram(tbf, counts);
+	return sb_tbf_cells(&tbf->header) - counts[0];
+}
+
+double
+tbf_items(const TbfValue *tbf)
+{
+	return tbf_is_exact(&tbf->header) ? tbf->header.item_count : sb_tbf_estimate_items(&tbf->header, tbf_nonzero_cells(tbf));
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
@@ -66,14 +56,14 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	Datum		values[columns_];
 	bool		nulls[columns_] = {false};
 	bool		hits;
-	uint64_t	nonzero;
+	bool		exact;
 	double		filled;
 	TimestampTz base_time;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
-	nonzero = tbf_nonzero_cells(&tbf);
-	filled = (double) nonzero / sb_tbf_cells(&tbf.header);
+	exact = tbf_is_exact(&tbf.header);
+	filled = exact ? 0 : (double) tbf_nonzero_cells(&tbf) / sb_tbf_cells(&tbf.header);
 	base_time = tbf.header.base * tbf.header.half_life;
 
 	values[item_kind_] = CStringGetTextDatum(item_kind_text(&tbf.header.kind));
@@ -86,8 +76,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[false_positive_rate] = Float8GetDatum(tbf.header.fpr);
 	values[hashes] = Int32GetDatum(tbf.header.hash_count);
 	values[cells] = Int64GetDatum(sb_tbf_cells(&tbf.header));
-	values[layout] = CStringGetTextDatum(tbf.header.layout == SB_TBF_FLAT ? "flat" : "extensible");
+	nulls[cells] = exact;
+	values[layout] = CStringGetTextDatum(exact ? "exact" : tbf.header.layout == SB_TBF_FLAT ? "flat" : "extensible");
 	values[cell_bits] = Int32GetDatum(tbf.header.cell_bits);
+	nulls[cell_bits] = exact;
 	values[unit] = Float8GetDatum(unit_of(&tbf.header));
 	values[bytes] = Int64GetDatum(sb_tbf_size(&tbf.header));
 	values[base] = TimestampTzGetDatum(base_time);
@@ -97,33 +89,34 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[slack] = Float8GetDatum(ldexp((double) sb_tbf_slack(&tbf.header), -SB_TBF_HIT_BITS));
 	values[total] = Float8GetDatum(ldexp((double) tbf.header.total, -SB_TBF_HIT_BITS));
 	values[fill] = Float8GetDatum(filled);
+	nulls[fill] = exact;
 	values[current_rate] = Float8GetDatum(pow(filled, tbf.header.hash_count));
-	values[cardinality] = Float8GetDatum(sb_tbf_estimate_items(&tbf.header, nonzero));
+	values[cardinality] = Float8GetDatum(tbf_items(&tbf));
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
 	values[top] = Int32GetDatum(tbf.header.top);
 	return row_result(fcinfo, values, nulls, columns_);
 }
 
-/* tbf_histogram(tbf): hits_from and hits_to at the base, cells */
+/* tbf_histogram(tbf): hits_from, hits_to (both at the base), cells. Of an exact filter `cells` are its items. */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
-	int64		cells[HISTOGRAM_BUCKETS];
+	uint64_t	counts[SB_TBF_WIDTHS];
 	TbfValue	tbf;
 	int			used;
 
 	InitMaterializedSRF(fcinfo, 0);
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	used = cell_histogram(&tbf, cells);
-	for (int digits = 0; digits < used; digits++)
+	used = histogram(&tbf, counts);
+	for (int digits = tbf_is_exact(&tbf.header) ? 1 : 0; digits < used; digits++)
 	{
 		Datum		values[3];
 		bool		nulls[3] = {false};
 
 		values[0] = Float8GetDatum(digits == 0 ? 0 : ldexp(unit_of(&tbf.header), digits - 1));
 		values[1] = Float8GetDatum(digits == 0 ? 0 : (ldexp(1, digits) - 1) * unit_of(&tbf.header));
-		values[2] = Int64GetDatum(cells[digits]);
+		values[2] = Int64GetDatum(counts[digits]);
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 	}
 	return (Datum) 0;
@@ -132,21 +125,20 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 {
 	TbfValue	tbf;
-	int64		cells[HISTOGRAM_BUCKETS];
-	double		heights[HISTOGRAM_BUCKETS];
+	uint64_t	counts[SB_TBF_WIDTHS];
+	double		heights[SB_TBF_WIDTHS];
 	int			used;
-	char	   *largest;
-	uint64_t	nonzero;
+	char	   *fill = "exact";
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	used = cell_histogram(&tbf, cells);
-	nonzero = sb_tbf_cells(&tbf.header) - cells[0];
+	used = histogram(&tbf, counts);
+	if (!tbf_is_exact(&tbf.header))
+		fill = psprintf("%.1f%% full", 100.0 * (sb_tbf_cells(&tbf.header) - counts[0]) / sb_tbf_cells(&tbf.header));
 
 	/* The fill shows the zeros. The other numbers span orders of magnitude, so their logarithms are drawn. */
 	for (int digits = 1; digits < used; digits++)
-		heights[digits - 1] = log2(1 + (double) cells[digits]);
-	largest = psprintf("%g", ldexp(unit_of(&tbf.header), used - 1));
-	return text_result(psprintf("tbf of %s: %.0f items, %.1f%% full, counters below %s hits |%s|",
-								item_kind_text(&tbf.header.kind), sb_tbf_estimate_items(&tbf.header, nonzero),
-								100.0 * nonzero / sb_tbf_cells(&tbf.header), largest, sketch_bars(heights, used - 1)));
+		heights[digits - 1] = log2(1 + (double) counts[digits]);
+	return text_result(psprintf("tbf of %s: %.0f items, %s, counters below %g hits |%s|",
+								item_kind_text(&tbf.header.kind), tbf_items(&tbf), fill,
+								ldexp(unit_of(&tbf.header), used - 1), sketch_bars(heights, used - 1)));
 }

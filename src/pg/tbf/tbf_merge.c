@@ -57,7 +57,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge)
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
-	builder = tbf_builder_of(CurrentMemoryContext, &left);
+	builder = tbf_builder_begin_merge(CurrentMemoryContext, &left);
+	tbf_builder_add_filter(builder, &left, 1);
 	tbf_builder_add_filter(builder, &right, 1);
 	return tbf_builder_store(builder);
 }
@@ -73,7 +74,7 @@ scaled(Datum filter, double weight)
 	tbf_plan_merge(&tbf.header, &tbf.header, &merged);	/* raises an error if it cannot be merged */
 	if (weight == 1)
 		return filter;
-	builder = tbf_builder_begin(CurrentMemoryContext, &tbf.header, SB_TBF_SUMS_OF_CELLS, false);
+	builder = tbf_builder_begin_merge(CurrentMemoryContext, &tbf);
 	tbf_builder_add_filter(builder, &tbf, weight);
 	return tbf_builder_store(builder);
 }

@@ -38,15 +38,6 @@ tbf_open_header(Datum value, sb_tbf *header)
 }
 
 void
-tbf_unpack_block(const TbfValue *tbf, uint32_t block, uint64_t *counters)
-{
-	sb_status	status = sb_tbf_unpack_block(&tbf->header, tbf->cells, block, counters);
-
-	if (status != SB_OK)
-		value_refuse("tbf", status);
-}
-
-void
 tbf_refuse_size(const sb_tbf *header)
 {
 	ereport(ERROR,
@@ -93,7 +84,7 @@ tbf_fit(void *value, const sb_tbf *header)
 void
 tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized, sb_tbf *out)
 {
-	if (items < 1)
+	if (items < 1 && !self_sized)
 		refuse_expected_items(items);
 	check_fpr(fpr);
 	if (sb_tbf_plan(items, fpr, half_life, epoch, self_sized, out) != SB_OK)
