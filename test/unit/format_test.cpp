@@ -700,3 +700,31 @@ TEST(Golden, TbfMerged)
 	Tbf later = filter.decayed((filter.parameters.base + 5) * day);
 	expect_golden("tbf_merged", merged(golden_shape(true), {&later, &filter}));
 }
+
+/* A filter that sizes itself, of integers. */
+static Tbf golden_exact(int64_t half_life, const std::vector<Hit> &hits)
+{
+	sb_tbf plan;
+	EXPECT_EQ(sb_tbf_plan(0, 0.01, half_life, half_life != 0 ? hour : 0, true, &plan), SB_OK);
+	plan.kind = kind_of(SB_KIND_INTEGER);
+	Builder builder(plan, SB_TBF_SUMS_OF_ITEMS, true);
+	builder.add(hits);
+	return builder.stored();
+}
+
+TEST(Golden, TbfExact)
+{
+	std::vector<Hit> hits;
+	for (int64_t i = 1; i < 300; i++)
+		hits.push_back({sb_hash_int64(i * i % 150), 0, static_cast<double>(i)});
+	expect_golden("tbf_exact", golden_exact(0, hits));
+	expect_golden("tbf_exact_one", golden_exact(0, {{sb_hash_int64(7), 0, 1}}));
+}
+
+TEST(Golden, TbfExactDecaying)
+{
+	std::vector<Hit> hits;
+	for (int64_t i = 0; i < 20; i++)
+		hits.push_back({sb_hash_int64(i), 1000 * day + 37 * i * hour + 12345, 1});
+	expect_golden("tbf_exact_decaying", golden_exact(day, hits));
+}

@@ -2,8 +2,8 @@
 """Wrote the golden files beside it: a second implementation of format version 1.
 
 It shares no code with src/core and follows the documented layout alone: exact integers and decimals of 60 digits,
-XXH3 for inputs of eight bytes spelt out. It was run once. Format version 1 will be read for ever, so the files are never
-written again; run with --check it compares instead of writing, and ends with 1 if anything differs.
+XXH3 for inputs of eight bytes spelt out. Format version 1 will be read for ever, so a file is written once and never
+again; run with --check it compares instead of writing, and ends with 1 if anything differs.
 """
 
 import os
@@ -161,6 +161,67 @@ def tbf_value(t, cells):
 	return tbf_header(t, bits) + b"".join(cell.to_bytes(bits // 8, "little") for cell in cells)
 
 
+# ----------------------------------------------------- the exact form of a tbf
+
+def items_of_hits(t, hits):
+	"""As tbf_of_hits(), for an exact filter: the header's fields, and a dictionary from hash to units."""
+	moments = [(hash_int64(item),) + hit_value(t, at, weight) for item, at, weight in hits]
+	t = dict(t)
+	t["base"] = max(half_lives for _, half_lives, _, _ in moments)
+	t["newest"] = max(start for _, _, _, start in moments)
+	t["flags"] = 1 + 16
+	lowest = min(half_lives for _, half_lives, _, _ in moments)
+	assert t["base"] - lowest < 48
+	sums = {}
+	for h, half_lives, value, _ in moments:
+		sums[h] = sums.get(h, 0) + (value << half_lives - lowest)
+	shift = t["base"] - lowest
+	t["total"] = ceil_shift(sum(sums.values()), shift)
+	return t, {h: ceil_shift(v, shift + 12 - t["unit_bits"]) for h, v in sums.items()}
+
+
+def fixed(value, count):
+	"""The lower bits of a number as a string, the lowest first."""
+	return "".join(str(value >> i & 1) for i in range(count))
+
+
+def gamma(value):
+	zeros = value.bit_length() - 1
+	return "0" * zeros + "1" + fixed(value, zeros)
+
+
+def exact_block(n, first, items):
+	order = 63 - (n.bit_length() - 1)
+	widths = [(units - 1).bit_length() for _, units in items]
+	k = next(k for k in range(64) if 2 * sum(w > k for w in widths) <= len(widths))
+	bits = gamma(len(items)) + fixed(k, 6)
+	for h, units in items:
+		bits += "0" * (h - first >> order) + "1" + fixed(h - first, order)
+		bits += gamma((units - 1 >> k) + 1) + fixed(units - 1, k)
+		first = h + 1
+	bits += "0" * (-len(bits) % 8)
+	return bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
+
+
+def exact_value(t, items):
+	n = len(items)
+	b = 0
+	while n >> b + 1 >= 32:
+		b += 1
+	directory = blocks = b""
+	for number in range(1 << b):
+		part = sorted((h, units) for h, units in items.items() if h >> 64 - b == number)
+		if part:
+			blocks += exact_block(n, number << 64 - b, part)
+		directory += struct.pack("<I", len(blocks))
+	largest = max(items.values())
+	bits = next(bits for bits in (8, 16, 32, 64) if largest >> bits == 0)
+	header = common(4, t["flags"], t["kind"]) + struct.pack(
+		"<IHBBBBB5xqqqqQQQdI4x", n, 0, t["hashes"], 1, bits, t["unit_bits"], 0, t["half_life"], t["epoch"], t["base"],
+		t["newest"], t["slack"], t["total"], 0, t["fpr"], len(directory + blocks))
+	return header + directory + blocks
+
+
 # ----------------------------------------------------------------- the files
 
 HOUR = 3600 * 1000000
@@ -189,6 +250,10 @@ def filters():
 	assert later[0]["flags"] & 2
 	yield "tbf_decayed", tbf_value(*later)
 	yield "tbf_merged", tbf_value(*merged(*decaying, *later))
+	yield "tbf_exact", exact_value(*items_of_hits(dict(UNDECAYED, hashes=4), [(i * i % 150, 0, i) for i in range(1, 300)]))
+	yield "tbf_exact_one", exact_value(*items_of_hits(dict(UNDECAYED, hashes=4), [(7, 0, 1)]))
+	fading = [(i, 1000 * DAY + 37 * i * HOUR + 12345, 1) for i in range(20)]
+	yield "tbf_exact_decaying", exact_value(*items_of_hits(dict(DECAYING, unit_bits=12), fading))
 
 
 def places():
@@ -222,8 +287,9 @@ def main():
 					print(name, "differs")
 					differing = 1
 		else:
-			with open(path, "x") as file:  # never over an older one
-				file.write(text)
+			if not os.path.exists(path):  # never over an older one
+				with open(path, "x") as file:
+					file.write(text)
 	return differing
 
 
