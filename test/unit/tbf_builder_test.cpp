@@ -241,6 +241,64 @@ TEST(TbfBuilder, OneThatSizesItselfIsExactOrTheFilterOfThatSize)
 	}
 }
 
+/* What is merged, in whatever order and by however many builders, and in which form the parts came: the same bytes, and no undercount. */
+TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
+{
+	Random random(12);
+	Memory memory;
+	for (int round = 0; round < 40; round++)
+	{
+		const int64_t half_life = round % 3 == 0 ? 0 : hour;
+		sb_tbf any = planned(1, half_life, true);
+		sb_tbf told = shape(round % 2 == 0 ? 512 : 4096, any.hash_count, half_life, any.epoch);
+		told.layout = SB_TBF_EXTENSIBLE;
+		told.expected_items = round % 4 < 2 ? 100 : 0;
+		std::vector<Tbf> parts;
+		std::vector<double> weights;
+		std::vector<Hit> all;
+		for (int part = 0; part < 6; part++)
+		{
+			const bool exact = round % 5 != 0 && (part % 2 == 0 || round % 5 == 1);
+			const std::vector<Hit> hits = hits_of(random, 60, 40, 1 + round);
+			Owned builder = begun(memory, exact ? any : told, SB_TBF_SUMS_OF_ITEMS, exact);
+			add_all(builder.get(), hits);
+			parts.push_back(stored_by(builder.get()));
+			EXPECT_EQ(streambloom::is_exact(&parts.back().parameters), exact);
+			weights.push_back(part == 3 ? 0.375 : part == 4 ? 1000 : 1);
+			for (Hit hit : hits)
+			{
+				hit.weight *= weights.back();
+				all.push_back(hit);
+			}
+		}
+		std::vector<size_t> order = {0, 1, 2, 3, 4, 5};
+		Bytes expected;
+		for (int way = 0; way < 8; way++)
+		{
+			Owned builder = begun(memory, way % 2 == 0 ? any : told, SB_TBF_SUMS_OF_ITEMS, true);
+			Owned worker = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+			for (size_t i : order)
+			{
+				sb_difference difference;
+				sb_tbf_builder *to = way > 3 && i % 2 == 1 ? worker.get() : builder.get();
+				ASSERT_EQ(sb_tbf_builder_add_filter(to, &parts[i].parameters, parts[i].cells.data(), weights[i], &difference), SB_OK);
+			}
+			const Bytes bytes = sent(worker.get());
+			if (way > 3)
+			{
+				Owned there = arrived(memory, bytes);
+				ASSERT_EQ(unite(builder.get(), way % 2 == 0 ? there.get() : worker.get()), SB_OK);
+			}
+			const Tbf merged = stored_by(builder.get());
+			expect_no_undercount(merged, all);
+			if (way == 0)
+				expected = merged.value();
+			ASSERT_TRUE(same_bytes(merged.value(), expected)) << round << " " << way;
+			std::shuffle(order.begin(), order.end(), random);
+		}
+	}
+}
+
 /* Sums of items raise cells to the largest, so for them neither the order of hits matters nor how they were split. */
 TEST(TbfBuilder, MinimumIncreaseOfItemsHasNoOrder)
 {
@@ -393,7 +451,6 @@ TEST(TbfBuilder, OneThatArrivedCanBeUsedInAnyWay)
 			const Tbf expected = stored_by(here.get());
 			EXPECT_TRUE(same_bytes(stored_by(added_to.get()).value(), expected.value()));
 			EXPECT_EQ(stored_by(united.get()).counters(), expected.counters());
-			if (!self_sized)
 			{
 				Owned takes_a_filter = arrived(memory, bytes);
 				sb_difference difference;
@@ -708,6 +765,16 @@ std::vector<Life> lives()
 	for (size_t i = 0; i < crowd.size(); i++)
 		crowd[i] = {i, static_cast<int64_t>(i % 3) * hour, 1};
 	all.push_back({planned(20000, hour), SB_TBF_SUMS_OF_ITEMS, false, crowd, {crowd.begin() + 300, crowd.begin() + 700}, Tbf()});
+
+	/* exact filters into a builder of cells and into one of items, and one with cells into one that sizes itself */
+	Owned few = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+	add_all(few.get(), hits_of(random, 300, 200, 30));
+	const Tbf exact = stored_by(few.get());
+	sb_tbf told = shape(1024, any.hash_count, hour, any.epoch);
+	told.expected_items = 100;
+	all.push_back({told, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 40, 15, 70), hits_of(random, 60, 50, 20), exact});
+	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), exact});
+	all.push_back({any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 90, 60, 70), hits_of(random, 150, 100, 70), stored(told, hits_of(random, 30, 9, 30))});
 	return all;
 }
 
