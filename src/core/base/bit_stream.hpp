@@ -35,17 +35,19 @@ class bit_writer
 			pending_ >>= 8;
 		}
 	}
+	/* The same for count <= 63. */
 	void put_wide(uint64_t value, int count)
 	{
 		const int low = std::min(count, 32);
 		put(value & ((UINT64_C(1) << low) - 1), low);
 		put(value >> low, count - low);
 	}
-	void zeros_and_one(uint64_t zeros)
+	void put_gamma(uint64_t value)
 	{
-		for (; zeros >= 32; zeros -= 32)
-			put(0, 32);
-		put(UINT64_C(1) << zeros, static_cast<int>(zeros) + 1);
+		int zeros = static_cast<int>(std::bit_width(value)) - 1;
+		put_wide(0, zeros);
+		put(1, 1);
+		put_wide(lower_bits(value, zeros), zeros);
 	}
 
 	/* Where the next byte goes, after the last one was filled up. */
@@ -62,26 +64,10 @@ class bit_writer
 	int used_ = 0;
 };
 
-/* As bit_writer, but it counts only. */
-class bit_meter
+/* The bits of a gamma code. REQUIRES: value > 0. */
+constexpr size_t gamma_bits(uint64_t value)
 {
-  public:
-	void put(uint64_t, int count) { bits_ += static_cast<uint64_t>(count); }
-	void put_wide(uint64_t, int count) { bits_ += static_cast<uint64_t>(count); }
-	void zeros_and_one(uint64_t zeros) { bits_ += zeros + 1; }
-	size_t bytes() const { return static_cast<size_t>((bits_ + 7) / 8); }
-
-  private:
-	uint64_t bits_ = 0;
-};
-
-/* The gamma code of a value above 0, to a bit_writer or a bit_meter. */
-template <typename Bits>
-inline void put_gamma(Bits *bits, uint64_t value)
-{
-	const int zeros = static_cast<int>(std::bit_width(value)) - 1;
-	bits->zeros_and_one(static_cast<uint64_t>(zeros));
-	bits->put_wide(lower_bits(value, zeros), zeros);
+	return 2 * static_cast<size_t>(std::bit_width(value)) - 1;
 }
 
 /* Bits out of bytes that may be anything. After the last one there are zeros, and ok() is false once one of those was taken. */
@@ -98,31 +84,23 @@ class bit_reader
 		return value;
 	}
 
-	/* How many zeros come before the next one, which is taken too; more than `most` are not ok. */
-	uint64_t zeros_before_one(uint64_t most)
-	{
-		uint64_t zeros = 0;
-		for (;;)
-		{
-			const uint64_t bits = next_64();
-			const int run = std::countr_zero(bits);
-			zeros += static_cast<uint64_t>(run);
-			bit_ += static_cast<size_t>(run);
-			if (zeros > most)
-				failed_ = true;
-			if (bits != 0 || zeros > most)
-				break;
-		}
-		bit_++;
-		return std::min(zeros, most);
-	}
-
-	/* A gamma code of at most 63 digits. */
+	/* A gamma code of at most 63 digits; 0 if there is none. */
 	uint64_t gamma()
 	{
-		const int zeros = static_cast<int>(zeros_before_one(62));
+		const uint64_t bits = next_64();
+		const int zeros = std::countr_zero(bits);
+		if (zeros > 62)
+		{
+			failed_ = true;
+			return 0;
+		}
+		bit_ += static_cast<size_t>(zeros) + 1;
 		return UINT64_C(1) << zeros | get(zeros);
 	}
+
+	/* Goes on at another bit. */
+	void seek(size_t bit) { bit_ = bit; }
+	size_t tell() const { return bit_; }
 
 	/* Is less than a byte left, and that zero? */
 	bool is_at_end() const
@@ -133,17 +111,23 @@ class bit_reader
 
 	bool ok() const { return !failed_ && bit_ <= static_cast<size_t>(end_ - begin_) * 8; }
 
-  private:
-	uint64_t next_64() const
+	/* The number of `count` bits from any bit on, 0 .. 63. */
+	uint64_t at(size_t bit, int count) const { return lower_bits(word_at(bit), count); }
+
+	/* The 64 bits from any bit on, with zeros after the last byte. */
+	uint64_t word_at(size_t bit) const
 	{
 		const size_t size = static_cast<size_t>(end_ - begin_);
-		const size_t byte = bit_ / 8;
-		const int skip = static_cast<int>(bit_ % 8);
+		const size_t byte = bit / 8;
+		const int skip = static_cast<int>(bit % 8);
 		if (byte >= size)
 			return 0;
 		const uint64_t low = load_up_to(begin_ + byte, end_) >> skip;
 		return skip == 0 || byte + 8 >= size ? low : low | static_cast<uint64_t>(begin_[byte + 8]) << (64 - skip);
 	}
+
+  private:
+	uint64_t next_64() const { return word_at(bit_); }
 
 	const unsigned char *begin_;
 	const unsigned char *end_;

@@ -7,19 +7,24 @@
  *     directory      4 bytes for each block: where the block ends, counted from the end of the directory
  *     blocks         a block has the items whose hashes begin with its number; no bytes if it has none
  *
- * There are 2^b blocks, b the largest number for which a block has at least 32 items on average (0 if n < 32). A block is a
- * string of bits, the lowest bit of a byte first, filled up with zeros to a whole byte:
+ * There are 2^b blocks, b the largest number for which a block has at least 32 items on average (0 if n < 32). With the lower
+ * l = 63 - floor(log2 n) digits of a hash kept apart, 64 - b - l digits are left that tell hashes of one block from each other: its bucket.
+ * A block of m items is
  *
- *     its number of items, in Elias's gamma code: z zeros, a one, the z lower bits of the number
- *     6 bits         k: the order of its code for counts
- *     for each item  the distance of its hash in Rice's code of order 63 - floor(log2 n): from the block's first hash for the
- *                    first item, else from the hash after the last one; its count less 1 in the exponential Golomb code of order k
+ *     m - 1          2 bytes
+ *     k              1 byte
+ *     upper          for each bucket of the block, as many ones as it has items, and a zero
+ *     lower          the l lower digits of each hash
+ *     more           a bit for each item: does its count less 1 have more than k digits?
+ *     counts         the k lower digits of each count less 1
+ *     rest           for each item with more digits: those, in gamma code
  *
- * A Rice code of order r writes d as floor(d / 2^r) zeros, a one, and the r lower bits of d. An exponential Golomb code of order k
- * writes x as the gamma code of floor(x / 2^k) + 1, and the k lower bits of x. The k of a block is the smallest number for which
- * at most half of its counts less 1 have more than k binary digits; no other k takes fewer bits (up to one digit a count).
+ * Strings of bits follow each other without gaps; numbers begin with their lowest digit, which is the lowest bit of a byte; zeros fill up
+ * the last byte. k is the smallest number for which at most half of the block's counts less 1 have more than k digits. So there is one way
+ * only to write a set of items.
  *
- * So n hashes that are spread evenly take 64 - log2(n) + 1.5 bits each: 6.2 bytes for 65,536 items, 7 for a thousand.
+ * (Elias 1974 and Fano 1971 write sorted numbers so, in 2 + log2(range / n) bits: 6.3 bytes for 65,536 hashes, 7 for a thousand.) A look-up
+ * finds its bucket by counting zeros, and compares the one or two hashes in it: it decodes nothing else.
  */
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
@@ -57,33 +62,45 @@ void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
 /* What the header says of these items: how many they are, the width of the largest count, the bytes they take. REQUIRES as above. */
 void describe_items(const exact_item *items, uint32_t count, sb_tbf *out);
 
-/* The items of one block, one after the other. Trusts nothing. */
+/* A block, which may be any bytes. */
 class exact_block
 {
   public:
-	/* REQUIRES: begin < end. SB_BAD_CELLS: no block of this number begins so. */
+	/* REQUIRES: begin < end. SB_BAD_CELLS: the block cannot have that many items. */
 	[[nodiscard]] sb_status open(const sb_tbf *filter, uint32_t block, const unsigned char *begin, const unsigned char *end);
 
-	uint64_t left() const { return left_; }
+	/* Its items, one after the other. REQUIRES: left() > 0. */
+	uint32_t left() const { return items_ - next_; }
+	[[nodiscard]] sb_status next(exact_item *out);
+
+	/* The units of a hash, 0 if it is not there. Not together with next(). */
+	[[nodiscard]] sb_status find(uint64_t hash, uint64_t *units);
 
 	/* The k of its counts. */
 	int order_of_counts() const { return order_of_counts_; }
 
-	/* Is there nothing but zeros up to the next whole byte, which is the end? */
-	bool is_at_end() const { return bits_.is_at_end(); }
-
-	/* REQUIRES: left() > 0. */
-	[[nodiscard]] sb_status next(exact_item *out);
+	/* After the last item: is there nothing but zeros up to the next whole byte, which is the end? */
+	bool is_at_end();
 
   private:
-	/* A block has less than 64 items on average, so that 2^7 times 2^order lies beyond its end. */
-	static constexpr uint64_t most_zeros = 127;
+	uint64_t lower_of(uint32_t item) const { return bits_.at(lower_ + size_t{item} * static_cast<size_t>(lower_digits_), lower_digits_); }
+	[[nodiscard]] sb_status units_of(uint32_t item, bool more, uint64_t *units);
+	uint32_t first_at_least(uint32_t begin, uint32_t end, uint64_t lower) const;
 
-	bit_reader bits_{nullptr, nullptr};
-	uint64_t left_ = 0;
-	u128 from_ = 0;			/* the smallest hash that the next item can have */
-	uint64_t last_ = 0;		/* the largest hash of the block */
-	int order_of_hashes_ = 0;
+	bit_reader bits_{nullptr, nullptr}; /* stands at the next item's rest */
+	uint32_t items_ = 0;
+	uint32_t next_ = 0;
+	uint32_t buckets_ = 0;
+	uint32_t bucket_ = 0;	/* of the next item, or before it */
+	size_t upper_ = 0;		/* where the strings begin; of upper, the next bit */
+	size_t lower_ = 0;
+	size_t more_ = 0;
+	size_t counts_ = 0;
+	size_t rest_ = 0;
+	uint64_t first_hash_ = 0;
+	uint64_t last_lower_ = 0; /* of the item before, if that is in the same bucket */
+	bool same_bucket_ = false;
+	int lower_digits_ = 0;
 	int order_of_counts_ = 0;
 };
 

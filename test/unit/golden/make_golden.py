@@ -190,17 +190,17 @@ def gamma(value):
 	return "0" * zeros + "1" + fixed(value, zeros)
 
 
-def exact_block(n, first, items):
-	order = 63 - (n.bit_length() - 1)
+def exact_block(n, b, first, items):
+	lower = 63 - (n.bit_length() - 1)
 	widths = [(units - 1).bit_length() for _, units in items]
 	k = next(k for k in range(64) if 2 * sum(w > k for w in widths) <= len(widths))
-	bits = gamma(len(items)) + fixed(k, 6)
-	for h, units in items:
-		bits += "0" * (h - first >> order) + "1" + fixed(h - first, order)
-		bits += gamma((units - 1 >> k) + 1) + fixed(units - 1, k)
-		first = h + 1
+	bits = "".join("1" * sum(h - first >> lower == bucket for h, _ in items) + "0" for bucket in range(1 << 64 - b - lower))
+	bits += "".join(fixed(h, lower) for h, _ in items)
+	bits += "".join("01"[w > k] for w in widths)
+	bits += "".join(fixed(units - 1, k) for _, units in items)
+	bits += "".join(gamma(units - 1 >> k) for _, units in items if units - 1 >> k)
 	bits += "0" * (-len(bits) % 8)
-	return bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
+	return struct.pack("<HB", len(items) - 1, k) + bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
 
 
 def exact_value(t, items):
@@ -212,7 +212,7 @@ def exact_value(t, items):
 	for number in range(1 << b):
 		part = sorted((h, units) for h, units in items.items() if h >> 64 - b == number)
 		if part:
-			blocks += exact_block(n, number << 64 - b, part)
+			blocks += exact_block(n, b, number << 64 - b, part)
 		directory += struct.pack("<I", len(blocks))
 	largest = max(items.values())
 	bits = next(bits for bits in (8, 16, 32, 64) if largest >> bits == 0)
