@@ -165,7 +165,7 @@ TEST(TbfExact, TakesAtMostNineBytesAnItem)
 				item.units = decays ? hits * 4096 + random() % 4096 : hits;
 			}
 			const size_t bytes = Exact(items).cells.size();
-			EXPECT_LE(bytes, (decays && count < 2000 ? 10 : 9) * count + 6) << count << (decays ? " decaying" : "");
+			EXPECT_LE(bytes, (decays && count < 2000 ? 10 : 9) * count + 10) << count << (decays ? " decaying" : "");
 		}
 }
 
