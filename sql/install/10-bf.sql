@@ -180,7 +180,7 @@ CREATE FUNCTION bf_cardinality(filter bf) RETURNS double precision
 COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, from the share of bits that are set (Swamidass, Baldi 2007); Infinity if all are set';
 CREATE FUNCTION bf_info(filter bf,
 		OUT item_kind text, OUT expected_items bigint, OUT false_positive_rate double precision, OUT hashes integer,
-		OUT bits bigint, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
+		OUT bits bigint, OUT layout text, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items';
