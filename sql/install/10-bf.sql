@@ -232,8 +232,10 @@ CREATE AGGREGATE bf_agg(item "any", expected_items bigint, fpr double precision)
 COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items that are not null, for this many distinct items (1 or more; null: it sizes itself) at this false-positive rate (0.000001 to 0.5; null: 0.01)';
 
 CREATE FUNCTION bf_union_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition and combine function of bf_union_agg';
-CREATE AGGREGATE bf_union_agg(filter bf) (SFUNC = bf_union_agg_add, STYPE = bf, COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE);
+COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition function of bf_union_agg';
+CREATE FUNCTION bf_union_agg_combine(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_combine(bf, bf) IS 'combine function of bf_union_agg';
+CREATE AGGREGATE bf_union_agg(filter bf) (SFUNC = bf_union_agg_add, STYPE = bf, COMBINEFUNC = bf_union_agg_combine, PARALLEL = SAFE);
 COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Their parameters must be the same, but sizes may differ by a power of two';
 
 CREATE FUNCTION bf_intersection_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;

@@ -129,11 +129,11 @@ typedef struct sb_bf_stats
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /*
- * The current rate, as sb_bf_stats.current_fpr, from at most SB_BF_SAMPLE lines that lie evenly in the filter. It is off by
- * a tenth or so, and costs next to nothing beside a union.
+ * From 32 lines of the filter: the current rate, as sb_bf_stats.current_fpr, off by some ten percent; and whether it seems to
+ * be above this one, which nearly always costs less than a tenth of a union.
  */
-#define SB_BF_SAMPLE 64
 double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
+bool		sb_bf_seems_above(const sb_bf *bf, const void *lines, double rate) SB_NOEXCEPT;
 
 /* The estimated number of distinct items alone, as sb_bf_stats.items; exact: their number. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) SB_NOEXCEPT;
