@@ -331,9 +331,8 @@ combine_items(const BfValue *left, const BfValue *right, const sb_bf *planned, b
 }
 
 /*
- * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had. A sample
- * of lines decides whether it is worth while to measure all of them. `left` is NULL if it was changed itself: a filter that
- * is too full from the beginning, to which an aggregate adds nothing new, is warned of, too.
+ * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had; these are
+ * NULL if they are not at hand. A sample of lines decides whether it is worth while to measure all of them.
  */
 static void
 warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
@@ -356,7 +355,7 @@ warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue 
 /*
  * Combines arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
  * size stays the same. The state of an aggregate is a bf value in the aggregate's context, so it can be sent between
- * workers as it is.
+ * workers as it is. The final function of the aggregate raises the warning.
  */
 static Datum
 combine_arguments(FunctionCallInfo fcinfo, bool intersect, bool in_place)
@@ -367,7 +366,6 @@ combine_arguments(FunctionCallInfo fcinfo, bool intersect, bool in_place)
 	unsigned char *lines;
 	Datum		result;
 	bool		exact[2];
-	bool		changes_left;
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
@@ -376,9 +374,7 @@ combine_arguments(FunctionCallInfo fcinfo, bool intersect, bool in_place)
 	exact[1] = sb_bf_is_exact(&right.header);
 	if (intersect ? exact[0] || exact[1] : exact[0] && exact[1])
 		return combine_items(&left, &right, &united, intersect);
-	changes_left = in_place && united.line_count == left.header.line_count &&
-		is_state_of_aggregate(fcinfo, left.lines - SB_BF_HEADER);
-	if (changes_left)
+	if (in_place && united.line_count == left.header.line_count && is_state_of_aggregate(fcinfo, left.lines - SB_BF_HEADER))
 	{
 		result = PG_GETARG_DATUM(0);
 		lines = (unsigned char *) left.lines;
@@ -390,8 +386,8 @@ combine_arguments(FunctionCallInfo fcinfo, bool intersect, bool in_place)
 		must_read(sb_bf_or(&united, lines, &left.header, left.lines));
 	}
 	must_read((intersect ? sb_bf_and : sb_bf_or) (&united, lines, &right.header, right.lines));
-	if (!intersect && rate_warning_is_due())
-		warn_if_too_full(&united, lines, changes_left ? NULL : &left, &right);
+	if (!intersect && !in_place && rate_warning_is_due())
+		warn_if_too_full(&united, lines, &left, &right);
 	return result;
 }
 
@@ -405,35 +401,26 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
 	return combine_arguments(fcinfo, true, false);
 }
 
-/* The transition functions of bf_union_agg and bf_intersection_agg; the latter is also its combine function. */
+/* The transition functions of bf_union_agg and bf_intersection_agg. */
 SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
 {
 	return combine_arguments(fcinfo, false, true);
 }
 
 /*
- * The combine function of bf_union_agg. Workers raise no warning, so it is raised here if a worker's part is already too
- * full. Because it is not strict, it is also called for the first part.
+ * The final function of bf_union_agg: what it warns of is the whole union, whoever made its parts. A filter that was alone
+ * in it and was too full before is warned of, too.
  */
-SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_combine)
+SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 {
-	Datum		result;
 	BfValue		bf;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
-			PG_RETURN_NULL();
-		result = PG_GETARG_DATUM(PG_ARGISNULL(0) ? 1 : 0);
-	}
-	else
-		result = combine_arguments(fcinfo, false, true);
 	if (rate_warning_is_due())
 	{
-		bf_open(result, &bf);
+		bf_open(PG_GETARG_DATUM(0), &bf);
 		warn_if_too_full(&bf.header, bf.lines, NULL, NULL);
 	}
-	return result;
+	return PG_GETARG_DATUM(0);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
