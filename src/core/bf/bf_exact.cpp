@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 using namespace streambloom;
 
@@ -41,6 +42,62 @@ static size_t size_of(const sb_bf_exact *items)
 	return bits.bytes();
 }
 
+namespace {
+
+/*
+ * The stored bytes with zeros behind them, so that each code takes two loads of a whole word and no check in between. This
+ * takes a third of the time of a bit_reader. Trusts nothing: who reads beyond the end gets zeros, and ok() becomes false.
+ */
+class code_reader
+{
+  public:
+	/* REQUIRES: size <= SB_BF_EXACT_BYTES */
+	code_reader(const void *stored, size_t size) : end_(size * 8)
+	{
+		std::memcpy(bytes_, stored, size);
+		std::memset(bytes_ + size, 0, beyond);
+	}
+
+	/* The next number in Rice's code of this order. The result means nothing if ok() is false then. */
+	u128 next(int order)
+	{
+		uint64_t zeros = 0;
+		uint64_t bits = word();
+		for (; bits == 0 && ok(); bits = word())
+		{
+			zeros += whole_bits;
+			bit_ += whole_bits;
+		}
+		const int run = std::countr_zero(bits | UINT64_C(1) << 63);
+		zeros += static_cast<uint64_t>(run);
+		bit_ += static_cast<size_t>(run) + 1;
+		if (!ok())
+			return 0;
+		const int skip = static_cast<int>(bit_ % 8);
+		const uint64_t high = static_cast<uint64_t>(bytes_[bit_ / 8 + 8]) << 1 << (63 - skip);
+		const u128 number = (u128{zeros} << order) + lower_bits(word() | high, order);
+		bit_ += static_cast<size_t>(order);
+		return number;
+	}
+
+	bool ok() const { return bit_ <= end_; }
+
+	/* Is less than a byte left, and that zero? REQUIRES: ok() */
+	bool is_at_end() const { return end_ - bit_ < 8 && word() == 0; }
+
+  private:
+	static constexpr size_t whole_bits = 57; /* that word() has at least */
+	static constexpr size_t beyond = 32;	 /* at most 57 and 64 bits are skipped beyond the end, and 9 bytes read */
+
+	uint64_t word() const { return load_le<uint64_t>(bytes_ + bit_ / 8) >> bit_ % 8; }
+
+	unsigned char bytes_[SB_BF_EXACT_BYTES + beyond];
+	size_t end_;
+	size_t bit_ = 0;
+};
+
+} // namespace
+
 /*
  * The stored hashes to visit(hash) in ascending order, until it returns false. SB_BAD_CELLS; if all were visited, the bytes
  * are the only ones that stand for them.
@@ -50,22 +107,19 @@ static sb_status walk(const sb_bf *bf, const void *stored, Visit visit)
 {
 	if (bf->item_count == 0)
 		return SB_OK;
-	const auto *begin = static_cast<const unsigned char *>(stored);
-	bit_reader bits(begin, begin + bf->payload);
+	code_reader codes(stored, bf->payload);
 	const int order = order_for(bf->item_count);
-	const uint64_t most_zeros = UINT64_MAX >> order;
 	u128 from = 0;
 	for (uint32_t i = 0; i < bf->item_count; i++)
 	{
-		const uint64_t quotient = bits.zeros_before_one(most_zeros);
-		const u128 hash = (u128{quotient} << order) + bits.get(order) + from;
-		if (!bits.ok() || hash > UINT64_MAX)
+		const u128 hash = codes.next(order) + from;
+		if (!codes.ok() || hash > UINT64_MAX)
 			return SB_BAD_CELLS;
 		if (!visit(static_cast<uint64_t>(hash)))
 			return SB_OK;
 		from = hash + 1;
 	}
-	return bits.is_at_end() ? SB_OK : SB_BAD_CELLS;
+	return codes.is_at_end() ? SB_OK : SB_BAD_CELLS;
 }
 
 sb_status sb_bf_exact_read(const sb_bf *bf, const void *stored, sb_bf_exact *out) noexcept
