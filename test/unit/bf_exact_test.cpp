@@ -104,7 +104,7 @@ TEST(BfExact, TakesLessThan480Bytes)
 	for (int round = 0; round < 1000; round++)
 		EXPECT_LT(filter_of(random_set(random, SB_BF_EXACT_ITEMS)).lines.size(), 480u);
 	EXPECT_EQ(filter_of({}).value().size(), size_t{SB_BF_HEADER});
-	EXPECT_EQ(filter_of({4711}).lines.size(), 9u);
+	EXPECT_EQ(filter_of({UINT64_MAX}).lines.size(), 9u);
 }
 
 TEST(BfExact, FindsItsItemsAndNoOthers)

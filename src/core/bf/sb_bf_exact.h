@@ -8,7 +8,7 @@
  * What follows the header (n: sb_bf.item_count) is a string of bits, the lowest bit of a byte first, filled up with zeros to
  * a whole byte. For each hash, in ascending order, it has the distance from the hash before it plus one (of the first hash:
  * from 0) in Rice's code of order r = 63 - floor(log2 n): floor(distance / 2^r) zeros, a one, and the r lower bits of the
- * distance. So 64 items take 476 bytes, one item nine, and there is only one way to write a set of items.
+ * distance. So 64 items take 476 bytes, one item eight or nine, and there is only one way to write a set of items.
  */
 #ifndef STREAMBLOOM_SB_BF_EXACT_H
 #define STREAMBLOOM_SB_BF_EXACT_H
