@@ -22,12 +22,13 @@ FROM (SELECT i, bf_agg(v) OVER (ORDER BY i) AS a,
 		bf_agg(v) OVER (ORDER BY i ROWS BETWEEN 5 PRECEDING AND 5 FOLLOWING EXCLUDE CURRENT ROW) AS h
 	FROM item) w;
 
+SET client_min_messages = error; -- unions of filters that sized themselves are too full; sql/bf_exact.sql has the warning
 -- filters: the state is a value, and a row that was given out must not change afterwards
 SELECT count(*) AS rows,
-	count(*) FILTER (WHERE a IS DISTINCT FROM (SELECT bf_union_agg(f) FROM item j WHERE j.i <= w.i)) AS wrong,
-	count(*) FILTER (WHERE b IS DISTINCT FROM (SELECT bf_union_agg(f) FROM item j WHERE j.i BETWEEN w.i - 2 AND w.i)) AS wrong,
+	count(*) FILTER (WHERE a IS DISTINCT FROM (SELECT bf_union_agg(f ORDER BY i) FROM item j WHERE j.i <= w.i)) AS wrong,
+	count(*) FILTER (WHERE b IS DISTINCT FROM (SELECT bf_union_agg(f ORDER BY i) FROM item j WHERE j.i BETWEEN w.i - 2 AND w.i)) AS wrong,
 	count(*) FILTER (WHERE c IS DISTINCT FROM (SELECT bf_intersection_agg(f) FROM item j WHERE j.i <= w.i)) AS wrong,
-	count(*) FILTER (WHERE before IS DISTINCT FROM (SELECT bf_union_agg(f) FROM item j WHERE j.i <= w.i - 1)) AS wrong
+	count(*) FILTER (WHERE before IS DISTINCT FROM (SELECT bf_union_agg(f ORDER BY i) FROM item j WHERE j.i <= w.i - 1)) AS wrong
 FROM (SELECT *, lag(a) OVER (ORDER BY i) AS before FROM (SELECT i, bf_union_agg(f) OVER (ORDER BY i) AS a,
 		bf_union_agg(f) OVER (ORDER BY i ROWS 2 PRECEDING) AS b,
 		bf_intersection_agg(f) OVER (ORDER BY i) AS c

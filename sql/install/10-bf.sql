@@ -162,9 +162,9 @@ COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of
 -- combining
 
 CREATE FUNCTION bf_union(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both. The parameters must be the same, but sizes may differ by a power of two';
+COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both. The parameters must be the same, but sizes may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
 CREATE FUNCTION bf_intersection(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items that are in both; it has more false positives than one that is built from these items. The parameters must be the same, but sizes may differ by a power of two';
+COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items that are in both; it has more false positives than one that is built from these items. If one of the two is exact, the result is exact, too. The parameters must be the same, but sizes may differ by a power of two';
 CREATE OPERATOR | (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (bf, bf) IS 'union';
 CREATE OPERATOR & (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_intersection, COMMUTATOR = &);
@@ -177,13 +177,13 @@ COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter, folded to half
 
 CREATE FUNCTION bf_cardinality(filter bf) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, from the share of bits that are set (Swamidass, Baldi 2007); Infinity if all are set';
+COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, from the share of bits that are set (Swamidass, Baldi 2007); Infinity if all are set. Of an exact filter the number itself';
 CREATE FUNCTION bf_info(filter bf,
 		OUT item_kind text, OUT expected_items bigint, OUT false_positive_rate double precision, OUT hashes integer,
-		OUT bits bigint, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
+		OUT bits bigint, OUT layout text, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
 		OUT cardinality double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items';
+COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items; layout: lines, or exact for up to 64 items of a filter that sizes itself; that has no bits, no fill and no false positives, and cardinality is exact';
 CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integer, OUT lines bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
 COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have from bits_from to bits_to bits set';
@@ -213,7 +213,7 @@ CREATE AGGREGATE bf_agg(item "any") (
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null. It sizes itself for a false-positive rate of 1 %';
+COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null. It sizes itself for a false-positive rate of 1 %, and is exact up to 64 distinct items';
 
 CREATE AGGREGATE bf_agg(item "any", expected_items bigint) (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
@@ -233,8 +233,14 @@ COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the i
 
 CREATE FUNCTION bf_union_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition and combine function of bf_union_agg';
-CREATE AGGREGATE bf_union_agg(filter bf) (SFUNC = bf_union_agg_add, STYPE = bf, COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE);
-COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Their parameters must be the same, but sizes may differ by a power of two';
+CREATE FUNCTION bf_union_agg_final(bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_final(bf) IS 'final function of bf_union_agg';
+CREATE AGGREGATE bf_union_agg(filter bf) (
+	SFUNC = bf_union_agg_add, STYPE = bf,
+	FINALFUNC = bf_union_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Their parameters must be the same, but sizes may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
 
 CREATE FUNCTION bf_intersection_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_intersection_agg_add(bf, bf) IS 'transition and combine function of bf_intersection_agg';

@@ -20,6 +20,7 @@
 #include "base/sb_lookup.h"
 #include "bf/sb_bf.h"
 #include "bf/sb_bf_builder.h"
+#include "bf/sb_bf_exact.h"
 #include "bf/sb_bf_formula.h"
 #include "stable/sb_stable.h"
 #include "tbf/sb_decay_functions.h"

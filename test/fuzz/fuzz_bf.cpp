@@ -13,11 +13,35 @@ using namespace fuzz;
 
 const size_t fuzz::prefix_size = 16;
 
+/* An exact filter of up to 64 items. */
+static void append_exact(Input *input, Random &random)
+{
+	sb_bf like{};
+	like.kind.code = SB_KIND_INTEGER;
+	like.hash_count = static_cast<uint8_t>(1 + random() % 16);
+	like.fpr = 0.01;
+	sb_bf_exact items{};
+	const int digits = 64 - static_cast<int>(random() % 50);
+	for (uint64_t count = random() % (SB_BF_EXACT_ITEMS + 1); count > 0; count--)
+		sb_bf_exact_add(&items, random() >> (64 - digits));
+	sb_bf bf;
+	sb_bf_exact_plan(&like, &items, &bf);
+	const size_t at = input->size();
+	input->resize(at + sb_bf_size(&bf));
+	sb_bf_encode_header(&bf, input->data() + at);
+	sb_bf_exact_write(&bf, &items, input->data() + at + SB_BF_HEADER);
+}
+
 Input fuzz::make_input(Random &random)
 {
 	Input input;
 	append_number(&input, random());
 	append_number(&input, odd_number(random));
+	if (random() % 4 == 0)
+	{
+		append_exact(&input, random);
+		return input;
+	}
 
 	sb_bf bf{};
 	bf.kind.code = static_cast<uint16_t>(random() % 12);
@@ -50,6 +74,55 @@ static bool contains(const sb_bf &bf, const Copy &lines, uint64_t hash)
 	return found;
 }
 
+/* An exact filter, of which the header is good. What is accepted is written back to the same bytes, and loses nothing. */
+static int test_exact(const sb_bf &bf, const Copy &value, uint64_t hash, uint64_t choice)
+{
+	const Copy stored(value.data() + SB_BF_HEADER, value.size() - SB_BF_HEADER);
+	sb_bf_exact items;
+	const sb_status status = sb_bf_exact_read(&bf, stored.data(), &items);
+	FUZZ_CHECK(status == SB_OK || status == SB_BAD_CELLS);
+	FUZZ_CHECK(sb_bf_check(&bf, stored.data()) == status);
+	sb_lookup lookup;
+	const sb_status looked = look_up(&lookup, SB_LOOKUP_BF, hash, value);
+	FUZZ_CHECK(looked == SB_OK || looked == status);
+	sb_bf lines = bf;
+	lines.flags = 0;
+	lines.item_count = 0;
+	lines.payload = 0;
+	lines.line_count = static_cast<uint32_t>(1 + choice % 100);
+	sb_bf both;
+	sb_difference difference{};
+	FUZZ_CHECK(sb_bf_plan_union(&bf, &lines, &both, &difference) == SB_OK && both.line_count == lines.line_count);
+	Copy united(sb_bf_size(&both) - SB_BF_HEADER);
+	FUZZ_CHECK(sb_bf_or(&both, united.data(), &bf, stored.data()) == status);
+	if (status != SB_OK)
+		return -1;
+
+	FUZZ_CHECK(looked == SB_OK && lookup.found == sb_bf_exact_contains(&items, hash));
+	FUZZ_CHECK(items.count == bf.item_count && std::is_sorted(items.hashes, items.hashes + items.count));
+	FUZZ_CHECK(std::adjacent_find(items.hashes, items.hashes + items.count) == items.hashes + items.count);
+	sb_bf again;
+	sb_bf_exact_plan(&bf, &items, &again);
+	FUZZ_CHECK(sb_bf_size(&again) == value.size());
+	Copy written(value.size());
+	sb_bf_encode_header(&again, written.data());
+	sb_bf_exact_write(&again, &items, written.data() + SB_BF_HEADER);
+	FUZZ_CHECK(written == value);
+	for (uint32_t i = 0; i < items.count; i++)
+	{
+		FUZZ_CHECK(look_up(&lookup, SB_LOOKUP_BF, items.hashes[i], value) == SB_OK && lookup.found);
+		FUZZ_CHECK(contains(both, united, items.hashes[i]));
+	}
+	const sb_bf_exact before = items;
+	FUZZ_CHECK(sb_bf_exact_intersect(&items, &both, united.data()) == SB_OK && items.count == before.count);
+	FUZZ_CHECK(sb_bf_exact_intersect(&items, &bf, stored.data()) == SB_OK && items.count == before.count);
+	sb_bf_exact_add(&items, hash);
+	FUZZ_CHECK(sb_bf_exact_contains(&items, hash));
+	sb_bf_exact_plan(&bf, &items, &again);
+	FUZZ_CHECK(sb_bf_is_exact(&again) == (items.count <= SB_BF_EXACT_ITEMS));
+	return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	Reader reader(data, size);
@@ -68,6 +141,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(sb_bf_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
 		(void)!sb_bf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
 	}
+	if (status == SB_OK && sb_bf_is_exact(&bf))
+		return test_exact(bf, value, hash, choice);
 	sb_lookup lookup;
 	FUZZ_CHECK(look_up(&lookup, SB_LOOKUP_BF, hash, value) == status);
 	if (status != SB_OK)

@@ -17,6 +17,8 @@ Bf expected(const sb_bf &plan, const std::vector<uint64_t> &hashes)
 {
 	const std::set<uint64_t> distinct(hashes.begin(), hashes.end());
 	sb_bf header = plan;
+	if (plan.expected_items == 0 && distinct.size() <= SB_BF_EXACT_ITEMS)
+		return Bf::exact(plan, {distinct.begin(), distinct.end()});
 	if (plan.expected_items == 0)
 	{
 		EXPECT_EQ(sb_bf_plan(std::max<size_t>(distinct.size(), 1), plan.fpr, true, &header), SB_OK);
@@ -88,6 +90,8 @@ const Case cases[] = {
 	{1000000, 50000, SB_BF_OWNS_SET},
 	{0, 0, SB_BF_OWNS_SET},
 	{0, 5, SB_BF_OWNS_SET},
+	{0, 64, SB_BF_OWNS_SET},
+	{0, 65, SB_BF_OWNS_SET},
 	{0, 3000, SB_BF_OWNS_SET},
 	{0, 60000, SB_BF_OWNS_SET},
 	{0, 900000, SB_BF_OWNS_LINES},

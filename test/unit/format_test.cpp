@@ -45,6 +45,15 @@ static sb_bf random_bf(Random &random)
 	bf.widened = static_cast<uint8_t>(between(random, 0, __builtin_ctz(bf.line_count)));
 	bf.expected_items = random() >> (1 + random() % 63);
 	bf.fpr = random_rate(random);
+	if (bf.kind.code != SB_KIND_NONE && random() % 4 == 0)
+	{
+		bf.flags = SB_BF_EXACT;
+		bf.line_count = 0;
+		bf.widened = 0;
+		bf.expected_items = 0;
+		bf.item_count = static_cast<uint32_t>(between(random, 1, SB_BF_EXACT_ITEMS));
+		bf.payload = static_cast<uint16_t>(between(random, 1, SB_BF_EXACT_BYTES));
+	}
 	return bf;
 }
 
@@ -625,6 +634,26 @@ TEST(Golden, BfOfTextInUtf8)
 	bf.add(sb_hash_int64(7));
 	bf.add(sb_hash_int64(8));
 	expect_golden("bf_text", bf, {7, 8});
+}
+
+static void expect_golden_exact(const std::string &name, uint8_t hashes, double fpr, int64_t first, int64_t last)
+{
+	std::vector<int64_t> items;
+	std::vector<uint64_t> item_hashes;
+	for (int64_t item = first; item <= last; item++)
+	{
+		items.push_back(item);
+		item_hashes.push_back(sb_hash_int64(item));
+	}
+	expect_golden(name, Bf::exact(Bf(1, hashes, fpr).parameters, item_hashes), items);
+}
+
+TEST(Golden, BfExact)
+{
+	expect_golden_exact("bf_exact_none", 6, 0.01, 1, 0);
+	expect_golden_exact("bf_exact_one", 10, 0.001, 42, 42);
+	expect_golden_exact("bf_exact_few", 6, 0.01, -3, 3);
+	expect_golden_exact("bf_exact_most", 6, 0.01, 1000, 1063);
 }
 
 static void expect_golden(const std::string &name, const Tbf &made)

@@ -205,7 +205,7 @@ class Memory
 struct Bf
 {
 	sb_bf parameters{};
-	Bytes lines;
+	Bytes lines; /* of an exact filter its items */
 
 	explicit Bf(const sb_bf &from) : parameters(from), lines(sb_bf_size(&from) - SB_BF_HEADER) {}
 	Bf(uint32_t line_count, uint8_t hashes, double fpr = 0.01)
@@ -215,6 +215,19 @@ struct Bf
 		parameters.hash_count = hashes;
 		parameters.fpr = fpr;
 		lines = Bytes(sb_bf_size(&parameters) - SB_BF_HEADER);
+	}
+	/* One that sizes itself, of these items. */
+	static Bf exact(const sb_bf &like, const std::vector<uint64_t> &hashes)
+	{
+		sb_bf_exact items;
+		items.count = 0;
+		for (uint64_t hash : hashes)
+			sb_bf_exact_add(&items, hash);
+		sb_bf header;
+		sb_bf_exact_plan(&like, &items, &header);
+		Bf result(header);
+		sb_bf_exact_write(&header, &items, result.lines.data());
+		return result;
 	}
 	static Bf planned(uint64_t items, double fpr)
 	{
@@ -231,6 +244,12 @@ struct Bf
 	}
 	bool contains(uint64_t hash) const
 	{
+		if (sb_bf_is_exact(&parameters))
+		{
+			sb_bf_exact items;
+			EXPECT_EQ(sb_bf_exact_read(&parameters, lines.data(), &items), SB_OK);
+			return sb_bf_exact_contains(&items, hash);
+		}
 		bool found;
 		sb_bf_contains_many(&parameters, lines.data(), &hash, 1, &found);
 		return found;

@@ -77,52 +77,61 @@ sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, sb_bf *out) no
 
 size_t sb_bf_size(const sb_bf *bf) noexcept
 {
-	return SB_BF_HEADER + static_cast<size_t>(bf->line_count) * SB_BF_LINE;
+	return SB_BF_HEADER + (sb_bf_is_exact(bf) ? size_t{bf->payload} : line_bytes(bf));
 }
 
 /* -------------------------------------------------------------------- header */
 
 /*
  *   offset size
- *   40      4   lines
+ *   40      4   lines; exact: items
  *   44      1   hashes
- *   45      1   widened
- *   46      2   zero
+ *   45      1   widened; exact: zero
+ *   46      2   exact: bytes after the header; else zero
  *   48      8   expected_items
  *   56      8   fpr, IEEE 754
- *   64          lines of 64 bytes; bit b of a line is bit b % 8 of byte b / 8
+ *   64          lines of 64 bytes; bit b of a line is bit b % 8 of byte b / 8. Exact: see sb_bf_exact.h
  */
 void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
 {
 	auto *bytes = static_cast<unsigned char *>(out);
-	encode_common(bytes, value_type::bf, 0, bf->kind);
-	store_le(bytes + 40, bf->line_count);
+	encode_common(bytes, value_type::bf, bf->flags, bf->kind);
+	store_le(bytes + 40, sb_bf_is_exact(bf) ? bf->item_count : bf->line_count);
 	bytes[44] = bf->hash_count;
 	bytes[45] = bf->widened;
-	store_le(bytes + 46, uint16_t{0});
+	store_le(bytes + 46, bf->payload);
 	store_le(bytes + 48, bf->expected_items);
 	store_le(bytes + 56, std::bit_cast<uint64_t>(bf->fpr));
+}
+
+/* Are the fields that tell the size of the filter possible? */
+static bool size_is_valid(const sb_bf *bf)
+{
+	if (!sb_bf_is_exact(bf))
+		return bf->line_count >= 1 && bf->line_count <= SB_BF_MAX_LINES && bf->payload == 0 &&
+			   bf->widened <= std::countr_zero(bf->line_count);
+	return bf->item_count <= SB_BF_EXACT_ITEMS && bf->payload <= SB_BF_EXACT_BYTES &&
+		   (bf->item_count == 0) == (bf->payload == 0) && (bf->item_count == 0 || bf->kind.code != SB_KIND_NONE) &&
+		   bf->widened == 0 && bf->expected_items == 0;
 }
 
 sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
 {
 	const auto *bytes = static_cast<const unsigned char *>(data);
-	uint16_t flags;
 
 	*out = {};
-	if (sb_status status = decode_common(data, have, SB_BF_HEADER, value_type::bf, 0, &flags, &out->kind);
+	if (sb_status status = decode_common(data, have, SB_BF_HEADER, value_type::bf, SB_BF_EXACT, &out->flags, &out->kind);
 		status != SB_OK)
 		return status;
-	out->line_count = load_le<uint32_t>(bytes + 40);
+	(sb_bf_is_exact(out) ? out->item_count : out->line_count) = load_le<uint32_t>(bytes + 40);
 	out->hash_count = bytes[44];
 	out->widened = bytes[45];
+	out->payload = load_le<uint16_t>(bytes + 46);
 	out->expected_items = load_le<uint64_t>(bytes + 48);
 	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 56));
 
-	if (out->line_count == 0 || out->line_count > SB_BF_MAX_LINES || out->hash_count == 0 ||
-		out->hash_count > SB_BF_MAX_HASHES || load_le<uint16_t>(bytes + 46) != 0 ||
-		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) ||
-		out->widened > std::countr_zero(out->line_count) || out->expected_items >> 63)
+	if (!size_is_valid(out) || out->hash_count == 0 || out->hash_count > SB_BF_MAX_HASHES ||
+		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->expected_items >> 63)
 		return SB_BAD_HEADER;
 	return SB_OK;
 }
@@ -131,6 +140,25 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 {
 	const sb_status status = decode_header(data, have, out);
 	return status == SB_OK && total != sb_bf_size(out) ? SB_BAD_LENGTH : status;
+}
+
+sb_status sb_bf_check(const sb_bf *bf, const void *stored) noexcept
+{
+	if (sb_bf_is_exact(bf))
+	{
+		sb_bf_exact items;
+		return sb_bf_exact_read(bf, stored, &items);
+	}
+	if (bf->kind.code != SB_KIND_NONE)
+		return SB_OK;
+
+	/* A filter without a kind holds no items; look-ups rely on this. */
+	bool any = false;
+	const auto *bytes = static_cast<const unsigned char *>(stored);
+	const sb_status status = in_pieces(line_bytes(bf), bytes_at_once, [&](size_t first, size_t count) {
+		any = any || std::any_of(bytes + first, bytes + first + count, [](unsigned char byte) { return byte != 0; });
+	});
+	return status == SB_OK && any ? SB_BAD_CELLS : status;
 }
 
 /* --------------------------------------------------------------------- items */
@@ -165,15 +193,18 @@ sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out, sb_differ
 		*difference = {"hashes", static_cast<double>(a->hash_count), static_cast<double>(b->hash_count)};
 		return SB_DIFFERENT;
 	}
-	const sb_bf *small = a->line_count <= b->line_count ? a : b;
+	const sb_bf *small = a->line_count <= b->line_count ? a : b; /* an exact one has no lines */
 	const sb_bf *large = a->line_count <= b->line_count ? b : a;
-	int halvings = doublings(small->line_count, large->line_count);
+	const bool exact = sb_bf_is_exact(small);
+	const int halvings = exact ? 0 : doublings(small->line_count, large->line_count);
 	if (halvings < 0)
 	{
 		*difference = {"bytes", static_cast<double>(sb_bf_size(a)), static_cast<double>(sb_bf_size(b))};
 		return SB_DIFFERENT;
 	}
 	*out = *large;
+	out->item_count = 0;
+	out->payload = 0;
 	out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
 	out->expected_items = std::max(a->expected_items, b->expected_items);
 	out->fpr = std::fmax(a->fpr, b->fpr);
@@ -200,6 +231,8 @@ static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf 
 
 sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
 {
+	if (sb_bf_is_exact(src))
+		return add_exact(dst, dst_lines, src, src_lines);
 	return combine_filters(dst, dst_lines, src, src_lines, or_lines);
 }
 
@@ -210,7 +243,7 @@ sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const v
 
 sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
 {
-	if (halvings < 0 || halvings > std::countr_zero(bf->line_count))
+	if (sb_bf_is_exact(bf) || halvings < 0 || halvings > std::countr_zero(bf->line_count))
 		return SB_OUT_OF_RANGE;
 	bf->line_count >>= halvings;
 	bf->widened = static_cast<uint8_t>(std::max(0, bf->widened - halvings));
@@ -254,6 +287,11 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 {
 	const auto *from = static_cast<const unsigned char *>(lines);
+	if (sb_bf_is_exact(bf))
+	{
+		*out = bf->item_count;
+		return SB_OK;
+	}
 	double items = -1;
 	for (int halvings = bf->widened; halvings >= 0 && items < 0; halvings--)
 	{
@@ -270,12 +308,75 @@ sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 	return SB_OK;
 }
 
+/* Calls visit(first line, how many) for runs of neighboring lines, 32 lines in all, that lie evenly in the filter. */
+template <typename Visit>
+static uint32_t for_each_run(const sb_bf *bf, const void *lines, Visit visit)
+{
+	static constexpr uint32_t runs = 4;
+	static constexpr uint32_t lines_of_run = 8;
+	const auto *from = static_cast<const unsigned char *>(lines);
+	if (bf->line_count <= runs * lines_of_run)
+	{
+		visit(from, size_t{bf->line_count});
+		return bf->line_count;
+	}
+	for (uint32_t run = 0; run < runs; run++)
+		visit(from + size_t{bf->line_count / runs * run} * SB_BF_LINE, size_t{lines_of_run});
+	return runs * lines_of_run;
+}
+
+static double whole_power(double base, int exponent)
+{
+	double power = base;
+	for (int i = 1; i < exponent; i++)
+		power *= base;
+	return power;
+}
+
+double sb_bf_sample_fpr(const sb_bf *bf, const void *lines) noexcept
+{
+	if (sb_bf_is_exact(bf))
+		return 0;
+	double sum = 0;
+	const uint32_t sample = for_each_run(bf, lines, [&](const unsigned char *line, size_t count) {
+		for (size_t i = 0; i < count; i++, line += SB_BF_LINE)
+			sum += whole_power(static_cast<double>(count_folded(line, 1, 1)) / line_bits, bf->hash_count);
+	});
+	return sum / sample;
+}
+
+/*
+ * Most filters are far below the rate that is asked about, and their mean fill says so: the rate is about fill^k *
+ * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill, which is a little less than taken here. Only
+ * near that rate the lines are looked at one by one, which takes five times as long.
+ */
+bool sb_bf_seems_above(const sb_bf *bf, const void *lines, double rate) noexcept
+{
+	if (sb_bf_is_exact(bf))
+		return false;
+	uint64_t set = 0;
+	const uint32_t sample = for_each_run(bf, lines, [&](const unsigned char *line, size_t count) {
+		set += count_folded(line, count, 1);
+	});
+	if (set == 0)
+		return false;
+	const double k = bf->hash_count;
+	const double fill = static_cast<double>(set) / (static_cast<double>(sample) * line_bits);
+	const double x = k * (k - 1) / 2 * (1 - fill) * k / line_bits / fill;
+	const double about = whole_power(fill, bf->hash_count) * (1 + x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4))));
+	if (x < 2 && about < 0.75 * rate)
+		return false;
+	return sb_bf_sample_fpr(bf, lines) > rate;
+}
+
 sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept
 {
 	uint64_t of_bits[line_bits + 1] = {};
 	double sum = 0;
 
 	*out = {};
+	if (sb_bf_is_exact(bf))
+		return sb_bf_items(bf, lines, &out->items);
 	out->bits = static_cast<uint64_t>(bf->line_count) * line_bits;
 	sb_status status = in_pieces(bf->line_count, lines_at_once, [&](size_t first, size_t count) {
 		count_by_bits(static_cast<const unsigned char *>(lines) + first * SB_BF_LINE, count, of_bits);

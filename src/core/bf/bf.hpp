@@ -1,6 +1,6 @@
 /*
- * bf.hpp: what the files of the bf share: reading a header without a value, adding a set of hashes to lines, and the
- * sparse encoding of lines.
+ * bf.hpp: what the files of the bf share: reading a header without a value, adding a set of hashes to lines, exact
+ * filters, and the sparse encoding of lines.
  */
 #ifndef STREAMBLOOM_BF_HPP
 #define STREAMBLOOM_BF_HPP
@@ -20,6 +20,15 @@ inline size_t line_bytes(const sb_bf *bf)
 
 /* Adds all hashes of a set to lines. SB_INTERRUPTED. */
 [[nodiscard]] sb_status add_set(const sb_bf *bf, void *lines, const sb_hash_set *set);
+
+/* Adds the items of an exact filter to lines. SB_BAD_CELLS. */
+[[nodiscard]] sb_status add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored);
+
+/* Is the hash in an exact filter? SB_BAD_CELLS. */
+[[nodiscard]] sb_status exact_find(const sb_bf *bf, const void *stored, uint64_t hash, bool *found);
+
+/* How many lines a filter of this rate has that was exact and has become too large: see sb_bf_exact_plan(). */
+uint32_t lines_with_room(double fpr);
 
 /*
  * The sparse encoding of lines of which most bytes are zero: its size in bytes; a writer, which may write 8 bytes more

@@ -47,7 +47,12 @@ sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory, c
 	builder->plan = *plan;
 	builder->memory = *memory;
 	if (sizes_itself(builder))
+	{
 		builder->plan.line_count = self_sized_lines;
+		builder->plan.flags = 0;
+		builder->plan.item_count = 0;
+		builder->plan.payload = 0;
+	}
 	const sb_status status = hash_set_make(&builder->set, memory, hash_set_capacity_for(1), 0);
 	builder->form = status == SB_OK ? SB_BF_OWNS_SET : SB_BF_HAS_NOTHING;
 	return status;
@@ -335,6 +340,24 @@ static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, sb_bf *p
 	return status;
 }
 
+/* The items of a builder of which the filter is exact. */
+static sb_bf_exact listed(const sb_bf_builder *builder)
+{
+	sb_bf_exact items;
+	items.count = 0;
+	in_batches(&builder->set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		std::copy_n(hashes, count, items.hashes + items.count);
+		items.count += static_cast<uint32_t>(count);
+	});
+	std::sort(items.hashes, items.hashes + items.count);
+	return items;
+}
+
+static bool is_exact(const sb_bf_builder *builder)
+{
+	return sizes_itself(builder) && builder->form == SB_BF_OWNS_SET && builder->set.count <= SB_BF_EXACT_ITEMS;
+}
+
 sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) noexcept
 {
 	sb_status status = own(builder);
@@ -343,8 +366,14 @@ sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) noexcept
 	*plan = builder->plan;
 	if (status != SB_OK || !sizes_itself(builder))
 		return status;
+	if (is_exact(builder))
+	{
+		const sb_bf_exact items = listed(builder);
+		sb_bf_exact_plan(&builder->plan, &items, plan);
+		return SB_OK;
+	}
 	if (builder->form == SB_BF_OWNS_SET)
-		return plan_for(builder, std::max<uint64_t>(builder->set.count, 1), plan);
+		return plan_for(builder, builder->set.count, plan);
 
 	/* The lines are folded to the size that the estimated number of items needs, if that is smaller. */
 	double items;
@@ -357,6 +386,14 @@ sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) noexcept
 	return status;
 }
 
+sb_status sb_bf_builder_plan_with_room(sb_bf_builder *builder, sb_bf *plan) noexcept
+{
+	const sb_status status = sb_bf_builder_plan(builder, plan);
+	if (status == SB_OK && sizes_itself(builder) && !sb_bf_is_exact(plan))
+		plan->line_count = std::clamp(plan->line_count * 4, lines_with_room(plan->fpr), self_sized_lines);
+	return status;
+}
+
 sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) noexcept
 {
 	sb_status status = own(builder);
@@ -364,6 +401,14 @@ sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *l
 		status = settle(builder);
 	if (status != SB_OK)
 		return status;
+	if (sb_bf_is_exact(plan))
+	{
+		if (!is_exact(builder) || builder->set.count != plan->item_count)
+			return SB_OUT_OF_RANGE;
+		const sb_bf_exact items = listed(builder);
+		sb_bf_exact_write(plan, &items, lines);
+		return SB_OK;
+	}
 	if (builder->form == SB_BF_OWNS_SET)
 		return add_set(plan, lines, &builder->set);
 	sb_bf folded = builder->plan;

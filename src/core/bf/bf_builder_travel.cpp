@@ -118,7 +118,7 @@ sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, s
 
 static sb_status check_plan(const sb_bf *plan)
 {
-	if (plan->widened != 0 || (plan->expected_items == 0 && plan->line_count != self_sized_lines))
+	if (sb_bf_is_exact(plan) || plan->widened != 0 || (plan->expected_items == 0 && plan->line_count != self_sized_lines))
 		return SB_BAD_HEADER;
 	return SB_OK;
 }

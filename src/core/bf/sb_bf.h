@@ -17,11 +17,20 @@ extern "C" {
 #define SB_BF_MIN_FPR 1e-6
 #define SB_BF_MAX_FPR 0.5
 
+/* Bits of sb_bf.flags; stored. */
+#define SB_BF_EXACT 1			/* the form: instead of lines the items themselves, see sb_bf_exact.h */
+
+#define SB_BF_EXACT_ITEMS 64	/* so many items are stored exactly in a filter that sizes itself */
+#define SB_BF_EXACT_BYTES 480	/* which take at most so many bytes after the header */
+
 /* The header of a bf, decoded. */
 typedef struct sb_bf
 {
 	sb_kind		kind;
-	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES */
+	uint16_t	flags;
+	uint16_t	payload;		/* exact: the bytes after the header, 0 .. SB_BF_EXACT_BYTES; else 0 */
+	uint32_t	item_count;		/* exact: the items that are stored, 0 .. SB_BF_EXACT_ITEMS; else 0 */
+	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
 	uint8_t		widened;		/* 2^widened = line_count / that of the smallest filter united into this one */
 	uint64_t	expected_items; /* the number of items that it was planned for; 0 if it sized itself */
@@ -48,7 +57,7 @@ SB_NODISCARD sb_status sb_bf_plan(uint64_t items, double fpr, bool self_sized, s
  */
 double		sb_bf_items_per_line(double fpr, uint8_t *hash_count) SB_NOEXCEPT;
 
-/* The number of bytes of a whole value, header and lines. */
+/* The number of bytes of a whole value, header and what follows it. */
 size_t		sb_bf_size(const sb_bf *bf) SB_NOEXCEPT;
 
 /* Writes the 64 bytes of the header. */
@@ -60,6 +69,13 @@ void		sb_bf_encode_header(const sb_bf *bf, void *out) SB_NOEXCEPT;
  * SB_BAD_VERSION, SB_BAD_HEADER: see sb_status. SB_BAD_LENGTH: a value with this header does not have `total` bytes.
  */
 SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf *out) SB_NOEXCEPT;
+
+/*
+ * Checks everything after the header, `stored`. To be called once for each value that comes from outside; no other
+ * function of the core depends on it for its safety. SB_BAD_CELLS: bits are set although there is no kind, or the items of
+ * an exact filter are not written as they have to be. SB_INTERRUPTED.
+ */
+SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
 /*
  * The first function adds hashes to the lines of a filter, the second one looks hashes up in them: found[i] says
@@ -77,13 +93,17 @@ void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *ha
  * differs. *out has the parameters of the result. Its size is the larger one: the smaller filter is *widened*, that is,
  * each of its lines stands for 2^j lines. expected_items and fpr are the larger ones. The kinds are not compared: the
  * caller does that first. If one kind is none, the result has the other one.
+ *
+ * If one filter is exact, the plan has the other one's lines, which is right for a union. If both are exact, what the result
+ * has depends on the items: the plan is that of an exact filter without items, for sb_bf_exact_plan().
  */
 SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *out,
 										sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst |= src and dst &= src, line by line. A smaller src is widened. SB_INTERRUPTED. REQUIRES: dst->line_count is
- * src->line_count * 2^j, as in the result of sb_bf_plan_union().
+ * dst |= src and dst &= src, line by line. A smaller src is widened. The src of sb_bf_or() may be exact: then its items are
+ * added. SB_INTERRUPTED, SB_BAD_CELLS. REQUIRES: dst->line_count is src->line_count * 2^j, as in the result of
+ * sb_bf_plan_union(); no other filter is exact.
  */
 SB_NODISCARD sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src,
 								const void *src_lines) SB_NOEXCEPT;
@@ -93,22 +113,29 @@ SB_NODISCARD sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf 
 /*
  * Folds a filter: writes line_count / 2^halvings lines to `out`, each the union of 2^halvings neighbouring lines, and
  * changes *bf accordingly. The folded filter has all the items. `out` may be `lines`. SB_OUT_OF_RANGE: line_count is
- * not divisible by 2^halvings. SB_INTERRUPTED. REQUIRES: `out` has room for the folded lines.
+ * not divisible by 2^halvings, or the filter is exact. SB_INTERRUPTED. REQUIRES: `out` has room for the folded lines.
  */
 SB_NODISCARD sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) SB_NOEXCEPT;
 
 typedef struct sb_bf_stats
 {
-	uint64_t	bits;			/* all bits of the lines */
+	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
 	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
-	double		current_fpr;	/* the rate that follows from the content: the mean over lines of fill^hashes */
+	double		current_fpr;	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
 } sb_bf_stats;
 
 /* Measures a filter. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
-/* The estimated number of distinct items alone, as sb_bf_stats.items. SB_INTERRUPTED. */
+/*
+ * From 32 lines of the filter: the current rate, as sb_bf_stats.current_fpr, off by some ten percent; and whether it seems to
+ * be above this one, which nearly always costs less than a tenth of a union.
+ */
+double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
+bool		sb_bf_seems_above(const sb_bf *bf, const void *lines, double rate) SB_NOEXCEPT;
+
+/* The estimated number of distinct items alone, as sb_bf_stats.items; exact: their number. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) SB_NOEXCEPT;
 
 /* How many bits of one line of 64 bytes are set: 0 .. 512. */

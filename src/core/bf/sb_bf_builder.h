@@ -6,7 +6,7 @@
  * with: its builder becomes lines at a fixed number of items, see bf_builder.cpp.) The final form of the builder and
  * every byte of the result depend only on which items were added. They do not depend on the order of the items, nor on
  * how the items were split between builders that were united later. A filter that sizes itself gets its size from
- * sb_bf_builder_plan().
+ * sb_bf_builder_plan(), and is exact (sb_bf_exact.h) up to SB_BF_EXACT_ITEMS items.
  *
  * A function that returns SB_NO_MEMORY or SB_INTERRUPTED leaves a builder with all the items that it had before, and
  * perhaps with some of those that were to be added. The builder can still be used, and the same call can be repeated,
@@ -71,7 +71,7 @@ typedef struct sb_bf_builder
 
 /*
  * Begins a builder of a filter with the parameters of a plan. If plan->expected_items is 0 the filter sizes itself, and
- * plan->line_count is ignored. *memory is copied. SB_NO_MEMORY, SB_INTERRUPTED: nothing is allocated.
+ * plan->line_count and whether the plan is exact are ignored. *memory is copied. SB_NO_MEMORY, SB_INTERRUPTED: nothing is allocated.
  */
 SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory,
 										   const sb_bf *plan) SB_NOEXCEPT;
@@ -125,8 +125,15 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) SB_NOEXCEPT;
 
 /*
- * Writes the lines of the result. SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: *plan comes from sb_bf_builder_plan(), and no
- * item was added after that; `lines` has plan->line_count lines, all zeros.
+ * The same for a filter that sizes itself and will get more items: if it is not exact, it has room for at least four times
+ * its items, as long as it has at most 2^19 lines, and at least as many lines as sb_bf_exact_plan() gives.
+ */
+SB_NODISCARD sb_status sb_bf_builder_plan_with_room(sb_bf_builder *builder, sb_bf *plan) SB_NOEXCEPT;
+
+/*
+ * Writes the lines of the result, or the items of an exact one. SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: *plan comes from
+ * sb_bf_builder_plan() or sb_bf_builder_plan_with_room(), and no item was added after that; `lines` has room for what
+ * follows the header, all zeros.
  */
 SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) SB_NOEXCEPT;
 

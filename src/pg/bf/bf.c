@@ -14,6 +14,8 @@
 #include "base/elements.h"
 #include "base/expanded.h"
 #include "base/item.h"
+#include "base/memory.h"
+#include "base/rate_warning.h"
 #include "base/slices.h"
 #include "base/value.h"
 
@@ -62,19 +64,43 @@ bf_plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
 		refuse_difference("bf", action, &difference);
 }
 
+/* Raises an error unless the status is SB_OK: one that a damaged value has, or one of a core that did not finish. */
+static inline void
+must_read(sb_status status)
+{
+	if (likely(status == SB_OK))
+		return;
+	raise_if_unfinished(status);
+	value_refuse("bf", status);
+}
+
 static Datum
 copy_bf(const BfValue *bf, unsigned char **lines)
 {
 	Datum		copy = bf_make(&bf->header, lines);
 
-	copy_in_pieces(*lines, bf->lines, (size_t) bf->header.line_count * SB_BF_LINE);
+	copy_in_pieces(*lines, bf->lines, sb_bf_size(&bf->header) - SB_BF_HEADER);
 	return copy;
 }
 
+/* Makes a filter of these items, which has kind, rate and number of hashes of `like`. */
+static Datum
+make_of_items(const sb_bf *like, const sb_bf_exact *items)
+{
+	sb_bf		header;
+	unsigned char *stored;
+	Datum		result;
+
+	sb_bf_exact_plan(like, items, &header);
+	result = bf_make(&header, &stored);
+	sb_bf_exact_write(&header, items, stored);
+	return result;
+}
+
 /*
- * Prepares the filter of argument 0 for a change. If it is the expanded object of a variable, it is changed itself,
- * otherwise a copy. *lines is set to its lines, which follow the header. Returns the value that the adding function
- * has to return.
+ * Prepares the filter of argument 0, which is not exact, for a change. If it is the expanded object of a variable, it is
+ * changed itself, otherwise a copy. *lines is set to its lines, which follow the header. Returns the value that the adding
+ * function has to return.
  */
 static Datum
 bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
@@ -122,16 +148,7 @@ check_bf(const void *data, size_t size)
 	sb_bf		header;
 	sb_status	status = sb_bf_decode_header(data, size, size, &header);
 
-	/* A filter without a kind holds no items; look-ups rely on this. */
-	if (status == SB_OK && header.kind.code == SB_KIND_NONE)
-		for (size_t at = SB_BF_HEADER; at < size; at++)
-		{
-			if (at % PIECE_BYTES == 0)
-				CHECK_FOR_INTERRUPTS();
-			if (((const char *) data)[at] != 0)
-				return SB_BAD_CELLS;
-		}
-	return status;
+	return status == SB_OK ? sb_bf_check(&header, (const char *) data + SB_BF_HEADER) : status;
 }
 
 SB_VALUE_INPUTS(bf, check_bf)
@@ -149,6 +166,20 @@ bf_empty(PG_FUNCTION_ARGS)
 	return bf_make(&header, &lines);
 }
 
+/*
+ * No expanded object is made of an exact filter, and none becomes exact: its bytes are few, and each call makes new ones.
+ */
+static Datum
+add_to_exact(ItemHasher *hasher, Datum item, const BfValue *bf)
+{
+	sb_bf		header = bf->header;
+	sb_bf_exact items;
+
+	must_read(sb_bf_exact_read(&header, bf->lines, &items));
+	sb_bf_exact_add(&items, item_hash_to_add(hasher, item, &header.kind));
+	return make_of_items(&header, &items);
+}
+
 /* bf_add(bf, "any") */
 SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 {
@@ -159,9 +190,34 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 	Datum		result;
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
+	if (sb_bf_is_exact(&bf.header))
+		return add_to_exact(hasher, PG_GETARG_DATUM(1), &bf);
 	result = bf_to_change(fcinfo, &bf, &lines);
 	hash = hash_to_add(hasher, PG_GETARG_DATUM(1), &bf.header, lines);
 	sb_bf_add_many(&bf.header, lines, &hash, 1);
+	return result;
+}
+
+/* The items are collected first, because the size of the result depends on how many they are. */
+static Datum
+add_all_to_exact(Elements *elements, const BfValue *bf)
+{
+	sb_memory	memory = memory_in(CurrentMemoryContext);
+	sb_bf_builder builder;
+	sb_bf_exact before;
+	sb_bf		header;
+	unsigned char *stored;
+	Datum		item;
+	Datum		result;
+
+	must_read(sb_bf_exact_read(&bf->header, bf->lines, &before));
+	must_finish(sb_bf_builder_begin(&builder, &memory, &bf->header));
+	must_finish(sb_bf_builder_add_many(&builder, before.hashes, before.count, false));
+	while (next_item(elements, &item))
+		must_finish(sb_bf_builder_add(&builder, item_hash_to_add(elements->hasher, item, &builder.plan.kind)));
+	must_finish(sb_bf_builder_plan_with_room(&builder, &header));
+	result = bf_make(&header, &stored);
+	must_finish(sb_bf_builder_write(&builder, &header, stored));
 	return result;
 }
 
@@ -180,6 +236,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 
 	elements_open(&elements, fcinfo, 1);
 	bf_open(PG_GETARG_DATUM(0), &bf);
+	if (sb_bf_is_exact(&bf.header))
+		return add_all_to_exact(&elements, &bf);
 	result = bf_to_change(fcinfo, &bf, &lines);
 	while (next_item(&elements, &item))
 	{
@@ -205,10 +263,14 @@ SB_CONTAINS(bf, SB_LOOKUP_BF)
 static bool
 search_batches(const BfValue *bf, Elements *elements, bool answer)
 {
+	const bool	exact = sb_bf_is_exact(&bf->header);
+	sb_bf_exact items;
 	uint64_t	hashes[ITEMS_AT_ONCE];
 	bool		found[ITEMS_AT_ONCE];
 	Datum		item;
 
+	if (exact)
+		must_read(sb_bf_exact_read(&bf->header, bf->lines, &items));
 	for (int at_once = 8; elements->at < elements->count; at_once = Min(at_once * 2, ITEMS_AT_ONCE))
 	{
 		int			hashed = 0;
@@ -217,6 +279,9 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 			hashes[hashed++] = item_hash_for(elements->hasher, item, &bf->header.kind);
 		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
 			memset(found, false, sizeof found);
+		else if (exact)
+			for (int j = 0; j < hashed; j++)
+				found[j] = sb_bf_exact_contains(&items, hashes[j]);
 		else
 			sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found);
 		for (int j = 0; j < hashed; j++)
@@ -245,26 +310,70 @@ SB_CONTAINS_ELEMENTS(bf, search_elements)
 
 /* ------------------------------------------------------------------ combining */
 
-/* The type of sb_bf_or() and sb_bf_and(). */
-typedef sb_status (*Combine) (const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
+/* The union or intersection of two filters of which the result, or the result of an intersection, is one of items. */
+static Datum
+combine_items(const BfValue *left, const BfValue *right, const sb_bf *planned, bool intersect)
+{
+	const BfValue *first = sb_bf_is_exact(&left->header) ? left : right;
+	const BfValue *second = first == left ? right : left;
+	sb_bf_exact items;
+	sb_bf_exact others;
+
+	must_read(sb_bf_exact_read(&first->header, first->lines, &items));
+	if (intersect)
+		must_read(sb_bf_exact_intersect(&items, &second->header, second->lines));
+	else
+	{
+		must_read(sb_bf_exact_read(&second->header, second->lines, &others));
+		sb_bf_exact_unite(&items, &others);
+	}
+	return make_of_items(planned, &items);
+}
+
+/*
+ * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had; these are
+ * NULL if they are not at hand. A sample of lines decides whether it is worth while to measure all of them.
+ */
+static void
+warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
+{
+	sb_bf_stats stats;
+	double		rate;
+
+	if (likely(!sb_bf_seems_above(united, lines, highest_rate(united->fpr))))
+		return;
+	rate = sb_bf_sample_fpr(united, lines);
+	if ((left != NULL && rate <= sb_bf_sample_fpr(&left->header, left->lines)) ||
+		(right != NULL && rate <= sb_bf_sample_fpr(&right->header, right->lines)))
+		return;
+	must_finish(sb_bf_measure(united, lines, &stats));
+	if (stats.current_fpr > highest_rate(united->fpr))
+		warn_of_rate("bf", "union", stats.current_fpr, united->fpr,
+					 "Give the number of items of the union to each filter, as in bf_agg(item, expected_items), or build one filter from the rows.");
+}
 
 /*
  * Combines arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
  * size stays the same. The state of an aggregate is a bf value in the aggregate's context, so it can be sent between
- * workers as it is.
+ * workers as it is. The final function of the aggregate raises the warning.
  */
 static Datum
-combine_arguments(FunctionCallInfo fcinfo, const char *action, Combine combine, bool in_place)
+combine_arguments(FunctionCallInfo fcinfo, bool intersect, bool in_place)
 {
 	BfValue		left;
 	BfValue		right;
 	sb_bf		united;
 	unsigned char *lines;
 	Datum		result;
+	bool		exact[2];
 
 	bf_open(PG_GETARG_DATUM(0), &left);
 	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_plan_union(&left.header, &right.header, action, &united);
+	bf_plan_union(&left.header, &right.header, intersect ? "intersect" : "unite", &united);
+	exact[0] = sb_bf_is_exact(&left.header);
+	exact[1] = sb_bf_is_exact(&right.header);
+	if (intersect ? exact[0] || exact[1] : exact[0] && exact[1])
+		return combine_items(&left, &right, &united, intersect);
 	if (in_place && united.line_count == left.header.line_count && is_state_of_aggregate(fcinfo, left.lines - SB_BF_HEADER))
 	{
 		result = PG_GETARG_DATUM(0);
@@ -274,34 +383,55 @@ combine_arguments(FunctionCallInfo fcinfo, const char *action, Combine combine, 
 	else
 	{
 		result = bf_make(&united, &lines);
-		must_finish(sb_bf_or(&united, lines, &left.header, left.lines));
+		must_read(sb_bf_or(&united, lines, &left.header, left.lines));
 	}
-	must_finish(combine(&united, lines, &right.header, right.lines));
+	must_read((intersect ? sb_bf_and : sb_bf_or) (&united, lines, &right.header, right.lines));
+	if (!intersect && !in_place && rate_warning_is_due())
+		warn_if_too_full(&united, lines, &left, &right);
 	return result;
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_union)
 {
-	return combine_arguments(fcinfo, "unite", sb_bf_or, false);
+	return combine_arguments(fcinfo, false, false);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
 {
-	return combine_arguments(fcinfo, "intersect", sb_bf_and, false);
+	return combine_arguments(fcinfo, true, false);
 }
 
 /* The transition functions of bf_union_agg and bf_intersection_agg. */
 SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
 {
-	return combine_arguments(fcinfo, "unite", sb_bf_or, true);
+	return combine_arguments(fcinfo, false, true);
+}
+
+/*
+ * The final function of bf_union_agg: what it warns of is the whole union, whoever made its parts. A filter that was alone
+ * in it and was too full before is warned of, too.
+ */
+SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
+{
+	BfValue		bf;
+
+	if (rate_warning_is_due())
+	{
+		bf_open(PG_GETARG_DATUM(0), &bf);
+		warn_if_too_full(&bf.header, bf.lines, NULL, NULL);
+	}
+	return PG_GETARG_DATUM(0);
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
 {
-	return combine_arguments(fcinfo, "intersect", sb_bf_and, true);
+	return combine_arguments(fcinfo, true, true);
 }
 
-/* bf_fold(bf, fpr): halves the size as long as the rate, for the estimated number of items, stays within fpr. */
+/*
+ * bf_fold(bf, fpr): halves the size as long as the rate, for the estimated number of items, stays within fpr. An exact filter
+ * stays as it is.
+ */
 SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 {
 	BfValue		bf;
@@ -317,6 +447,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	fpr = PG_ARGISNULL(1) ? bf.header.fpr : PG_GETARG_FLOAT8(1);
 	check_fpr(fpr);
+	if (sb_bf_is_exact(&bf.header))
+		return copy_bf(&bf, &lines);
 
 	must_finish(sb_bf_items(&bf.header, bf.lines, &items));
 	folded = bf.header;
@@ -350,11 +482,13 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 {
 	BfValue		bf;
 	sb_bf_stats stats;
-	Datum		values[9];
-	bool		nulls[9] = {false};
+	bool		exact;
+	Datum		values[10];
+	bool		nulls[10] = {false};
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
+	exact = sb_bf_is_exact(&bf.header);
 
 	values[0] = CStringGetTextDatum(item_kind_text(&bf.header.kind));
 	values[1] = Int64GetDatum(bf.header.expected_items);
@@ -362,10 +496,13 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	values[2] = Float8GetDatum(bf.header.fpr);
 	values[3] = Int32GetDatum(bf.header.hash_count);
 	values[4] = Int64GetDatum(stats.bits);
-	values[5] = Int64GetDatum(sb_bf_size(&bf.header));
-	values[6] = Float8GetDatum((double) stats.bits_set / stats.bits);
-	values[7] = Float8GetDatum(stats.current_fpr);
-	values[8] = Float8GetDatum(stats.items);
+	nulls[4] = exact;
+	values[5] = CStringGetTextDatum(exact ? "exact" : "lines");
+	values[6] = Int64GetDatum(sb_bf_size(&bf.header));
+	values[7] = Float8GetDatum((double) stats.bits_set / stats.bits);
+	nulls[7] = exact;
+	values[8] = Float8GetDatum(stats.current_fpr);
+	values[9] = Float8GetDatum(stats.items);
 	return row_result(fcinfo, values, nulls, lengthof(values));
 }
 
@@ -420,6 +557,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_sketch)
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
+	if (sb_bf_is_exact(&bf.header))
+		return text_result(psprintf("bf of %s: %.0f items, exact", item_kind_text(&bf.header.kind), stats.items));
 	line_histogram(&bf, lines);
 	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
 		heights[i] = (double) lines[i];

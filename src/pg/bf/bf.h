@@ -10,7 +10,8 @@
 #define BF_DEFAULT_FPR 0.01
 
 /*
- * A bf in memory: its decoded header, and its lines. The lines are inside the detoasted value and must not be written.
+ * A bf in memory: its decoded header, and its lines, or the stored items of an exact filter. They are inside the detoasted
+ * value and must not be written.
  */
 typedef struct BfValue
 {
@@ -20,7 +21,7 @@ typedef struct BfValue
 
 extern void bf_open(Datum value, BfValue *bf);
 
-/* Makes a bf of these parameters, all bits zero. *lines is set to its lines. */
+/* Makes a bf of these parameters, all bits zero. *lines is set to what follows the header. */
 extern Datum bf_make(const sb_bf *header, unsigned char **lines);
 
 /*

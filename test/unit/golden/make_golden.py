@@ -73,6 +73,23 @@ def bf_lines(lines, hashes, items):
 	return bytes(data)
 
 
+def bf_exact(items, hashes=6, fpr=0.01):
+	"""The form without lines: the bits of the sorted hashes as a string of 0 and 1, the first bit in front."""
+	ordered = sorted(set(hash_int64(item) for item in items))
+	bits = ""
+	if ordered:
+		order = 63 - (len(ordered).bit_length() - 1)
+		following = 0
+		for h in ordered:
+			distance = h - following
+			rest = distance % (1 << order)
+			bits += "0" * (distance >> order) + "1" + "".join(str(rest >> i & 1) for i in range(order))
+			following = h + 1
+	bits += "0" * (-len(bits) % 8)
+	data = bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
+	return common(1, 1, 1) + struct.pack("<IBBHQd", len(ordered), hashes, 0, len(data), 0, fpr) + data
+
+
 # ----------------------------------------------------------------------- tbf
 
 def mix(x):
@@ -236,6 +253,10 @@ def filters():
 	yield "bf_empty", bf_header(0, 4, 7, 0, 150, 0.01) + bytes(4 * 64)
 	yield "bf_integers", bf_header(1, 6, 6, 1, 0, 0.02) + bf_lines(6, 6, range(1, 101))
 	yield "bf_named", bf_header(12, 1, 16, 0, 10, 1e-5, 0xDEADBEEF, b"inet") + bf_lines(1, 16, [-5])
+	yield "bf_exact_none", bf_exact([])
+	yield "bf_exact_one", bf_exact([42], 10, 0.001)
+	yield "bf_exact_few", bf_exact(range(-3, 4))
+	yield "bf_exact_most", bf_exact(range(1000, 1064))
 	yield "bf_text", bf_header(3, 1, 1, 0, 10, 0.5, 6) + bf_lines(1, 1, [7, 8])
 
 	yield "tbf_empty", tbf_value(DECAYING, [0] * 128)
