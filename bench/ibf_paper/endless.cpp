@@ -126,7 +126,7 @@ void print_sbf(const Filter &filter, const sb_stable &plan, const Measured &meas
 	std::printf("| `sbf`: ns of processor time a step | %.0f | %.0f | median %.0f, least %.0f, most %.0f |\n", measured.ns.front(),
 				measured.ns.back(), sorted[sorted.size() / 2], sorted.front(), sorted.back());
 	std::printf("| `sbf`: bytes | %s | %s | the whole process had %+ld pages of memory after the last |\n",
-				many(sb_stable_size(&plan)).c_str(), many(sb_stable_size(&filter.parameters)).c_str(), measured.pages);
+				many(SB_STABLE_HEADER + sb_stable_cell_bytes(&plan)).c_str(), many(sb_stable_size(&filter.parameters)).c_str(), measured.pages);
 }
 
 void print_bf(const Plain &plain)

@@ -28,7 +28,7 @@ struct Filter
 	sb_stable parameters{};
 	std::vector<unsigned char> cells;
 
-	explicit Filter(const sb_stable &from) : parameters(from), cells(sb_stable_size(&from) - SB_STABLE_HEADER) {}
+	explicit Filter(const sb_stable &from) : parameters(from), cells(sb_stable_cell_bytes(&from)) {}
 
 	/* The plain filter is an sbf of one bit a cell that evicts nothing; the importances lie in low .. high. */
 	static Filter of(Variety variety, uint64_t bytes, int hashes, int bits, int evictions, double low = 0, double high = top)

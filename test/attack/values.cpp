@@ -209,7 +209,7 @@ void stable_history(Random &random, uint64_t *compared)
 	const sb_stable plan = like();
 	auto make = [&](uint64_t seed)
 	{
-		Simulated made{plan, Bytes(sb_stable_size(&plan) - SB_STABLE_HEADER),
+		Simulated made{plan, Bytes(sb_stable_cell_bytes(&plan)),
 					   Simulator(plan.cell_count, plan.bits, plan.hash_count, plan.evictions, scheme, seed)};
 		made.filter.seed = made.filter.random = seed;
 		return made;

@@ -434,22 +434,23 @@ TEST(Kernel, AddsItemsToCells)
 				hashes[i] = i % 3 == 0 ? hashes[i / 2] : hashes[i]; /* the same cells again, while others are on their way */
 				values.push_back(1 + random() % 9999);
 			}
-			std::vector<uint64_t> expected(sb_tbf_cells(&tbf));
+			Cells expected(tbf);
 			streambloom::tbf_sums one{};
-			one.width = expected.size();
+			one.width = sb_tbf_cells(&tbf);
 			ASSERT_EQ(streambloom::sums_turn(&one, 35), 0);
-			one.plane[0] = expected.data();
+			one.cells[0] = expected;
 			for (size_t i = 0; i < count; i++)
 				ASSERT_EQ(streambloom::sums_add_item(&one, &tbf, 0, hashes[i], 35, values[i]), SB_OK);
 			with_each_variant([&] {
-				std::vector<uint64_t> words(expected.size());
+				Cells words(tbf);
 				streambloom::tbf_sums many = one;
-				many.plane[0] = words.data();
+				many.cells[0] = words;
 				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OK);
-				EXPECT_EQ(words, expected);
+				EXPECT_EQ(words.words(), expected.words());
 				if (count == 0)
 					return;
-				words.assign(words.size(), SB_TBF_MAX_CELL - 1);
+				Cells full(tbf, std::vector<uint64_t>(one.width, SB_TBF_MAX_CELL - 1));
+				many.cells[0] = full;
 				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OVERFLOW);
 			});
 		}
@@ -471,7 +472,8 @@ TEST(Kernel, StoresAndMergesSums)
 		sums.width = words.size();
 		ASSERT_EQ(streambloom::sums_turn(&sums, 5), 0);
 		sums.newest = 5 * 3600;
-		sums.plane[0] = words.data();
+		Cells plane(tbf, words);
+		sums.cells[0] = plane;
 		for (auto layout : {uint8_t{SB_TBF_FLAT}, uint8_t{SB_TBF_EXTENSIBLE}})
 		{
 			tbf.layout = layout;
@@ -488,14 +490,14 @@ TEST(Kernel, StoresAndMergesSums)
 				for (size_t i = 0; i < words.size(); i++)
 					ASSERT_EQ(counters[i], (words[i] + (UINT64_C(1) << shift) - 1) >> shift);
 
-				std::vector<uint64_t> again(words.size(), 3);
+				Cells again(tbf, std::vector<uint64_t>(words.size(), 3));
 				streambloom::tbf_sums merged{};
-				merged.width = again.size();
+				merged.width = words.size();
 				int planes;
 				constexpr streambloom::filter_weight one = {1, 0};
 				int index = streambloom::sums_turn_for_weighted(&merged, &stored.parameters, &one, &planes);
 				ASSERT_EQ(planes, 1);
-				merged.plane[index] = again.data();
+				merged.cells[index] = again;
 				ASSERT_EQ(streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one), SB_OK);
 				for (size_t i = 0; i < words.size(); i++)
 					ASSERT_EQ(again[i], 3 + (counters[i] << shift));

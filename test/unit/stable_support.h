@@ -32,13 +32,13 @@ struct Stable
 	sb_stable parameters{};
 	Bytes cells;
 
-	explicit Stable(const sb_stable &from) : parameters(from), cells(sb_stable_size(&from) - SB_STABLE_HEADER) {}
+	explicit Stable(const sb_stable &from) : parameters(from), cells(sb_stable_cell_bytes(&from)) {}
 	Stable(uint64_t bytes, sb_scheme scheme, int hashes, int bits, int64_t evictions, double fpr = 0.01, uint64_t seed = 0)
 	{
 		double high = scheme == SB_STABLE ? 0 : scheme == SB_TWO_CLASS ? 0.5 : 1;
 		double low = scheme == SB_TWO_CLASS ? 0.5 : 0;
 		EXPECT_EQ(sb_stable_plan(bytes, fpr, scheme, low, high, hashes, bits, evictions, seed, &parameters), SB_OK);
-		cells = Bytes(sb_stable_size(&parameters) - SB_STABLE_HEADER);
+		cells = Bytes(sb_stable_cell_bytes(&parameters));
 	}
 
 	int max() const { return sb_stable_max(&parameters); }
@@ -80,7 +80,7 @@ struct Stable
 	{
 		Bytes header(SB_STABLE_HEADER);
 		sb_stable_encode_header(&parameters, header.data());
-		return header + cells;
+		return parameters.items != 0 ? header + cells : header;
 	}
 
   private:

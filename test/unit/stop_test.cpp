@@ -191,14 +191,14 @@ TEST(Stop, TimeDecayingFilters)
 		ASSERT_GT(blocks, 10u);
 
 		streambloom::tbf_sums sums{};
-		std::vector<uint64_t> words(cells);
+		Cells words(plan);
 		sb_moment moment;
 		uint64_t value;
 		sums.width = cells;
 		sb_tbf_moment(hour, hour / 4, 100 * hour, &moment);
 		ASSERT_EQ(sb_tbf_hit(&moment, 1, &value), SB_OK);
 		ASSERT_EQ(streambloom::sums_turn(&sums, moment.half_lives), 0);
-		sums.plane[0] = words.data();
+		sums.cells[0] = words;
 		Random random(3);
 		const uint64_t hash = random();
 		for (uint64_t i = 0; i < 20000; i++)
@@ -234,19 +234,18 @@ TEST(Stop, TimeDecayingFilters)
 			return released(sb_tbf_remove(&stored, bytes.data(), hash, &moment, value, memory, 0, &out, &made, &most));
 		});
 		expect_stops("pack", blocks,
-					 [&] { return streambloom::sums_pack_plane(words.data(), &plan, &out, to.data(), to.size()); });
+					 [&] { return streambloom::sums_pack_plane(words, &plan, &out, to.data(), to.size()); });
 
 		streambloom::filter_weight weight;
 		ASSERT_EQ(streambloom::make_filter_weight(1, &weight), SB_OK);
-		std::vector<uint64_t> sum(cells);
+		Cells sum(plan);
 		expect_stops("add", blocks, [&] {
 			int planes;
 			streambloom::tbf_sums added{};
 			added.width = cells;
-			std::ranges::fill(sum, 0);
 			if (streambloom::sums_turn_for_weighted(&added, &stored, &weight, &planes) != 0 || planes != 1)
 				return SB_OUT_OF_RANGE;
-			added.plane[0] = sum.data();
+			added.cells[0] = sum;
 			return streambloom::sums_add_weighted(&added, &plan, 0, &stored, bytes.data(), &weight);
 		});
 	}
@@ -261,15 +260,12 @@ TEST(Stop, PlanesOfManyWords)
 	small.block_cells = SB_TBF_BLOCK;
 	sb_tbf large = small;
 	large.block_count = blocks;
-	std::vector<uint64_t> words(sb_tbf_cells(&small), 1);
-	std::vector<uint64_t> wide(sb_tbf_cells(&large));
-	std::vector<uint64_t> sum(sb_tbf_cells(&large));
+	Cells words(small, std::vector<uint64_t>(sb_tbf_cells(&small), 1));
+	Cells wide(large);
+	Cells sum(large);
 
-	expect_stops("widen", megabytes, [&] { return streambloom::widen_plane(&small, words.data(), &large, wide.data()); });
-	streambloom::tbf_sums sums{};
-	sums.width = sum.size();
-	sums.plane[0] = sum.data();
-	expect_stops("add plane", megabytes, [&] { return streambloom::sums_add_plane(&sums, 0, wide.data()); });
+	expect_stops("widen", megabytes, [&] { return streambloom::add_cell_plane(wide, words); });
+	expect_stops("add plane", megabytes, [&] { return streambloom::add_cell_plane(sum, wide); });
 }
 
 TEST(Stop, StableFilters)

@@ -184,17 +184,18 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 				for (uint64_t &word : words)
 					word = random() % every == 0 ? random() & ((UINT64_C(1) << bits) - 1) : 0;
 				words.back() = bits == 61 ? SB_TBF_MAX_CELL - 1 : words.back();
+				Cells plane(tbf, words);
 				sb_tbf packed;
 				std::vector<uint8_t> bytes(words.size() * 10 + 1000);
-				ASSERT_EQ(streambloom::sums_pack_plane(words.data(), &tbf, &packed, bytes.data(), bytes.size()), SB_OK);
+				ASSERT_EQ(streambloom::sums_pack_plane(plane, &tbf, &packed, bytes.data(), bytes.size()), SB_OK);
 				ASSERT_LE(packed.payload, bytes.size());
 				if (packed.payload != 0)
 				{
 					sb_tbf cut;
-					EXPECT_EQ(streambloom::sums_pack_plane(words.data(), &tbf, &cut, bytes.data(), packed.payload - 1), SB_TOO_LARGE);
+					EXPECT_EQ(streambloom::sums_pack_plane(plane, &tbf, &cut, bytes.data(), packed.payload - 1), SB_TOO_LARGE);
 					EXPECT_EQ(cut.payload, packed.payload);
 					std::vector<uint8_t> exact(packed.payload);
-					ASSERT_EQ(streambloom::sums_pack_plane(words.data(), &tbf, &cut, exact.data(), exact.size()), SB_OK);
+					ASSERT_EQ(streambloom::sums_pack_plane(plane, &tbf, &cut, exact.data(), exact.size()), SB_OK);
 					bytes = exact;
 				}
 				std::vector<uint64_t> again(4096);

@@ -110,8 +110,9 @@ TEST(SumsOverflow, OfAddedPlanesIsSaid)
 	int index = sums.turned(0);
 	std::vector<uint64_t> words(64, SB_TBF_MAX_CELL / 2);
 	words[0] = SB_TBF_MAX_CELL / 2 - 1;
-	EXPECT_EQ(streambloom::sums_add_plane(&sums.sums(), index, words.data()), SB_OK);
-	EXPECT_EQ(streambloom::sums_add_plane(&sums.sums(), index, words.data()), SB_OVERFLOW);
+	Cells plane(like, words);
+	EXPECT_EQ(streambloom::add_cell_plane(sums.sums().cells[index], plane), SB_OK);
+	EXPECT_EQ(streambloom::add_cell_plane(sums.sums().cells[index], plane), SB_OVERFLOW);
 }
 
 TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
@@ -122,13 +123,13 @@ TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
 		Builder sums(like);
 		int index = sums.turned(half_lives);
 		uint64_t most = (SB_TBF_MAX_CELL >> half_lives) - 1;
-		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, UINT64_MAX), SB_OVERFLOW);
-		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, most + 1), SB_OVERFLOW);
-		EXPECT_EQ(sums.sums().plane[index][3], 0u);
-		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, most), SB_OK);
-		EXPECT_EQ(sums.sums().plane[index][3], most << half_lives);
-		EXPECT_EQ(streambloom::sums_add_word(&sums.sums(), index, 3, half_lives, 1), SB_OVERFLOW);
-		EXPECT_EQ(sums.sums().plane[index][3], most << half_lives);
+		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, UINT64_MAX), SB_OVERFLOW);
+		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, most + 1), SB_OVERFLOW);
+		EXPECT_EQ(word_of(sums.sums().cells[index], 3), 0u);
+		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, most), SB_OK);
+		EXPECT_EQ(word_of(sums.sums().cells[index], 3), most << half_lives);
+		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, 1), SB_OVERFLOW);
+		EXPECT_EQ(word_of(sums.sums().cells[index], 3), most << half_lives);
 	}
 }
 
@@ -136,22 +137,19 @@ TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
 TEST(SumsOverflow, OfTheLargestValueIsSaid)
 {
 	sb_tbf like = shape(1u << 26, 1, 0, 0);
-	/* only the pages of a word that is set are ever written */
-	std::unique_ptr<uint64_t[], decltype(&std::free)> plane(
-		static_cast<uint64_t *>(std::calloc(sb_tbf_cells(&like), sizeof(uint64_t))), std::free);
-	ASSERT_NE(plane, nullptr);
+	Cells plane(like);
 	streambloom::tbf_sums sums{};
 	sums.width = sb_tbf_cells(&like);
 	int index = streambloom::sums_turn(&sums, 0);
-	sums.plane[index] = plane.get();
+	sums.cells[index] = plane;
 	sums.newest = 0;
 
 	sb_tbf planned;
-	ASSERT_EQ(streambloom::sums_add_word(&sums, index, 12345, 0, UINT64_C(4096) * UINT32_MAX), SB_OK);
+	ASSERT_EQ(add_to_cell(sums, index, 12345, 0, UINT64_C(4096) * UINT32_MAX), SB_OK);
 	ASSERT_EQ(streambloom::sums_plan(&sums, nullptr, &like, &planned), SB_OK);
 	EXPECT_EQ(planned.cell_bits, 32);
 	EXPECT_LE(sb_tbf_size(&planned), size_t{SB_MAX_BYTES});
-	ASSERT_EQ(streambloom::sums_add_word(&sums, index, 12345, 0, 1), SB_OK);
+	ASSERT_EQ(add_to_cell(sums, index, 12345, 0, 1), SB_OK);
 	EXPECT_EQ(streambloom::sums_plan(&sums, nullptr, &like, &planned), SB_TOO_LARGE);
 }
 
@@ -195,18 +193,18 @@ TEST(SumsTurn, MovesWordsWithTheirPlane)
 	{
 		int index = sums.turned(plane * 16);
 		ASSERT_EQ(index, 0);
-		ASSERT_EQ(streambloom::sums_add_word(&sums.sums(), index, 5, plane * 16, static_cast<uint64_t>(100 + plane)), SB_OK);
+		ASSERT_EQ(add_to_cell(sums.sums(), index, 5, plane * 16, static_cast<uint64_t>(100 + plane)), SB_OK);
 	}
 	for (int i = 0; i < 4; i++)
-		EXPECT_EQ(sums.sums().plane[i][5], 103u - static_cast<uint64_t>(i));
+		EXPECT_EQ(word_of(sums.sums().cells[i], 5), 103u - static_cast<uint64_t>(i));
 	ASSERT_EQ(sums.turned(5 * 16), 0);
-	EXPECT_EQ(sums.sums().plane[0][5], 0u);
-	EXPECT_TRUE(sums.sums().plane[1] == nullptr || sums.sums().plane[1][5] == 0);
-	EXPECT_EQ(sums.sums().plane[2][5], 103u);
-	EXPECT_EQ(sums.sums().plane[3][5], 102u);
+	EXPECT_EQ(word_of(sums.sums().cells[0], 5), 0u);
+	EXPECT_EQ(word_of(sums.sums().cells[1], 5), 0u);
+	EXPECT_EQ(word_of(sums.sums().cells[2], 5), 103u);
+	EXPECT_EQ(word_of(sums.sums().cells[3], 5), 102u);
 	ASSERT_EQ(sums.turned(1000000), 0);
-	for (const uint64_t *plane : sums.sums().plane)
-		EXPECT_TRUE(plane == nullptr || plane[5] == 0);
+	for (const streambloom::cell_plane *plane : sums.sums().cells)
+		EXPECT_EQ(word_of(plane, 5), 0u);
 }
 
 /* Whatever times the contract allows, what is stored of them is read back. */

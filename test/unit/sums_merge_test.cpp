@@ -395,9 +395,11 @@ TEST(SumsWiden, EveryItemKeepsItsCounters)
 			sb_tbf large = shape(large_cells, 5, hour, hour);
 			std::vector<uint64_t> from(small_cells);
 			for (uint64_t &word : from)
-				word = random();
-			std::vector<uint64_t> to(large_cells);
-			EXPECT_EQ(streambloom::widen_plane(&small, from.data(), &large, to.data()), SB_OK);
+				word = random() % SB_TBF_MAX_CELL;
+			Cells narrow(small, from);
+			Cells wide(large);
+			EXPECT_EQ(streambloom::add_cell_plane(wide, narrow), SB_OK);
+			const std::vector<uint64_t> to = wide.words();
 			for (int i = 0; i < 300; i++)
 			{
 				uint64_t hash = random();

@@ -82,8 +82,8 @@ TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 		{
 			sb_u128 loss = sums.sums().loss[i];
-			for (uint64_t cell = 0; sums.sums().plane[i] != nullptr && cell < sums.sums().width; cell++)
-				ASSERT_TRUE(sums.sums().plane[i][cell] <= loss);
+			for (uint64_t cell = 0; cell < sums.sums().width; cell++)
+				ASSERT_TRUE(word_of(sums.sums().cells[i], cell) <= loss);
 		}
 	}
 }
@@ -219,33 +219,32 @@ TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
 			for (int i = 0; i < SB_TBF_PLANES; i++)
 				EXPECT_EQ(streambloom::make_plane(sums.builder, i), SB_OK);
 			for (const Item &item : items)
-				streambloom::sums_raise_item_to(&sums.sums(), &like, item.hash, item.words);
+				EXPECT_EQ(streambloom::sums_raise_item_to(&sums.sums(), &like, item.hash, item.words), SB_OK);
 		};
 		Builder first(like);
 		build(first);
 		std::shuffle(items.begin(), items.end(), random);
 		Builder second(like);
 		build(second);
-		auto value = [](const uint64_t *const *planes, uint64_t cell) {
+		auto value = [](auto word) {
 			long double sum = 0;
 			for (int i = 0; i < SB_TBF_PLANES; i++)
-				sum += static_cast<long double>(planes[i][cell]) * exp2l(-16 * i);
+				sum += static_cast<long double>(word(i)) * exp2l(-16 * i);
 			return sum;
 		};
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			for (uint64_t cell = 0; cell < first.sums().width; cell++)
-				ASSERT_EQ(first.sums().plane[i][cell], second.sums().plane[i][cell]);
+				ASSERT_EQ(word_of(first.sums().cells[i], cell), word_of(second.sums().cells[i], cell));
 		std::vector<long double> largest(first.sums().width);
 		for (const Item &item : items)
 		{
 			uint16_t positions[SB_TBF_MAX_HASHES];
-			const uint64_t *words[] = {&item.words[0], &item.words[1], &item.words[2], &item.words[3]};
 			tbf_positions(&like, item.hash, positions);
 			for (int i = 0; i < like.hash_count; i++)
-				largest[positions[i]] = std::max(largest[positions[i]], value(words, 0));
+				largest[positions[i]] = std::max(largest[positions[i]], value([&](int plane) { return item.words[plane]; }));
 		}
 		for (uint64_t cell = 0; cell < first.sums().width; cell++)
-			ASSERT_EQ(value(first.sums().plane, cell), largest[cell]);
+			ASSERT_EQ(value([&](int plane) { return word_of(first.sums().cells[plane], cell); }), largest[cell]);
 	}
 }
 

@@ -518,6 +518,59 @@ struct Hit
 	double weight = 1;
 };
 
+/* A word of a plane of sums of cells; 0 where there is no plane, or the block holds nothing. */
+inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
+{
+	const uint64_t *words = plane != nullptr ? plane->block[cell / plane->block_cells] : nullptr;
+	return words != nullptr ? words[cell % plane->block_cells] : 0;
+}
+
+/* The same, to be changed. */
+inline uint64_t &held_word(streambloom::cell_plane *plane, uint64_t cell)
+{
+	const auto block = static_cast<uint32_t>(cell / plane->block_cells);
+	EXPECT_EQ(streambloom::hold_block(plane, block), SB_OK);
+	return plane->block[block][cell % plane->block_cells];
+}
+
+/* Adds a value to one cell, as a hit of one hash would. */
+inline sb_status add_to_cell(streambloom::tbf_sums &sums, int index, uint64_t cell, int64_t half_lives, uint64_t value)
+{
+	uint64_t amount;
+	const sb_status status = streambloom::shifted(value, streambloom::place_in_plane(half_lives), &amount);
+	return status == SB_OK ? streambloom::add_to_word(&held_word(sums.cells[index], cell), amount) : status;
+}
+
+/* A plane of sums of cells in memory that is counted. */
+class Cells
+{
+  public:
+	explicit Cells(const sb_tbf &tbf) { EXPECT_EQ(streambloom::make_cell_plane(memory_, &tbf, &plane_), SB_OK); }
+	Cells(const sb_tbf &tbf, const std::vector<uint64_t> &words) : Cells(tbf)
+	{
+		for (uint64_t cell = 0; cell < words.size(); cell++)
+			if (words[cell] != 0)
+				(*this)[cell] = words[cell];
+	}
+	Cells(const Cells &) = delete;
+	Cells &operator=(const Cells &) = delete;
+	~Cells() { streambloom::release_cell_plane(plane_); }
+
+	operator streambloom::cell_plane *() { return plane_; }
+	uint64_t &operator[](uint64_t cell) { return held_word(plane_, cell); }
+	std::vector<uint64_t> words() const
+	{
+		std::vector<uint64_t> all(uint64_t{plane_->block_count} * plane_->block_cells);
+		for (uint64_t cell = 0; cell < all.size(); cell++)
+			all[cell] = word_of(plane_, cell);
+		return all;
+	}
+
+  private:
+	Memory memory_;
+	streambloom::cell_plane *plane_ = nullptr;
+};
+
 /* A builder in memory that is counted. What it stores must be readable. */
 class Builder
 {

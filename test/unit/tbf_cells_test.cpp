@@ -70,7 +70,7 @@ TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
 		EXPECT_EQ(flat.set_layout(SB_TBF_EXTENSIBLE, &out), SB_BAD_CELLS) << counter;
 		sb_tbf planned = flat.parameters;
 		EXPECT_EQ(streambloom::measure_cells(&planned,
-											 [&](uint32_t block, uint64_t *unpacked) {
+											 [&](uint32_t block, uint64_t *unpacked, bool *) {
 												 return sb_tbf_unpack_block(&flat.parameters, flat.cells.data(), block, unpacked);
 											 }),
 				  SB_BAD_CELLS)

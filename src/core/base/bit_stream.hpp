@@ -42,6 +42,12 @@ class bit_writer
 		put(value & ((UINT64_C(1) << low) - 1), low);
 		put(value >> low, count - low);
 	}
+	void zeros_and_one(uint64_t zeros)
+	{
+		for (; zeros >= 32; zeros -= 32)
+			put(0, 32);
+		put(UINT64_C(1) << zeros, static_cast<int>(zeros) + 1);
+	}
 	void put_gamma(uint64_t value)
 	{
 		int zeros = static_cast<int>(std::bit_width(value)) - 1;
@@ -100,7 +106,6 @@ class bit_reader
 
 	/* Goes on at another bit. */
 	void seek(size_t bit) { bit_ = bit; }
-	size_t tell() const { return bit_; }
 
 	/* Is less than a byte left, and that zero? */
 	bool is_at_end() const

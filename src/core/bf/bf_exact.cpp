@@ -19,16 +19,14 @@ static int order_for(uint32_t items)
 	return 64 - static_cast<int>(std::bit_width(items));
 }
 
-template <typename Bits>
-static void put_hashes(Bits *bits, const sb_bf_exact *items)
+/* The distance of each hash from the one before it to visit(distance), as it is coded. */
+template <typename Visit>
+static void for_each_distance(const sb_bf_exact *items, Visit visit)
 {
-	const int order = order_for(items->count);
 	uint64_t from = 0;
 	for (uint32_t i = 0; i < items->count; i++)
 	{
-		const uint64_t distance = items->hashes[i] - from;
-		bits->zeros_and_one(distance >> order);
-		bits->put_wide(lower_bits(distance, order), order);
+		visit(items->hashes[i] - from);
 		from = items->hashes[i] + 1;
 	}
 }
@@ -37,9 +35,19 @@ static size_t size_of(const sb_bf_exact *items)
 {
 	if (items->count == 0)
 		return 0;
-	bit_meter bits;
-	put_hashes(&bits, items);
-	return bits.bytes();
+	const int order = order_for(items->count);
+	uint64_t bits = 0;
+	for_each_distance(items, [&](uint64_t distance) { bits += (distance >> order) + 1 + static_cast<uint64_t>(order); });
+	return static_cast<size_t>((bits + 7) / 8);
+}
+
+static void put_hashes(bit_writer *bits, const sb_bf_exact *items)
+{
+	const int order = order_for(items->count);
+	for_each_distance(items, [&](uint64_t distance) {
+		bits->zeros_and_one(distance >> order);
+		bits->put_wide(lower_bits(distance, order), order);
+	});
 }
 
 namespace {

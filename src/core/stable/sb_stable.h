@@ -83,8 +83,14 @@ sb_stable_max(const sb_stable *stable)
 	return (uint8_t) ((1u << stable->bits) - 1);
 }
 
-/* The number of bytes of a whole value, header and cells. */
+/*
+ * The number of bytes of a whole value: the header, and the cells if items have arrived. Without items all cells are zero and none
+ * are stored: so an empty filter takes its header alone, however many cells it stands for.
+ */
 size_t		sb_stable_size(const sb_stable *stable) SB_NOEXCEPT;
+
+/* The number of bytes of the cells in memory, whether or not they would be stored. */
+size_t		sb_stable_cell_bytes(const sb_stable *stable) SB_NOEXCEPT;
 
 /* Writes the 128 bytes of the header. */
 void		sb_stable_encode_header(const sb_stable *stable, void *out) SB_NOEXCEPT;
@@ -107,7 +113,8 @@ SB_NODISCARD sb_status sb_stable_decode_header(const void *data, size_t have, si
 
 /*
  * Checks the cells of a value whose header was checked: the bits after the last cell are zero, and no more cells are
- * non-zero than the items can have set. SB_BAD_CELLS, SB_INTERRUPTED.
+ * non-zero than the items can have set. Without items there are no cells, and `cells` is not read, nor is it by sb_stable_count() and
+ * sb_stable_decay(). SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) SB_NOEXCEPT;
 

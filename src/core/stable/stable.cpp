@@ -20,7 +20,12 @@ static constexpr size_t groups_at_once = bytes_at_once / 8;
 
 size_t sb_stable_size(const sb_stable *stable) noexcept
 {
-	return SB_STABLE_HEADER + stable_payload(stable);
+	return SB_STABLE_HEADER + (stable->items != 0 ? stable_payload(stable) : 0);
+}
+
+size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
+{
+	return stable_payload(stable);
 }
 
 /* The number of hashes for which a search with sb_stable_false_negatives() found the longest memory for given bytes. */
@@ -116,7 +121,7 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
  *   96      8   low, IEEE 754; zero for an sbf
  *  104      8   high
  *  112     16   zero
- *  128          cells, d bits each
+ *  128          cells, d bits each; nothing if no items have arrived
  */
 void sb_stable_encode_header(const sb_stable *stable, void *out) noexcept
 {
@@ -215,7 +220,7 @@ static void evict(sb_stable *stable, unsigned char *cells)
 
 static bool all_zero(const sb_stable *stable, const unsigned char *cells)
 {
-	size_t size = stable_payload(stable);
+	const size_t size = stable->items != 0 ? stable_payload(stable) : 0;
 	for (size_t at = 0; at < size; at += 8)
 		if (load_up_to(cells + at, size - at) != 0)
 			return false;
@@ -326,6 +331,11 @@ sb_status sb_stable_unite(const sb_stable *stable, void *dst, const void *src) n
 sb_status sb_stable_count(const sb_stable *stable, const void *cells, uint64_t counts[SB_STABLE_MAX_VALUE + 1]) noexcept
 {
 	std::fill_n(counts, SB_STABLE_MAX_VALUE + 1, uint64_t{0});
+	if (stable->items == 0)
+	{
+		counts[0] = stable->cell_count;
+		return SB_OK;
+	}
 	return in_pieces(stable->cell_count, bytes_at_once, [&](size_t first, size_t count) {
 		for (size_t cell = first; cell < first + count; cell++)
 			counts[get_cell(static_cast<const unsigned char *>(cells), stable->bits, cell)]++;
@@ -339,6 +349,8 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 	const unsigned group = cells_of_group(bits);
 	const uint64_t lowest = lowest_bits.of[bits];
 	const size_t size = stable_payload(stable);
+	if (stable->items == 0)
+		return SB_OK;
 
 	uint64_t after = static_cast<uint64_t>(stable->cell_count) * bits;
 	if (after % 8 != 0 && bytes[size - 1] >> after % 8 != 0)
@@ -358,6 +370,6 @@ sb_status sb_stable_check_cells(const sb_stable *stable, const void *cells) noex
 	if (status != SB_OK)
 		return status;
 
-	/* an item sets at most K cells, so without items all cells are zero */
+	/* an item sets at most K cells */
 	return stable->items < set / stable->hash_count + (set % stable->hash_count != 0) ? SB_BAD_CELLS : SB_OK;
 }

@@ -16,6 +16,8 @@ sb_status stable_lookup_step(sb_lookup *lookup)
 {
 	const sb_stable &stable = lookup->header.stable;
 	const unsigned bits = stable.bits;
+	if (stable.items == 0)
+		return SB_OK;
 
 	/* the bytes that were asked for hold a cell that begins at the bit `from` */
 	if (lookup->step != 0)

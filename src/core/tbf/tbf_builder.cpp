@@ -36,12 +36,12 @@ void streambloom::release_words(const sb_tbf_builder *builder, uint64_t *words)
 sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 {
 	tbf_sums *sums = &builder->sums;
-	if (index < 0 || index >= SB_TBF_PLANES || sums->plane[index] != nullptr)
+	if (index < 0 || index >= SB_TBF_PLANES || has_plane(builder, index))
 		return SB_OK;
+	if (builder->form == sums_form::cells)
+		return make_cell_plane(&builder->memory, &builder->plan, &sums->cells[index]);
 	if (sb_status status = sums_take_fallen(sums, &sums->plane[index]); status != SB_OK || sums->plane[index] != nullptr)
 		return status;
-	if (builder->form == sums_form::cells)
-		return allocate_words(builder, sums->width, &sums->plane[index]);
 	uint32_t planes = 0;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		planes += has_plane(builder, i);

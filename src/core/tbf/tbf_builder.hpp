@@ -21,7 +21,7 @@ constexpr size_t tbf_batch = 256;
 enum class sums_form : uint8_t
 {
 	items,	  /* beside the hashes of `set` */
-	cells,	  /* sums.plane[i] has a word for each cell of `plan` */
+	cells,	  /* sums.cells[i] is a plane of the cells of `plan` */
 	borrowed, /* sums of items, in `borrowed`: the bytes that the builder was deserialized from, which the caller keeps */
 };
 
@@ -84,6 +84,8 @@ inline bool raises(const sb_tbf_builder *builder)
 
 inline bool has_plane(const sb_tbf_builder *builder, int index)
 {
+	if (builder->form == sums_form::cells)
+		return builder->sums.cells[index] != nullptr;
 	return builder->form == sums_form::borrowed ? builder->borrowed.words[index] != nullptr : builder->sums.plane[index] != nullptr;
 }
 
@@ -101,7 +103,7 @@ constexpr sb_tbf largest_filter = [] {
 	return largest;
 }();
 
-/* Zeroed words: one for each cell. */
+/* Zeroed words. */
 [[nodiscard]] sb_status allocate_words(const sb_tbf_builder *builder, uint64_t count, uint64_t **out);
 void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL */
 
@@ -109,7 +111,7 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 [[nodiscard]] sb_status make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized, sb_tbf_builder **out);
 [[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
 
-/* Makes sure of words for plane[index]; nothing where that is no plane (below 0, or SB_TBF_PLANES and more). */
+/* Makes sure of the plane with this index; nothing where that is no plane (below 0, or SB_TBF_PLANES and more). */
 [[nodiscard]] sb_status make_plane(sb_tbf_builder *builder, int index);
 
 /* ------------------------------------------------- items (tbf_builder_items.cpp) */

@@ -12,7 +12,7 @@
 using namespace streambloom;
 
 /*
- * Where a filter that sizes itself goes over from items to the cells of the largest filter there is, 1 GB for each plane:
+ * Where a filter that sizes itself goes over from items to the cells of the largest filter there is, up to 1 GB for each plane:
  * when 5/8 of so many slots are taken. These are more items than that filter holds at 1 %.
  */
 constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 25;
@@ -119,19 +119,21 @@ sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint6
  * With minimum increase each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever
  * the order of slots.
  */
-static void raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
+static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
 {
+	sb_status status = SB_OK;
 	uint64_t of_items[SB_TBF_PLANES][tbf_batch] = {};
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 		if (has_plane(items, i))
 			std::copy_n(reader->words(i), count, of_items[i]);
-	for (size_t j = 0; j < count; j++)
+	for (size_t j = 0; j < count && status == SB_OK; j++)
 	{
 		uint64_t of_item[SB_TBF_PLANES];
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 			of_item[i] = of_items[i][j];
-		sums_raise_item_to(&builder->sums, &builder->plan, reader->hashes()[j], of_item);
+		status = sums_raise_item_to(&builder->sums, &builder->plan, reader->hashes()[j], of_item);
 	}
+	return status;
 }
 
 /* What each item has in each plane, into the planes of the same numbers, which are there. */
@@ -145,7 +147,8 @@ static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items
 			return SB_INTERRUPTED;
 		if (builder->form == sums_form::cells && raises(builder))
 		{
-			raise_cells(builder, items, &reader, count);
+			if (status = raise_cells(builder, items, &reader, count); status != SB_OK)
+				return status;
 			continue;
 		}
 		if (builder->form == sums_form::items)
@@ -163,12 +166,8 @@ static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items
 
 void streambloom::release_sums(sb_tbf_builder *builder)
 {
-	if (builder->form == sums_form::cells)
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-		{
-			release_words(builder, builder->sums.plane[i]);
-			release_words(builder, builder->sums.fallen[i]);
-		}
+	for (cell_plane *plane : builder->sums.cells)
+		release_cell_plane(plane);
 	if (builder->set.slots != nullptr)
 		sb_hash_set_release(&builder->set, &builder->memory);
 }
@@ -194,6 +193,7 @@ static void forget_sums(sb_tbf_builder *builder)
 	builder->borrowed = {};
 	std::fill_n(builder->sums.plane, SB_TBF_PLANES, nullptr);
 	std::fill_n(builder->sums.fallen, SB_TBF_PLANES, nullptr);
+	std::fill_n(builder->sums.cells, SB_TBF_PLANES, nullptr);
 }
 
 sb_status streambloom::items_to_cells(sb_tbf_builder *builder)

@@ -64,6 +64,17 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 
 /* ------------------------------------------------------------------- the whole */
 
+/* How many blocks of the stored filter hold anything, at most. */
+static uint64_t most_blocks(const sb_tbf_builder *builder)
+{
+	if (builder->form != sums_form::cells)
+		return builder->set.count;
+	uint64_t blocks = 0;
+	for (const cell_plane *plane : builder->sums.cells)
+		blocks += plane != nullptr ? plane->held : 0;
+	return blocks;
+}
+
 /*
  * Writes the counters to a block with room for the rest. Extensible ones are packed into the usual room at once; memory that they
  * do not need is never touched. Only if that room was too small a first pass finds out how much they need.
@@ -72,7 +83,7 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 								value_block *value)
 {
 	const tbf_sums *sums = &builder->sums;
-	const size_t room = usual_room(plan);
+	const size_t room = usual_room(plan, most_blocks(builder));
 	if (plan->layout == SB_TBF_EXTENSIBLE && room < SB_MAX_BYTES)
 	{
 		sb_status status = value->allocate(room + most_extra(builder));

@@ -16,6 +16,7 @@
 #include "base/memory.hpp"
 #include "base/stop.hpp"
 #include "tbf/tbf_builder.hpp"
+#include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_sums.hpp"
 
@@ -168,11 +169,11 @@ static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
 }
 
 /* If the usual room is not enough it is known how much is. */
-static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const uint64_t *plane)
+static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const cell_plane *plane)
 {
 	constexpr size_t before = sizeof(uint64_t);
 	sb_tbf packed;
-	size_t room = usual_room(&builder->plan);
+	size_t room = usual_room(&builder->plan, plane->held);
 	for (;;)
 	{
 		sb_status status = out->reserve(before + room);
@@ -195,11 +196,14 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 static sb_status send_planes(outgoing *out, const sb_tbf_builder *builder)
 {
 	/* at once: to grow plane by plane would copy megabytes again and again */
-	const uint64_t bytes_of_plane = sizeof(uint64_t) + usual_room(&builder->plan);
-	sb_status status = out->reserve(static_cast<uint64_t>(count_planes(builder)) * bytes_of_plane);
+	uint64_t room = 0;
+	for (const cell_plane *plane : builder->sums.cells)
+		if (plane != nullptr)
+			room += sizeof(uint64_t) + usual_room(&builder->plan, plane->held);
+	sb_status status = out->reserve(room);
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 		if (has_plane(builder, i))
-			status = send_plane(out, builder, builder->sums.plane[i]);
+			status = send_plane(out, builder, builder->sums.cells[i]);
 	return status;
 }
 
@@ -419,14 +423,22 @@ static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)
 	packed.payload = static_cast<uint32_t>(payload);
 	if (sb_status status = make_plane(builder, index); status != SB_OK)
 		return status;
+	cell_plane *plane = builder->sums.cells[index];
+	block_counters words;
 	for (uint32_t block = 0; block < packed.block_count; block++)
 	{
-		uint64_t *words = builder->sums.plane[index] + uint64_t{block} * packed.block_cells;
+		bool empty;
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		if (sb_tbf_unpack_block(&packed, cells, block, words) != SB_OK ||
-			std::any_of(words, words + packed.block_cells, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
+		if (unpack_counters(&packed, cells, block, words, &empty) != SB_OK)
 			return SB_BAD_CELLS;
+		if (empty)
+			continue;
+		if (std::any_of(words, words + packed.block_cells, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
+			return SB_BAD_CELLS;
+		if (sb_status status = hold_block(plane, block); status != SB_OK)
+			return status;
+		std::memcpy(plane->block[block], words, packed.block_cells * sizeof *words);
 	}
 	return SB_OK;
 }

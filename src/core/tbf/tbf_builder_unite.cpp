@@ -26,25 +26,23 @@ static sb_status may_add_up(const sb_tbf *a, const sb_tbf *b, sb_tbf *joined, sb
 /* The same sums over the cells of a larger filter. Unless that is SB_OK they are as they were. */
 static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 {
-	uint64_t *wide[SB_TBF_PLANES] = {};
+	cell_plane *wide[SB_TBF_PLANES] = {};
 	tbf_sums *sums = &builder->sums;
 	sb_status status = SB_OK;
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
-		if (sums->plane[i] != nullptr)
+		if (sums->cells[i] != nullptr)
 		{
-			status = allocate_words(builder, sb_tbf_cells(larger), &wide[i]);
+			status = make_cell_plane(&builder->memory, larger, &wide[i]);
 			if (status == SB_OK)
-				status = widen_plane(&builder->plan, sums->plane[i], larger, wide[i]);
+				status = add_cell_plane(wide[i], sums->cells[i]);
 		}
 	if (status == SB_OK)
 	{
-		std::swap_ranges(wide, wide + SB_TBF_PLANES, sums->plane);
+		std::swap_ranges(wide, wide + SB_TBF_PLANES, sums->cells);
 		sums->width = sb_tbf_cells(larger);
-		for (uint64_t *&fallen : sums->fallen) /* too small from now on */
-			release_words(builder, std::exchange(fallen, nullptr));
 	}
-	for (uint64_t *plane : wide)
-		release_words(builder, plane);
+	for (cell_plane *plane : wide)
+		release_cell_plane(plane);
 	return status;
 }
 
@@ -170,27 +168,16 @@ static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 
 static sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other)
 {
-	uint64_t *wide = nullptr;
 	sb_status status = SB_OK;
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 	{
-		const uint64_t *words = other->sums.plane[i];
-		const int index = words != nullptr ? sums_matching_plane(&builder->sums, &other->sums, i) : -1;
+		const int index = has_plane(other, i) ? sums_matching_plane(&builder->sums, &other->sums, i) : -1;
 		if (index < 0)
 			continue;
 		status = make_plane(builder, index);
-		if (status == SB_OK && other->sums.width < builder->sums.width)
-		{
-			if (wide == nullptr)
-				status = allocate_words(builder, builder->sums.width, &wide);
-			if (status == SB_OK)
-				status = widen_plane(&other->plan, words, &builder->plan, wide);
-			words = wide;
-		}
 		if (status == SB_OK)
-			status = sums_add_plane(&builder->sums, index, words);
+			status = add_cell_plane(builder->sums.cells[index], other->sums.cells[i]);
 	}
-	release_words(builder, wide);
 	return status;
 }
 

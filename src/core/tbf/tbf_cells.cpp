@@ -87,9 +87,7 @@ void cell_packer::add(gathered *block, uint64_t largest)
 			pack(block, shape_.block_cells, &l, cells_ + directory_ + packed_);
 		packed_ += size;
 	}
-	if (directory_ <= room_)
-		store_le(cells_ + size_t{4} * block_, static_cast<uint32_t>(packed_));
-	block_++;
+	end_block();
 }
 
 sb_status cell_packer::finish(sb_tbf *out) const
@@ -134,6 +132,15 @@ void cell_writer::add(const uint64_t *counters)
 		default:
 			return write_flat<uint64_t>(counters, cells, out);
 	}
+}
+
+void cell_writer::add_empty()
+{
+	const uint32_t block = block_++;
+	if (planned_.layout == SB_TBF_FLAT)
+		std::memset(cells_ + flat_block_size(&planned_) * block, 0, flat_block_size(&planned_));
+	else if (planned_.payload != 0)
+		store_le(cells_ + size_t{4} * block, static_cast<uint32_t>(packed_));
 }
 
 /* ---------------------------------------------------------------- unpacking */
@@ -183,6 +190,44 @@ sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t blo
 		scatter(&nonzero, tbf->block_cells, counters);
 	}
 	return SB_OK;
+}
+
+/* Is any of these bytes not 0? */
+static bool any_byte(const unsigned char *bytes, size_t size)
+{
+	uint64_t any = 0;
+	for (size_t i = 0; i < size; i += 8) /* a block has at least 64 cells */
+		any |= load_le<uint64_t>(bytes + i);
+	return any != 0;
+}
+
+sb_status streambloom::unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters, bool *empty)
+{
+	size_t offset;
+	size_t size;
+	size_t at;
+
+	directory_range(tbf, block, &at, &size);
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	*empty = false;
+	if (sb_status status = block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
+		return status;
+	*empty = tbf->layout == SB_TBF_FLAT ? !any_byte(bytes + (offset - SB_TBF_HEADER), size) : size == 0;
+	return *empty ? SB_OK : sb_tbf_unpack_block(tbf, cells, block, counters);
+}
+
+uint32_t streambloom::count_packed_blocks(const sb_tbf *tbf, const void *cells)
+{
+	const auto *ends = static_cast<const unsigned char *>(cells);
+	uint32_t count = 0;
+	uint32_t before = 0;
+	for (uint32_t block = 0; tbf->payload != 0 && block < tbf->block_count; block++)
+	{
+		const auto end = load_le<uint32_t>(ends + size_t{4} * block);
+		count += end != before;
+		before = end;
+	}
+	return count;
 }
 
 sb_status streambloom::gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out)

@@ -33,6 +33,7 @@ class cell_meter
 {
   public:
 	void add(const sb_tbf &shape, const uint64_t *counters);
+	void add_empty() {}
 
 	/*
 	 * Sets cell_bits and payload. SB_TOO_LARGE (they are set all the same) if the value would exceed SB_MAX_BYTES;
@@ -52,6 +53,7 @@ class cell_writer
 	/* Inline: in the .cpp it would become an alias in the bitcode, which crashes PostgreSQL's JIT compiler. */
 	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
+	void add_empty();
 
   private:
 	const sb_tbf &planned_;
@@ -73,6 +75,7 @@ class cell_packer
 	{
 	}
 	void add(const uint64_t *counters);
+	void add_empty() { end_block(); }
 
 	/* The next block, as its counters that are not 0; uses them up. largest: the largest counter, or a number of as many digits. */
 	void add(gathered *block, uint64_t largest);
@@ -88,9 +91,20 @@ class cell_packer
 	uint32_t block_ = 0;
 	uint64_t largest_ = 0;
 	uint64_t packed_ = 0;
+
+	/* Writes where it ends into the directory. */
+	void end_block()
+	{
+		if (directory_ <= room_)
+			store_le(cells_ + size_t{4} * block_, static_cast<uint32_t>(packed_));
+		block_++;
+	}
 };
 
-/* The first pass over a function that fills in the counters of a block: status = produce(block, counters). */
+/*
+ * The first pass over a function that fills in the counters of a block: status = produce(block, counters, &empty). Where it sets
+ * empty, which is false before, all counters are 0, and it need not fill them in.
+ */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
 {
@@ -100,9 +114,10 @@ sb_status measure_cells(sb_tbf *planned, Produce produce)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		if (sb_status status = produce(block, counters); status != SB_OK)
+		bool empty = false;
+		if (sb_status status = produce(block, counters, &empty); status != SB_OK)
 			return status;
-		meter.add(*planned, counters);
+		empty ? meter.add_empty() : meter.add(*planned, counters);
 	}
 	return meter.finish(planned);
 }
@@ -117,8 +132,9 @@ sb_status write_cells(const sb_tbf &planned, void *cells, Produce produce)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		(void) produce(block, counters);
-		writer.add(counters);
+		bool empty = false;
+		(void) produce(block, counters, &empty);
+		empty ? writer.add_empty() : writer.add(counters);
 	}
 	return SB_OK;
 }
@@ -133,12 +149,21 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		if (sb_status status = produce(block, counters); status != SB_OK)
+		bool empty = false;
+		if (sb_status status = produce(block, counters, &empty); status != SB_OK)
 			return status;
-		packer.add(counters);
+		empty ? packer.add_empty() : packer.add(counters);
 	}
 	return packer.finish(planned);
 }
+
+/*
+ * sb_tbf_unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are looked for.
+ */
+[[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters, bool *empty);
+
+/* How many blocks of the extensible layout are not empty. */
+uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
 
 /* The counters of a block that are not 0. Of an empty block only the count is set. REQUIRES: the extensible layout. */
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);

@@ -56,8 +56,13 @@ static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		if (sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters); status != SB_OK)
+		bool empty;
+		if (sb_status status = unpack_counters(tbf, cells, block, counters, &empty); status != SB_OK)
 			return status;
+		if (empty && tbf->payload == 0 && tbf->layout == SB_TBF_EXTENSIBLE)
+			break;
+		if (empty)
+			continue;
 		for (uint32_t i = 0; i < tbf->block_cells; i++)
 			largest = std::max(largest, counters[i]);
 		if (tbf->layout == SB_TBF_FLAT)
@@ -73,8 +78,6 @@ static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 			!is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
 			return SB_BAD_CELLS;
 		next = offset + size;
-		if (tbf->payload == 0)
-			break;
 	}
 
 	/* Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is refused. */

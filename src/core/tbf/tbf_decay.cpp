@@ -221,18 +221,18 @@ static sb_status decay_flat(const sb_tbf *tbf, const unsigned char *cells, uint6
 /* --------------------------------------------------------------- extensible */
 
 /* Bytes that the decay of the counters needs on its way: it may be more than is left in the end. */
-static size_t room_for_counters(const sb_tbf *tbf)
+static size_t room_for_counters(const sb_tbf *tbf, const void *cells)
 {
 	size_t room = counters_size(tbf);
-	if (tbf->layout == SB_TBF_EXTENSIBLE && tbf->payload != 0)
-		room += decayed_excess * tbf->block_count;
+	if (tbf->layout == SB_TBF_EXTENSIBLE)
+		room += decayed_excess * count_packed_blocks(tbf, cells);
 	return std::min<size_t>(room, SB_MAX_BYTES - SB_TBF_HEADER);
 }
 
 static sb_status decay_extensible(const sb_tbf *tbf, const void *cells, uint64_t half_lives, sb_tbf *out, void *to)
 {
 	gathered block;
-	cell_packer packer(*tbf, to, room_for_counters(tbf));
+	cell_packer packer(*tbf, to, room_for_counters(tbf, cells));
 	const uint64_t far = std::min<uint64_t>(half_lives, 63);
 	for (uint32_t i = 0; i < tbf->block_count; i++)
 	{
@@ -318,7 +318,7 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 
 	/* The list of hot items does not get longer. Filters with a table of recurring minimum have no half-life. */
 	value_block block(to, in_front);
-	sb_status status = block.allocate(room_for_counters(tbf) + tbf->extra);
+	sb_status status = block.allocate(room_for_counters(tbf, cells) + tbf->extra);
 	if (status == SB_OK)
 		status = decay_counters(tbf, cells, j, out, block.cells());
 	if (status == SB_OK)

@@ -19,8 +19,8 @@ sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, uint8_t layout
 		return SB_OK;
 	out->layout = layout;
 	value_block block(to, in_front);
-	sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters) {
-		return sb_tbf_unpack_block(tbf, cells, index, counters);
+	sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters, bool *empty) {
+		return unpack_counters(tbf, cells, index, counters, empty);
 	});
 	if (status == SB_OK)
 		status = in_pieces(tbf->extra, bytes_at_once, [&](size_t first, size_t count) {

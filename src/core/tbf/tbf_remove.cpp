@@ -105,9 +105,11 @@ sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, con
 		return status;
 	}
 	const uint32_t of_item = block_of(tbf->block_count, hash);
-	const sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters) {
+	const sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters, bool *empty) {
+		if (index != of_item)
+			return unpack_counters(tbf, cells, index, counters, empty);
 		const sb_status read = sb_tbf_unpack_block(tbf, cells, index, counters);
-		if (read == SB_OK && index == of_item && !take_out(tbf, hash, moment, hit, counters, most))
+		if (read == SB_OK && !take_out(tbf, hash, moment, hit, counters, most))
 			return SB_OUT_OF_RANGE;
 		return read;
 	});

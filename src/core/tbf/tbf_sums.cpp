@@ -23,30 +23,6 @@
 
 using namespace streambloom;
 
-namespace {
-
-/* The cell of `to` that stands for a cell of `from`, or the other way round: sizes differ by powers of two. */
-struct mapping
-{
-	int block_halvings, cell_halvings;
-	uint64_t large_cells, small_cells;
-
-	mapping(const sb_tbf *large, const sb_tbf *small)
-		: block_halvings(doublings(small->block_count, large->block_count)),
-		  cell_halvings(doublings(small->block_cells, large->block_cells)), large_cells(large->block_cells),
-		  small_cells(small->block_cells)
-	{
-	}
-
-	uint64_t operator()(uint64_t index) const
-	{
-		uint64_t block = index / large_cells;
-		return (block >> block_halvings) * small_cells + (index % large_cells >> cell_halvings);
-	}
-};
-
-} // namespace
-
 /* So many words are worked on between two questions whether to stop. */
 constexpr size_t words_at_once = bytes_at_once / sizeof(uint64_t);
 
@@ -60,11 +36,8 @@ static void accumulate(sb_u128 *sum, u128 amount)
 static sb_status clear(uint64_t *plane, uint64_t width, uint32_t beside)
 {
 	return in_pieces(width, words_at_once, [=](size_t first, size_t count) {
-		if (beside == 0)
-			std::memset(plane + first, 0, count * sizeof *plane);
-		else
-			for (size_t word = first; word < first + count; word++)
-				plane[hash_set_place(word, beside)] = 0;
+		for (size_t word = first; word < first + count; word++)
+			plane[hash_set_place(word, beside)] = 0;
 	});
 }
 
@@ -83,8 +56,8 @@ sb_status streambloom::sums_take_fallen(tbf_sums *sums, uint64_t **out)
 }
 
 /*
- * Makes this plane the newest if it is newer. Those that fall out at the far end serve again, but are not cleared before that: it
- * would take long for a large filter, and cannot be stopped in the middle of a turn.
+ * Makes this plane the newest if it is newer. Those of items that fall out at the far end serve again, but are not cleared before
+ * that: it would take long for a large set, and cannot be stopped in the middle of a turn.
  */
 static void make_room(tbf_sums *sums, int64_t wanted)
 {
@@ -94,14 +67,17 @@ static void make_room(tbf_sums *sums, int64_t wanted)
 	{
 		if (sums->plane[last] != nullptr)
 			*std::find(sums->fallen, sums->fallen + last, nullptr) = sums->plane[last];
+		release_cell_plane(sums->cells[last]);
 		accumulate(&sums->dropped_total, sums->total[last]);
 		accumulate(&sums->dropped_loss, sums->loss[last]);
 		accumulate(&sums->dropped_loss, sums->slack[last]);
 		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
+		std::memmove(sums->cells + 1, sums->cells, last * sizeof *sums->cells);
 		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
 		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
 		std::memmove(sums->loss + 1, sums->loss, last * sizeof *sums->loss);
 		sums->plane[0] = nullptr;
+		sums->cells[0] = nullptr;
 		sums->total[0] = 0;
 		sums->slack[0] = 0;
 		sums->loss[0] = 0;
@@ -311,12 +287,14 @@ sb_status streambloom::sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int inde
 	uint64_t amount;
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
-	uint64_t *block = sums->plane[index] + static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
-	return add_to_cells(block, tbf->block_cells, tbf->hash_count, hash, amount);
+	const uint32_t block = block_of(tbf->block_count, hash);
+	if (sb_status status = hold_block(sums->cells[index], block); status != SB_OK)
+		return status;
+	return add_to_cells(sums->cells[index]->block[block], tbf->block_cells, tbf->hash_count, hash, amount);
 }
 
 template <sb_simd variant>
-SB_KERNEL sb_status add_items_kernel(uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
+SB_KERNEL sb_status add_items_kernel(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
 									 size_t count)
 {
 	uint64_t *cells[ahead][SB_TBF_MAX_HASHES];
@@ -336,7 +314,7 @@ SB_KERNEL sb_status add_items_kernel(uint64_t *words, const sb_tbf *tbf, int pla
 		}
 		if (i < count)
 		{
-			uint64_t *block = words + static_cast<uint64_t>(block_of(tbf->block_count, hashes[i])) * tbf->block_cells;
+			uint64_t *block = words[block_of(tbf->block_count, hashes[i])];
 			positions_of(tbf->block_cells, k, hashes[i], positions);
 			for (int j = 0; j < k; j++)
 			{
@@ -348,14 +326,16 @@ SB_KERNEL sb_status add_items_kernel(uint64_t *words, const sb_tbf *tbf, int pla
 	return SB_OK;
 }
 
-static sb_status add_items(uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values, size_t count);
-SB_VARIANTS(sb_status, add_items, (uint64_t *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
+static sb_status add_items(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values, size_t count);
+SB_VARIANTS(sb_status, add_items, (uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
 								   size_t count), (words, tbf, place, hashes, values, count))
 
 sb_status streambloom::sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
 									  const uint64_t *values, size_t count)
 {
-	return add_items(sums->plane[index], tbf, place_in_plane(half_lives), hashes, values, count);
+	if (sb_status status = hold_blocks(sums->cells[index], hashes, count); status != SB_OK)
+		return status;
+	return add_items(sums->cells[index]->block, tbf, place_in_plane(half_lives), hashes, values, count);
 }
 
 void streambloom::sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value)
@@ -406,8 +386,8 @@ class weighted_counters
   public:
 	weighted_counters(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const filter_weight *weight,
 					  const placing &place)
-		: sums_(sums), small_(tbf, filter), place_(place), factor_(weight->factor), cells_(tbf->block_cells), index_(index),
-		  last_(place.planes - 1)
+		: sums_(sums), place_(place), factor_(weight->factor), cells_(tbf->block_cells),
+		  cell_halvings_(doublings(filter->block_cells, tbf->block_cells)), index_(index), last_(place.planes - 1)
 	{
 		/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
 		plain_ = last_ == 0 && is_kept(0) && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
@@ -416,8 +396,7 @@ class weighted_counters
 	/* counters: those of the filter's block that stands for this one */
 	sb_status add(uint32_t block, const uint64_t *counters)
 	{
-		const uint64_t first = static_cast<uint64_t>(block) * cells_;
-		return plain_ ? add_shifted_block(first, counters) : add_block(first, counters);
+		return plain_ ? add_shifted_block(block, counters) : add_block(block, counters);
 	}
 
 	/* An item loses no more than the largest counter does, however much the filter holds. */
@@ -429,10 +408,10 @@ class weighted_counters
 
   private:
 	tbf_sums *sums_;
-	mapping small_;
 	placing place_;
 	uint64_t factor_;
 	uint32_t cells_;
+	int cell_halvings_; /* from these cells to those of the filter */
 	int index_;
 	int last_; /* of the parts into which a counter is split: part j goes to plane index_ - j */
 	bool plain_;
@@ -441,28 +420,31 @@ class weighted_counters
 
 	bool is_kept(int part) const { return index_ >= 0 && index_ - part < SB_TBF_PLANES; }
 
-	sb_status add_shifted_block(uint64_t first, const uint64_t *counters)
+	sb_status add_shifted_block(uint32_t block, const uint64_t *counters)
 	{
-		if (small_.cell_halvings != 0)
+		cell_plane *plane = sums_->cells[index_];
+		if (sb_status status = hold_block(plane, block); status != SB_OK)
+			return status;
+		if (cell_halvings_ != 0)
 		{
 			for (uint32_t i = 0; i < cells_; i++)
-				widened_[i] = counters[i >> small_.cell_halvings];
+				widened_[i] = counters[i >> cell_halvings_];
 			counters = widened_;
 		}
 		const auto shift = static_cast<int>(place_.counters);
-		return add_shifted(sums_->plane[index_] + first, counters, cells_, shift, &largest_[0]) ? SB_OK : SB_OVERFLOW;
+		return add_shifted(plane->block[block], counters, cells_, shift, &largest_[0]) ? SB_OK : SB_OVERFLOW;
 	}
 
-	sb_status add_block(uint64_t first, const uint64_t *counters)
+	sb_status add_block(uint32_t block, const uint64_t *counters)
 	{
 		for (uint32_t i = 0; i < cells_; i++)
-			if (const uint64_t counter = counters[i >> small_.cell_halvings]; counter != 0)
-				if (sb_status status = add_parts(first + i, moved(u128{counter} * factor_, place_.counters)); status != SB_OK)
+			if (const uint64_t counter = counters[i >> cell_halvings_]; counter != 0)
+				if (sb_status status = add_parts(block, i, moved(u128{counter} * factor_, place_.counters)); status != SB_OK)
 					return status;
 		return SB_OK;
 	}
 
-	sb_status add_parts(uint64_t cell, u128 amount)
+	sb_status add_parts(uint32_t block, uint32_t cell, u128 amount)
 	{
 		constexpr u128 digits = (1 << SB_TBF_PLANE) - 1;
 		sb_status status = SB_OK;
@@ -472,8 +454,13 @@ class weighted_counters
 			if (part >= SB_TBF_MAX_CELL)
 				return SB_OVERFLOW;
 			largest_[j] = std::max(largest_[j], static_cast<uint64_t>(part));
-			if (is_kept(j))
-				status = add_to_word(&sums_->plane[index_ - j][cell], static_cast<uint64_t>(part));
+			if (part != 0 && is_kept(j))
+			{
+				cell_plane *plane = sums_->cells[index_ - j];
+				status = hold_block(plane, block);
+				if (status == SB_OK)
+					status = add_to_word(&plane->block[block][cell], static_cast<uint64_t>(part));
+			}
 			amount = j < last_ ? amount >> SB_TBF_PLANE : 0;
 		}
 		return status;
@@ -508,6 +495,7 @@ sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int 
 	const int halvings = doublings(filter->block_count, tbf->block_count);
 	weighted_counters to(sums, tbf, index, filter, weight, place);
 	block_counters counters;
+	bool empty = false;
 	uint32_t unpacked = UINT32_MAX;
 	for (uint32_t block = 0; block < tbf->block_count; block++)
 	{
@@ -515,10 +503,12 @@ sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int 
 			return SB_INTERRUPTED;
 		if (const uint32_t from = block >> halvings; from != unpacked)
 		{
-			if (sb_status status = sb_tbf_unpack_block(filter, cells, from, counters); status != SB_OK)
+			if (sb_status status = unpack_counters(filter, cells, from, counters, &empty); status != SB_OK)
 				return status;
 			unpacked = from;
 		}
+		if (empty)
+			continue;
 		if (sb_status status = to.add(block, counters); status != SB_OK)
 			return status;
 	}
@@ -603,23 +593,31 @@ int streambloom::sums_matching_plane(const tbf_sums *sums, const tbf_sums *other
 	return index >= 0 && index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
-sb_status streambloom::sums_add_plane(tbf_sums *sums, int index, const uint64_t *words)
+/* Each word of `from` stands for 2^halvings of `to`. */
+static sb_status add_block(uint64_t *to, const uint64_t *from, uint32_t cells, int halvings)
 {
-	sb_status result = SB_OK;
-	sb_status status = in_pieces(sums->width, words_at_once, [&](size_t first, size_t count) {
-		for (size_t i = first; i < first + count && result == SB_OK; i++)
-			result = add_to_word(&sums->plane[index][i], words[i]);
-	});
-	return status != SB_OK ? status : result;
+	for (uint32_t i = 0; i < cells; i++)
+		if (sb_status status = add_to_word(&to[i], from[i >> halvings]); status != SB_OK)
+			return status;
+	return SB_OK;
 }
 
-/* ------------------------------------------------------------- other sizes */
-
-sb_status streambloom::widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out)
+sb_status streambloom::add_cell_plane(cell_plane *to, const cell_plane *from)
 {
-	mapping small(to, from);
-	return in_pieces(sb_tbf_cells(to), words_at_once, [&](size_t first, size_t count) {
-		for (size_t i = first; i < first + count; i++)
-			out[i] = cells[small(i)];
-	});
+	const int block_halvings = doublings(from->block_count, to->block_count);
+	const int cell_halvings = doublings(from->block_cells, to->block_cells);
+	for (uint32_t block = 0; block < to->block_count; block++)
+	{
+		const uint64_t *words = from->block[block >> block_halvings];
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		if (words == nullptr)
+			continue;
+		sb_status status = hold_block(to, block);
+		if (status == SB_OK)
+			status = add_block(to->block[block], words, to->block_cells, cell_halvings);
+		if (status != SB_OK)
+			return status;
+	}
+	return SB_OK;
 }

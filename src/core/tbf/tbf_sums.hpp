@@ -10,6 +10,7 @@
 #include "streambloom.h"
 #include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
+#include "tbf/tbf_plane.hpp"
 
 #include <algorithm>
 
@@ -17,16 +18,17 @@ namespace streambloom {
 
 /*
  * The in-memory state of tbf_agg and tbf_merge_agg: per cell (or per item, while few are known) exact integer sums in
- * 2^-12 hits, in planes of 16 half-lives, of which the newest four are kept. The caller owns the plane arrays: an
- * absent one is NULL and means zeros. Everything in here is a sum or a maximum of integers, so the order of rows
- * and the number of workers leave no trace. REQUIRES: zeroed at first.
+ * 2^-12 hits, in planes of 16 half-lives, of which the newest four are kept. The sums of items are words beside the hashes of a
+ * set, which the caller owns; those of cells are planes of their own. An absent plane is NULL and means zeros. Everything in here is
+ * a sum or a maximum of integers, so the order of rows and the number of workers leave no trace. REQUIRES: zeroed at first.
  */
 struct tbf_sums
 {
-	uint64_t   *plane[SB_TBF_PLANES];	/* [i] is plane number newest_plane - i */
-	uint64_t   *fallen[SB_TBF_PLANES];	/* arrays of planes that fell out, with their old words: to be cleared, and used again */
+	uint64_t   *plane[SB_TBF_PLANES];	/* of items: [i] is plane number newest_plane - i */
+	uint64_t   *fallen[SB_TBF_PLANES];	/* of items: planes that fell out, with their old words: to be cleared, and used again */
+	cell_plane *cells[SB_TBF_PLANES];	/* of cells: [i] as above; one that falls out is released */
 	uint64_t	width;			/* words in each plane */
-	uint32_t	beside;			/* word i lies at hash_set_place(i, beside): that of the set; 0 for cells */
+	uint32_t	beside;			/* of items: word i lies at hash_set_place(i, beside), that of the set */
 	sb_u128		total[SB_TBF_PLANES];
 	sb_u128		slack[SB_TBF_PLANES];
 	sb_u128		loss[SB_TBF_PLANES];	/* what one item loses at most if the plane falls out */
@@ -43,15 +45,15 @@ struct tbf_sums
 
 /*
  * Makes plane floor(half_lives / 16) the newest if it is newer, dropping what falls out; returns its index 0 .. 3, or -1 if it
- * is older than all that are kept. Where plane[index] is NULL the caller takes an array that fell out (sums_take_fallen()), or
- * if there is none allocates one, zeroed.
+ * is older than all that are kept. Where there is no such plane yet the caller makes one: of cells by make_cell_plane(), of items it
+ * takes one that fell out (sums_take_fallen()), or if there is none adds one to the set, zeroed.
  */
 int sums_turn(tbf_sums *sums, int64_t half_lives);
 
-/* An array that fell out, cleared; NULL: there is none. SB_INTERRUPTED: it is still among those that fell out. */
+/* A plane of items that fell out, cleared; NULL: there is none. SB_INTERRUPTED: it is still among those that fell out. */
 [[nodiscard]] sb_status sums_take_fallen(tbf_sums *sums, uint64_t **out);
 
-/* Adds a value (2^-12 hits, before the shift) to one word of a plane that sums_turn() gave. */
+/* Adds a value (2^-12 hits, before the shift) to one word of a plane of items that sums_turn() gave. */
 [[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives,
 									  uint64_t value);
 
@@ -64,15 +66,16 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 					 const uint64_t *values, size_t count, sb_status *status);
 
 /*
- * The same for all cells of an item; index -1: of no cell.
- * REQUIRES: sums->width = sb_tbf_cells(tbf).
+ * The same for all cells of an item; index -1: of no cell. SB_NO_MEMORY: nothing was added.
+ * REQUIRES: the planes have the cells of tbf.
  */
 [[nodiscard]] sb_status sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
 									  int64_t half_lives, uint64_t value);
 
 /*
  * Many items, in any order, whose hits are all of one half-life. The cells of those to come are asked for while others
- * are added to. SB_OVERFLOW: then some of them are in, and the sums are of no use. REQUIRES: index >= 0.
+ * are added to. SB_OVERFLOW: then some of them are in, and the sums are of no use. SB_NO_MEMORY: none of them is in.
+ * REQUIRES: index >= 0.
  */
 [[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
 									   const uint64_t *values, size_t count);
@@ -87,10 +90,13 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
 
 /*
  * Raises the item's cells to these words (SB_TBF_PLANES of them, one of each plane) where they are below: each cell becomes
- * the largest of what it is raised to, in whatever order. For going over from sums of items to sums of cells.
- * REQUIRES: a plane where a word is not zero, and no word larger than sums->loss of its plane.
+ * the largest of what it is raised to, in whatever order. For going over from sums of items to sums of cells. SB_NO_MEMORY:
+ * nothing was raised. REQUIRES: a plane where a word is not zero, and no word larger than sums->loss of its plane.
  */
-void sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
+[[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
+
+/* The same within one block, of whose words in each plane these are (NULL: there are none, and words[i] is 0). */
+void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
 /*
  * Recurring minimum (Cohen, Matias 2003): do at least two different cells of the item hold its smallest value, which
@@ -169,11 +175,11 @@ void sums_combine_notes(tbf_sums *sums, const tbf_sums *other);
 /* The index in sums of other's plane i, or -1 if it has fallen out. After sums_combine_notes(). */
 int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 
-/* plane[index] += words, all `width` of them. */
-[[nodiscard]] sb_status sums_add_plane(tbf_sums *sums, int index, const uint64_t *words);
-
-/* Copies a plane of `from` cells into one of `to` cells, each old cell standing for 2^j new ones. */
-[[nodiscard]] sb_status widen_plane(const sb_tbf *from, const uint64_t *cells, const sb_tbf *to, uint64_t *out);
+/*
+ * to += from: planes of cells, where `from` may have fewer of them by a power of two, each then standing for 2^j of the other's. As a
+ * plane of more cells is made of zeros, this widens, too. SB_NO_MEMORY, SB_INTERRUPTED, SB_OVERFLOW: some are added.
+ */
+[[nodiscard]] sb_status add_cell_plane(cell_plane *to, const cell_plane *from);
 
 /*
  * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
@@ -207,8 +213,7 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: sb_tbf_unpack_block() with
  * *out gives them back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
  */
-[[nodiscard]] sb_status sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells,
-										size_t room);
+[[nodiscard]] sb_status sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room);
 
 inline int64_t plane_of(int64_t half_lives)
 {
@@ -269,18 +274,27 @@ inline u128 aligned(const uint64_t *const *plane, uint64_t word)
 	return aligned([=](int i) { return plane[i] != nullptr ? plane[i][word] : 0; });
 }
 
+/* The words of one block in each plane; NULL where they are zeros. */
+template <typename Word>
+inline void words_of_block(const tbf_sums *sums, uint32_t block, Word **words)
+{
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		words[i] = sums->cells[i] != nullptr ? sums->cells[i]->block[block] : nullptr;
+}
+
 inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 {
 	return static_cast<uint64_t>(base - (sums->newest_plane - (SB_TBF_PLANES - 1)) * SB_TBF_PLANE);
 }
 
 /*
- * Room to pack so many extensible counters into at once: they hardly ever need a byte a cell, even where far more items came than
- * were expected.
+ * Room to pack so many blocks of extensible counters into at once, beside the directory: they hardly ever need a byte a cell, even
+ * where far more items came than were expected.
  */
-inline size_t usual_room(const sb_tbf *plan)
+inline size_t usual_room(const sb_tbf *plan, uint64_t blocks)
 {
-	return size_t{4} * plan->block_count + static_cast<size_t>(sb_tbf_cells(plan)) + 256;
+	const uint64_t cells = std::min<uint64_t>(blocks, plan->block_count) * plan->block_cells;
+	return size_t{4} * plan->block_count + static_cast<size_t>(cells) + 256;
 }
 
 using four_words = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63 unless it is an overflow */

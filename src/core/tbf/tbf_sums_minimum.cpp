@@ -30,11 +30,11 @@ struct cell_words
 	uint64_t plane[SB_TBF_PLANES];
 };
 
-static cell_words words_of(const tbf_sums *sums, uint64_t cell)
+static cell_words words_of(const uint64_t *const *block, uint16_t cell)
 {
 	cell_words words;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
-		words.plane[i] = sums->plane[i] != nullptr ? sums->plane[i][cell] : 0;
+		words.plane[i] = block[i] != nullptr ? block[i][cell] : 0;
 	return words;
 }
 
@@ -63,31 +63,43 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
+	const uint64_t *block[SB_TBF_PLANES];
+	words_of_block(sums, block_of(tbf->block_count, hash), block);
 	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
-	cell_words least = words_of(sums, first + positions[0]);
+	cell_words least = words_of(block, positions[0]);
 	for (int i = 1; i < tbf->hash_count; i++)
-		if (cell_words words = words_of(sums, first + positions[i]); is_below(words, least))
+		if (cell_words words = words_of(block, positions[i]); is_below(words, least))
 			least = words;
 	if (sb_status status = add_to_word(&least.plane[index], amount); status != SB_OK)
 		return status;
-	sums_raise_item_to(sums, tbf, hash, least.plane);
+	return sums_raise_item_to(sums, tbf, hash, least.plane);
+}
+
+sb_status streambloom::sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
+{
+	uint64_t *block[SB_TBF_PLANES];
+	const uint32_t of_item = block_of(tbf->block_count, hash);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (words[i] != 0)
+			if (sb_status status = hold_block(sums->cells[i], of_item); status != SB_OK)
+				return status;
+	words_of_block(sums, of_item, block);
+	raise_within_block(block, tbf, hash, words);
 	return SB_OK;
 }
 
-void streambloom::sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
+void streambloom::raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
 	cell_words wanted;
 
 	std::memcpy(wanted.plane, words, sizeof wanted.plane);
 	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	for (int i = 0; i < tbf->hash_count; i++)
-		if (is_below(words_of(sums, first + positions[i]), wanted))
+		if (is_below(words_of(block, positions[i]), wanted))
 			for (int j = 0; j < SB_TBF_PLANES; j++)
-				if (sums->plane[j] != nullptr)
-					sums->plane[j][first + positions[i]] = wanted.plane[j];
+				if (block[j] != nullptr)
+					block[j][positions[i]] = wanted.plane[j];
 }
 
 /* --------------------------------------------------------- recurring minimum */
@@ -96,15 +108,16 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 											  uint64_t *minimum)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	uint64_t first = static_cast<uint64_t>(block_of(tbf->block_count, hash)) * tbf->block_cells;
+	const uint64_t *block[SB_TBF_PLANES];
 	uint16_t where = 0;
 	u128 least = ~u128{0};
 
+	words_of_block(sums, block_of(tbf->block_count, hash), block);
 	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	*recurs = false;
 	for (int i = 0; i < tbf->hash_count; i++)
 	{
-		u128 value = aligned(sums->plane, first + positions[i]);
+		u128 value = aligned(block, positions[i]);
 		if (value < least)
 		{
 			least = value;

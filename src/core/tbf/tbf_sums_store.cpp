@@ -42,43 +42,67 @@ class block_words
   public:
 	block_words(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
 
-	/* Makes plane() the words of this block, or SB_OVERFLOW. */
+	/* Makes planes() the words of this block, or SB_OVERFLOW. */
 	sb_status open(uint32_t block);
 
-	/* One for each of the sums' planes, NULL where they have none. */
+	/* One for each of the sums' planes, NULL where the block holds nothing. */
 	const uint64_t *const *planes() const { return plane_; }
+
+	/* The block holds nothing at all. */
+	bool empty() const
+	{
+		return std::all_of(plane_, plane_ + SB_TBF_PLANES, [](const uint64_t *words) { return words == nullptr; });
+	}
+
+	/* The only plane that holds anything, or -1 if there are several: most often hits lie within 16 half-lives. */
+	int only_plane() const
+	{
+		int found = -1;
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			if (plane_[i] != nullptr)
+			{
+				if (found >= 0)
+					return -1;
+				found = i;
+			}
+		return found;
+	}
 
   private:
 	sb_status add_up(uint32_t block);
 	void raise(uint32_t block);
+	void begin_items();
 
 	const tbf_sums *sums_;
 	const sb_hash_set *set_;
 	const sb_tbf *tbf_;
-	const uint64_t *plane_[SB_TBF_PLANES] = {};
+	uint64_t *plane_[SB_TBF_PLANES] = {};
 	block_counters added_[SB_TBF_PLANES]; /* not touched where the sums are of cells */
 };
 
 sb_status block_words::open(uint32_t block)
 {
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		if (sums_->plane[i] == nullptr)
-			continue;
-		if (set_ == nullptr)
-			plane_[i] = sums_->plane[i] + static_cast<uint64_t>(block) * tbf_->block_cells;
-		else
-		{
-			std::memset(added_[i], 0, tbf_->block_cells * sizeof(uint64_t));
-			plane_[i] = added_[i];
-		}
-	}
 	if (set_ == nullptr)
+	{
+		words_of_block(sums_, block, plane_);
 		return SB_OK;
+	}
+	std::fill_n(plane_, SB_TBF_PLANES, nullptr);
 	if ((tbf_->flags & SB_TBF_MINIMUM_INCREASE) == 0)
 		return add_up(block);
 	raise(block);
 	return SB_OK;
+}
+
+/* The first items of a block were found. */
+void block_words::begin_items()
+{
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (sums_->plane[i] != nullptr)
+		{
+			std::memset(added_[i], 0, tbf_->block_cells * sizeof(uint64_t));
+			plane_[i] = added_[i];
+		}
 }
 
 sb_status block_words::add_up(uint32_t block)
@@ -86,6 +110,8 @@ sb_status block_words::add_up(uint32_t block)
 	sb_status status = SB_OK;
 	in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
 		uint64_t values[hashes_at_once];
+		if (empty())
+			begin_items();
 		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 			if (const uint64_t *words = sums_->plane[i]; words != nullptr)
 			{
@@ -100,38 +126,20 @@ sb_status block_words::add_up(uint32_t block)
 /* Each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever the order of slots. */
 void block_words::raise(uint32_t block)
 {
-	tbf_sums sums{};
-	sb_tbf one = *tbf_;
-	one.block_count = 1;
-	sums.width = one.block_cells;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		sums.plane[i] = sums_->plane[i] != nullptr ? added_[i] : nullptr;
 	in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+		if (empty())
+			begin_items();
 		for (size_t j = 0; j < count; j++)
 		{
 			uint64_t words[SB_TBF_PLANES];
 			for (int i = 0; i < SB_TBF_PLANES; i++)
 				words[i] = sums_->plane[i] != nullptr ? sums_->plane[i][place_of_slot(slots[j], set_->beside)] : 0;
-			sums_raise_item_to(&sums, &one, hashes[j], words);
+			raise_within_block(plane_, tbf_, hashes[j], words);
 		}
 	});
 }
 
 } // namespace
-
-/* The only plane that holds anything, or -1 if there are several: most often hits lie within 16 half-lives. */
-static int only_plane(const tbf_sums *sums)
-{
-	int found = -1;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (sums->plane[i] != nullptr)
-		{
-			if (found >= 0)
-				return -1;
-			found = i;
-		}
-	return found;
-}
 
 /* REQUIRES: count is a multiple of 4; words less than 2^63. */
 template <sb_simd variant>
@@ -149,9 +157,8 @@ SB_KERNEL uint64_t largest_of_kernel(const uint64_t *words, uint32_t count)
 static uint64_t largest_of(const uint64_t *words, uint32_t count);
 SB_VARIANTS(uint64_t, largest_of, (const uint64_t *words, uint32_t count), (words, count))
 
-static sb_status largest_word(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, u128 *largest)
+static sb_status largest_word(block_words *source, const sb_tbf *tbf, u128 *largest)
 {
-	const int only = only_plane(sums);
 	*largest = 0;
 	for (uint32_t block = 0; block < tbf->block_count; block++)
 	{
@@ -159,7 +166,9 @@ static sb_status largest_word(const tbf_sums *sums, block_words *source, const s
 			return SB_INTERRUPTED;
 		if (sb_status status = source->open(block); status != SB_OK)
 			return status;
-		if (only >= 0)
+		if (source->empty())
+			continue;
+		if (const int only = source->only_plane(); only >= 0)
 			*largest = std::max(*largest, u128{largest_of(source->planes()[only], tbf->block_cells)}
 											  << (SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only)));
 		else
@@ -193,13 +202,15 @@ static auto stored_counters(const tbf_sums *sums, block_words *source, const sb_
 	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
 									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits)
 							   : 0;
-	int only = only_plane(sums);
-	int64_t only_shift = static_cast<int64_t>(shift) - SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only);
-	bool one_word = only >= 0 && only_shift >= 0 && only_shift < 63;
-	return [=](uint32_t block, uint64_t *counters) {
+	return [=](uint32_t block, uint64_t *counters, bool *empty) {
 		if (sb_status status = source->open(block); status != SB_OK)
 			return status;
-		if (one_word)
+		*empty = source->empty();
+		if (*empty)
+			return SB_OK;
+		const int only = source->only_plane();
+		const int64_t only_shift = static_cast<int64_t>(shift) - SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only);
+		if (only >= 0 && only_shift >= 0 && only_shift < 63)
 			shift_words_up(source->planes()[only], planned->block_cells, static_cast<int>(only_shift), counters);
 		else
 			for (uint32_t i = 0; i < planned->block_cells; i++)
@@ -310,7 +321,7 @@ static sb_status choose_scale(const tbf_sums *sums, block_words *source, const s
 		return SB_OK;
 	u128 largest = 0;
 	if (sums->merged || tbf->layout == SB_TBF_FLAT)
-		if (sb_status status = largest_word(sums, source, tbf, &largest); status != SB_OK)
+		if (sb_status status = largest_word(source, tbf, &largest); status != SB_OK)
 			return status;
 	return choose_base(sums, largest, out);
 }
@@ -350,13 +361,15 @@ sb_status streambloom::sums_write(const tbf_sums *sums, const sb_hash_set *set, 
 	return write_cells(*planned, cells, stored_counters(sums, &source, planned));
 }
 
-sb_status streambloom::sums_pack_plane(const uint64_t *words, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room)
+sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room)
 {
 	*out = *tbf;
 	clear_hits(out);
 	out->layout = SB_TBF_EXTENSIBLE;
-	return pack_cells(out, cells, room, [=](uint32_t block, uint64_t *counters) {
-		std::memcpy(counters, words + static_cast<uint64_t>(block) * tbf->block_cells, tbf->block_cells * sizeof *counters);
+	return pack_cells(out, cells, room, [=](uint32_t block, uint64_t *counters, bool *empty) {
+		*empty = plane->block[block] == nullptr;
+		if (!*empty)
+			std::memcpy(counters, plane->block[block], tbf->block_cells * sizeof *counters);
 		return SB_OK;
 	});
 }

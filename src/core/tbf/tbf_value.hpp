@@ -58,7 +58,7 @@ class value_block
 };
 
 /*
- * Allocates a value with the counters that status = produce(block, counters) gives, which is called twice for each block, in
+ * Allocates a value with the counters that status = produce(block, counters, &empty) gives, which is called twice for each block, in
  * order; planned->extra bytes after the counters are left to the caller. Sets what the header says of the counters.
  * SB_TOO_LARGE: *planned says how large. SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever `produce` returns.
  */

@@ -99,16 +99,15 @@ SB_FUNCTION_IN_OWN_MEMORY(ibf_add)
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	StableValue ibf;
 	StableState state;
-	struct varlena *copy;
 	uint8_t		value;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	stable_open(PG_GETARG_DATUM(0), &ibf);
 	value = stable_importance(&ibf.header, PG_ARGISNULL(2), PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2));
-	copy = stable_copy_to_change(&state, result_memory(), &ibf);
+	stable_copy_to_change(&state, result_memory(), &ibf);
 	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), value);
-	return stable_changed(&state, copy);
+	return stable_changed(&state);
 }
 
 static void

@@ -58,12 +58,11 @@ SB_FUNCTION_IN_OWN_MEMORY(sbf_add)
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
 	StableValue sbf;
 	StableState state;
-	struct varlena *copy;
 
 	stable_open(PG_GETARG_DATUM(0), &sbf);
-	copy = stable_copy_to_change(&state, result_memory(), &sbf);
+	stable_copy_to_change(&state, result_memory(), &sbf);
 	(void) stable_step(&state, hasher, PG_GETARG_DATUM(1), sb_stable_max(&state.header));
-	return stable_changed(&state, copy);
+	return stable_changed(&state);
 }
 
 /* sbf_add_all(sbf, anyarray) */

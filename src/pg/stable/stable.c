@@ -43,10 +43,23 @@ stable_open(Datum value, StableValue *stable)
 	stable->cells = data + SB_STABLE_HEADER;
 }
 
-static size_t
-cell_bytes(const sb_stable *header)
+/* Room for cells, which are zero at first if `cells` is NULL. */
+static void
+make_cells(StableState *state, const unsigned char *cells)
 {
-	return sb_stable_size(header) - SB_STABLE_HEADER;
+	const size_t bytes = sb_stable_cell_bytes(&state->header);
+	void	   *data;
+
+	if (state->value == NULL)
+		state->cells = allocate_cells(state->context, bytes);
+	else
+	{
+		pfree(state->value);
+		state->value = value_make_in(state->context, SB_STABLE_HEADER + bytes, &data);
+		state->cells = (unsigned char *) data + SB_STABLE_HEADER;
+	}
+	if (cells != NULL)
+		copy_in_pieces(state->cells, cells, bytes);
 }
 
 void
@@ -55,17 +68,17 @@ stable_state_init(StableState *state, MemoryContext context, const sb_stable *he
 	state->hasher = NULL;
 	state->pending_count = 0;
 	state->header = *header;
-	state->cells = allocate_cells(context, cell_bytes(header));
+	state->cells = NULL;
+	state->context = context;
+	state->value = NULL;
 }
 
 void
 stable_state_copy(StableState *state, MemoryContext context, const StableValue *from)
 {
-	state->hasher = NULL;
-	state->pending_count = 0;
-	state->header = from->header;
-	state->cells = MemoryContextAlloc(context, cell_bytes(&from->header));
-	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
+	stable_state_init(state, context, &from->header);
+	if (from->header.items != 0)
+		make_cells(state, from->cells);
 }
 
 Datum
@@ -75,30 +88,38 @@ stable_store(const sb_stable *header, const unsigned char *cells)
 	struct varlena *value = value_make(sb_stable_size(header), &data);
 
 	sb_stable_encode_header(header, data);
-	if (cells != NULL)
-		copy_in_pieces((char *) data + SB_STABLE_HEADER, cells, cell_bytes(header));
+	if (cells != NULL && header->items != 0)
+		copy_in_pieces((char *) data + SB_STABLE_HEADER, cells, sb_stable_cell_bytes(header));
 	return PointerGetDatum(value);
 }
 
-struct varlena *
+void
 stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from)
 {
 	void	   *data;
-	struct varlena *copy = value_make_in(context, sb_stable_size(&from->header), &data);
 
-	state->hasher = NULL;
-	state->pending_count = 0;
-	state->header = from->header;
-	state->cells = (unsigned char *) data + SB_STABLE_HEADER;
-	copy_in_pieces(state->cells, from->cells, cell_bytes(&from->header));
-	return copy;
+	stable_state_init(state, context, &from->header);
+	state->value = value_make_in(context, SB_STABLE_HEADER, &data);
+	if (from->header.items != 0)
+		make_cells(state, from->cells);
 }
 
 Datum
-stable_changed(const StableState *state, struct varlena *copy)
+stable_changed(StableState *state)
 {
-	sb_stable_encode_header(&state->header, VARDATA(copy));
-	return PointerGetDatum(copy);
+	sb_stable_encode_header(&state->header, VARDATA(state->value));
+	return PointerGetDatum(state->value);
+}
+
+/* Steps with items. */
+static void
+make_steps(StableState *state, const uint64_t *hashes, const uint8_t *values, size_t count, bool *duplicates)
+{
+	if (count == 0)
+		return;
+	if (unlikely(state->cells == NULL))
+		make_cells(state, NULL);
+	sb_stable_steps(&state->header, state->cells, hashes, values, count, duplicates);
 }
 
 uint64_t
@@ -119,7 +140,7 @@ stable_step(StableState *state, ItemHasher *hasher, Datum item, uint8_t value)
 
 	/* A step of value-weighted eviction may take milliseconds. */
 	CHECK_FOR_INTERRUPTS();
-	sb_stable_steps(&state->header, state->cells, &hash, &value, 1, &duplicate);
+	make_steps(state, &hash, &value, 1, &duplicate);
 	return duplicate;
 }
 
@@ -157,7 +178,7 @@ stable_step_all(StableState *state, Elements *items, Elements *importances, Datu
 			which[taken++] = number;
 		}
 		CHECK_FOR_INTERRUPTS();
-		sb_stable_steps(&state->header, state->cells, state->hashes, state->values, taken, duplicates);
+		make_steps(state, state->hashes, state->values, taken, duplicates);
 		for (int j = 0; j < taken && flags != NULL; j++)
 			flags[which[j]] = BoolGetDatum(duplicates[j]);
 	}
@@ -170,7 +191,7 @@ stable_settle(StableState *state)
 
 	state->pending_count = 0;
 	CHECK_FOR_INTERRUPTS();
-	sb_stable_steps(&state->header, state->cells, state->hashes, state->values, count, NULL);
+	make_steps(state, state->hashes, state->values, count, NULL);
 }
 
 void
@@ -237,7 +258,6 @@ add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext conte
 	Elements	items;
 	StableValue stable;
 	StableState state;
-	struct varlena *copy;
 	Datum	   *flags = NULL;
 	bool	   *nulls = NULL;
 
@@ -249,11 +269,11 @@ add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext conte
 		nulls = palloc(Max(items.count, 1));
 	}
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	copy = stable_copy_to_change(&state, context, &stable);
+	stable_copy_to_change(&state, context, &stable);
 	stable_step_all(&state, &items, importances, flags, nulls);
 	if (duplicates != NULL)
 		*duplicates = flags_array(flags, nulls, items.count);
-	return stable_changed(&state, copy);
+	return stable_changed(&state);
 }
 
 Datum
@@ -403,7 +423,6 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 	int64		steps = PG_GETARG_INT64(1);
 	StableValue stable;
 	StableState state;
-	struct varlena *copy;
 	int64		tries;
 	int64		at_once;
 
@@ -414,7 +433,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 				 errdetail("It must not be negative."),
 				 errhint("A step evicts as much as the arrival of one item does.")));
 	stable_open(PG_GETARG_DATUM(0), &stable);
-	copy = stable_copy_to_change(&state, result_memory(), &stable);
+	stable_copy_to_change(&state, result_memory(), &stable);
 
 	/* With value-weighted eviction each eviction may take this many tries, and each try may wait for memory. */
 	tries = Max(state.header.evictions, 1) * (state.header.scheme == SB_VALUE_WEIGHTED ? SB_STABLE_TRIES : 1);
@@ -428,7 +447,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_decay)
 			at_once = PG_INT64_MAX;
 		steps -= now;
 	}
-	return stable_changed(&state, copy);
+	return stable_changed(&state);
 }
 
 static Datum
@@ -442,6 +461,8 @@ unite_arguments(FunctionCallInfo fcinfo, bool in_place)
 	stable_open(PG_GETARG_DATUM(0), &left);
 	stable_open(PG_GETARG_DATUM(1), &right);
 	stable_plan_union(&left.header, &right.header, &united);
+	if (left.header.items == 0)
+		return stable_store(&united, right.cells);
 	if (in_place && is_state_of_aggregate(fcinfo, left.cells - SB_STABLE_HEADER))
 	{
 		result = PG_GETARG_DATUM(0);
@@ -449,7 +470,8 @@ unite_arguments(FunctionCallInfo fcinfo, bool in_place)
 	}
 	else
 		result = stable_store(&united, left.cells);
-	must_finish(sb_stable_unite(&united, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
+	if (right.header.items != 0)
+		must_finish(sb_stable_unite(&united, (char *) VARDATA(DatumGetPointer(result)) + SB_STABLE_HEADER, right.cells));
 	return result;
 }
 

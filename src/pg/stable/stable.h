@@ -17,7 +17,7 @@
 
 /*
  * A filter in memory: its decoded header, and its cells. The cells are inside the detoasted value and must not be
- * written.
+ * written. A filter without items has none.
  */
 typedef struct StableValue
 {
@@ -29,12 +29,14 @@ typedef struct StableValue
 
 /*
  * A filter that may be changed. Functions have it inside a new value; aggregates and window functions have it in their
- * memory.
+ * memory. A filter without items gets cells with its first step.
  */
 typedef struct StableState
 {
 	sb_stable	header;
-	unsigned char *cells;
+	unsigned char *cells;		/* NULL: no item has arrived */
+	MemoryContext context;		/* of the cells */
+	struct varlena *value;		/* in which the cells are; NULL: they are alone */
 
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind; or NULL */
 
@@ -118,19 +120,19 @@ enum
 extern void sbf_plan(const NullableDatum *fields, sb_stable *out);
 extern void ibf_plan(const NullableDatum *fields, sb_stable *out);
 
-/* Sets up a state with the cells of an empty filter, or with a copy of a filter's cells, in this context. */
+/* Sets up a state of an empty filter, or with a copy of a filter's cells, in this context. */
 extern void stable_state_init(StableState *state, MemoryContext context, const sb_stable *header);
 extern void stable_state_copy(StableState *state, MemoryContext context, const StableValue *from);
 
-/* Makes a value of this filter; of an empty filter if `cells` is NULL. */
+/* Makes a value of this filter. `cells` may be NULL, for cells that are all zero. */
 extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /*
- * Makes a copy of a filter, as a value in this context, and a state that changes the copy's cells. After the changes
- * stable_changed() completes the value: it writes the state's header into it.
+ * Makes a state that changes a copy of a filter, which becomes a value in this context. After the changes stable_changed()
+ * completes the value: it writes the state's header into it.
  */
-extern struct varlena *stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
-extern Datum stable_changed(const StableState *state, struct varlena *copy);
+extern void stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
+extern Datum stable_changed(StableState *state);
 
 /*
  * The hash of an item that is to be added. Raises an error if the item is not of the filter's kind. A filter without a

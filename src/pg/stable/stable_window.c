@@ -20,7 +20,7 @@ filter_of_partition(FunctionCallInfo fcinfo, WindowObject window, int argno, con
 	StableState *state = WinGetPartitionLocalMemory(window, sizeof(StableState));
 	MemoryContext context = GetMemoryChunkContext(state);
 
-	if (state->cells != NULL)
+	if (state->context != NULL)
 		return state;
 	if (argno < PG_NARGS())
 	{

@@ -82,7 +82,7 @@ class Filter:
 		header = common(2 if self.scheme == 0 else 3, 0, 1 if self.items else 0) + struct.pack(
 			"<IBBBxI4xQQQQddd16x", len(self.cells), self.bits, self.hashes, self.scheme, self.evictions, self.seed,
 			self.random, self.items, self.steps, 0.01, self.low, self.high)
-		return header + packed.to_bytes((len(self.cells) * self.bits + 7) // 8, "little")
+		return header if self.items == 0 else header + packed.to_bytes((len(self.cells) * self.bits + 7) // 8, "little")
 
 
 FILES = {

@@ -1,0 +1,229 @@
+/*
+ * tbf_content_test.cpp: what is done with a filter of many cells takes memory for the blocks that hold something, and not for all
+ * cells: at most 20 times the bytes of arguments and result, and the addresses of blocks (8 bytes for each block in each plane).
+ */
+#include "support.h"
+
+using namespace test;
+
+namespace {
+
+constexpr int64_t hour = INT64_C(3600000000);
+
+/* Memory whose peak is measured from here on. */
+class Peak
+{
+  public:
+	Memory memory;
+
+	void stays_within(const char *name, const sb_tbf &tbf, uint64_t bytes, uint64_t planes) const
+	{
+		EXPECT_LE(memory.most_bytes, 20 * bytes + planes * 8 * tbf.block_count + 4096) << name;
+	}
+};
+
+sb_tbf large(int64_t half_life, uint64_t items = 12700000)
+{
+	sb_tbf plan;
+	EXPECT_EQ(sb_tbf_plan(items, 0.01, half_life, half_life, true, &plan), SB_OK);
+	plan.kind = kind_of(SB_KIND_INTEGER);
+	plan.layout = SB_TBF_EXTENSIBLE;
+	return plan;
+}
+
+/* The value that a door made, and released. */
+Tbf made(const Memory &memory, const sb_tbf &header, void *value)
+{
+	Tbf filter;
+	filter.parameters = header;
+	EXPECT_NE(value, nullptr);
+	if (value == nullptr)
+		return filter;
+	filter.cells = Bytes(static_cast<unsigned char *>(value) + SB_TBF_HEADER, sb_tbf_size(&header) - SB_TBF_HEADER);
+	memory.memory.release(memory.memory.context, value);
+	return filter;
+}
+
+Tbf with_one_hit(const sb_tbf &plan, uint64_t hash, int64_t at)
+{
+	Builder builder(plan);
+	sb_tbf stored;
+	void *value;
+	EXPECT_EQ(builder.add(Hit{hash, at}), SB_OK);
+	EXPECT_EQ(sb_tbf_builder_store(builder.builder, builder.memory, 0, &stored, &value), SB_OK);
+	return made(builder.memory, stored, value);
+}
+
+/* The filter that these make with their weights; its memory is counted. */
+Tbf added_up(const Peak &peak, const std::vector<const Tbf *> &filters, double weight = 1)
+{
+	sb_tbf_builder *builder;
+	EXPECT_EQ(sb_tbf_builder_begin(peak.memory, &filters[0]->parameters, SB_TBF_SUMS_OF_CELLS, false, &builder), SB_OK);
+	for (const Tbf *filter : filters)
+	{
+		sb_difference difference;
+		EXPECT_EQ(sb_tbf_builder_add_filter(builder, &filter->parameters, filter->cells.data(), weight, &difference), SB_OK);
+	}
+	sb_tbf stored;
+	void *value;
+	EXPECT_EQ(sb_tbf_builder_store(builder, peak.memory, 0, &stored, &value), SB_OK);
+	Tbf result = made(peak.memory, stored, value);
+	sb_tbf_builder_release(builder);
+	return result;
+}
+
+uint64_t bytes_of(const std::vector<const Tbf *> &filters)
+{
+	uint64_t bytes = 0;
+	for (const Tbf *filter : filters)
+		bytes += sb_tbf_size(&filter->parameters);
+	return bytes;
+}
+
+} // namespace
+
+/* Alone, scaled, and two together whose hits lie one or more planes apart. */
+TEST(TbfContent, SumsTakeTheBlocksThatHoldSomething)
+{
+	Random random(11);
+	for (int64_t half_life : {int64_t{0}, hour})
+	{
+		const sb_tbf plan = large(half_life);
+		ASSERT_GT(sb_tbf_cells(&plan), 100000000u);
+		const uint64_t hash = random();
+		const Tbf one = with_one_hit(plan, hash, 0);
+		for (int64_t at : {INT64_C(0), 20 * hour, 100 * hour})
+		{
+			const Tbf two = with_one_hit(plan, random(), at);
+			for (double weight : {1.0, 0.3, 1000.0})
+			{
+				const Peak peak;
+				const Tbf sum = added_up(peak, {&one, &two}, weight);
+				peak.stays_within("sum", plan, bytes_of({&one, &two, &sum}), 3);
+				EXPECT_GE(sum.count(hash, at), one.count(hash, at) * weight);
+			}
+		}
+		const Peak peak;
+		const Tbf scaled = added_up(peak, {&one}, 0.5);
+		peak.stays_within("scaled", plan, bytes_of({&one, &scaled}), 1);
+	}
+}
+
+TEST(TbfContent, AHitAddedTakesItsBlock)
+{
+	const sb_tbf plan = large(hour);
+	const Tbf one = with_one_hit(plan, 17, 0);
+	Builder builder(one);
+	ASSERT_EQ(builder.add(Hit{UINT64_C(1) << 63, hour}), SB_OK);
+	Tbf sum;
+	ASSERT_EQ(builder.store(&sum), SB_OK);
+	EXPECT_LE(builder.memory.most_bytes, 20 * bytes_of({&one, &sum}) + 8 * plan.block_count + 4096);
+	EXPECT_EQ(sum.count(UINT64_C(1) << 63, hour), 1);
+	EXPECT_EQ(sum.count(17, hour), 0.5);
+}
+
+/* Each with hits of its own: the sums grow with the blocks of all of them. */
+TEST(TbfContent, ManyMergedTakeTheBlocksOfAll)
+{
+	Random random(12);
+	const sb_tbf plan = large(0);
+	std::vector<Tbf> filters;
+	std::vector<const Tbf *> all;
+	for (int i = 0; i < 20; i++)
+		filters.push_back(with_one_hit(plan, random(), 0));
+	for (const Tbf &filter : filters)
+		all.push_back(&filter);
+	const Peak peak;
+	const Tbf sum = added_up(peak, all);
+	peak.stays_within("merged", plan, bytes_of(all) + bytes_of({&sum}), 1);
+	EXPECT_EQ(sum.parameters.total, 20u << SB_TBF_HIT_BITS);
+
+	/* for a state that is sent no more is needed */
+	Builder builder(plan);
+	for (const Tbf &filter : filters)
+		ASSERT_EQ(builder.add(filter), SB_OK);
+	const Peak sent;
+	void *bytes;
+	size_t size;
+	ASSERT_EQ(sb_tbf_builder_serialize(builder.builder, sent.memory, 0, SB_MAX_BYTES, &bytes, &size), SB_OK);
+	sb_tbf_builder *received;
+	ASSERT_EQ(sb_tbf_builder_deserialize(sent.memory, bytes, size, &received), SB_OK);
+	sent.stays_within("sent", plan, bytes_of({&sum}), 1);
+	Builder united(plan);
+	sb_difference difference;
+	ASSERT_EQ(sb_tbf_builder_unite(united.builder, received, &difference), SB_OK);
+	sb_tbf stored;
+	void *value;
+	ASSERT_EQ(sb_tbf_builder_store(united.builder, united.memory, 0, &stored, &value), SB_OK);
+	EXPECT_TRUE(same_bytes(made(united.memory, stored, value).value(), sum.value()));
+	sb_tbf_builder_release(received);
+	sent.memory.memory.release(sent.memory.memory.context, bytes);
+}
+
+TEST(TbfContent, DecayAndRemovingGoWithTheBytes)
+{
+	const sb_tbf plan = large(hour);
+	const uint64_t hash = 99;
+	Builder builder(plan);
+	ASSERT_EQ(builder.add(Hit{hash, 0}), SB_OK);
+	ASSERT_EQ(builder.add(Hit{hash << 40, 0}), SB_OK);
+	Tbf filter;
+	ASSERT_EQ(builder.store(&filter), SB_OK);
+	sb_tbf out;
+	void *value;
+	const Peak decaying;
+	ASSERT_EQ(sb_tbf_decay(&filter.parameters, filter.cells.data(), 3 * hour, decaying.memory, 0, &out, &value), SB_OK);
+	const Tbf decayed = made(decaying.memory, out, value);
+	EXPECT_LE(decaying.memory.most_bytes, 2 * bytes_of({&filter}));
+	EXPECT_EQ(decayed.count(hash, 3 * hour), 0.125);
+
+	sb_moment moment;
+	uint64_t hit;
+	double most;
+	const Peak removing;
+	sb_tbf_moment(hour, hour, 0, &moment);
+	ASSERT_EQ(sb_tbf_hit(&moment, 1, &hit), SB_OK);
+	ASSERT_EQ(sb_tbf_remove(&filter.parameters, filter.cells.data(), hash, &moment, hit, removing.memory, 0, &out, &value, &most), SB_OK);
+	const Tbf removed = made(removing.memory, out, value);
+	EXPECT_LE(removing.memory.most_bytes, 2 * bytes_of({&filter}));
+	EXPECT_EQ(removed.count(hash, 0), 0);
+}
+
+/* Of planes that fall out nothing stays. */
+TEST(TbfContent, APlaneThatFallsOutIsReleased)
+{
+	Random random(14);
+	Builder builder(large(hour, 200000));
+	uint64_t most = 0;
+	for (int64_t plane = 0; plane < 12; plane++)
+	{
+		for (int i = 0; i < 10; i++)
+			ASSERT_EQ(builder.add(Hit{random(), plane * 16 * hour}), SB_OK);
+		most = plane < 5 ? std::max(most, builder.memory.bytes) : most;
+		EXPECT_LE(builder.memory.bytes, most + most / 4);
+	}
+}
+
+/* Memory that ends, in the middle of many blocks: what was there before stays, and the builder goes on. */
+TEST(TbfContent, MemoryThatEndsLeavesWhatWasAdded)
+{
+	Random random(13);
+	const sb_tbf plan = large(0, 200000);
+	std::vector<uint64_t> hashes(400);
+	for (uint64_t &hash : hashes)
+		hash = random();
+	for (uint64_t fails_at : {2u, 3u, 5u, 10u, 20u})
+	{
+		Builder builder(plan);
+		builder.memory.fails_at = fails_at;
+		std::vector<uint64_t> added;
+		for (uint64_t hash : hashes)
+			if (builder.add(Hit{hash, 0}) == SB_OK)
+				added.push_back(hash);
+		builder.memory.fails_at = UINT64_MAX;
+		EXPECT_LT(added.size(), hashes.size());
+		const Tbf filter = builder.stored();
+		for (uint64_t hash : added)
+			EXPECT_GE(filter.count(hash, 0), 1);
+	}
+}
