@@ -230,7 +230,8 @@ subtest 'more than 65,536 items' => sub {
 	$db->sql("$tbf{'tables'} INSERT INTO hourly SELECT '2026-01-01'::timestamptz + i % 300 * interval '1 hour', tbf_agg(i, NULL, NULL) FROM generate_series(1, 300000) i GROUP BY 1");
 	foreach ('SELECT tbf_merge_agg(f) AS f FROM hourly', $tbf{'more than 65,536 items'})
 	{
-		my ($layout, $under, $share, $mean) = split /\|/, $db->sql('SELECT min((tbf_info(f)).layout), sum((f -> i < 1)::int), avg((f -> i > 1)::int), avg((f -> i) - 1) FROM (' . bare($_) . ') s, generate_series(1, 300000, 7) i');
+		my ($layout, $under, $share, $mean) = split /\|/, $db->sql('WITH s AS MATERIALIZED (' . bare($_) . ') SELECT (SELECT i.layout FROM s, tbf_info(f) i), ' .
+			'sum((hits < 1)::int), avg((hits > 1)::int), avg(hits - 1) FROM (SELECT f -> i AS hits FROM s, generate_series(1, 300000, 7) i) c');
 		is($layout, 'extensible', 'counters');
 		is($under, 0, 'no count is too low');
 		cmp_ok($share, '<=', 0.01, 'at most 1 % are too high');
