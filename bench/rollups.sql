@@ -110,7 +110,7 @@ END $$;
 
 -- arguments: a query of their filters, one a row; operation: one that gives a filter
 CREATE TABLE merging (id serial PRIMARY KEY, name text, operation text, arguments text);
-CREATE TABLE timing (id int, ms float8, memory bigint, arguments bigint, result bigint, layout text);
+CREATE TABLE timing (id int, ms float8, memory bigint, taken bigint, result bigint, layout text);
 
 CREATE PROCEDURE make_merged(rows int) LANGUAGE plpgsql AS $$
 DECLARE
@@ -120,7 +120,7 @@ BEGIN
 		SELECT n, f, g FROM generate_series(0, rows - 1) n JOIN (SELECT row_number() OVER (ORDER BY at) - 1 AS i, count(*) OVER () AS hours, f, g FROM part WHERE id = least AND width = 'hour') p
 			ON i = n % hours;
 	CREATE TABLE growing AS
-		SELECT n, f FROM generate_series(0, rows - 1) n, LATERAL (SELECT tbf_agg(i, NULL, NULL) AS f FROM generate_series(n * 10, n * 10 + 999) i) s;
+		SELECT n, f FROM generate_series(0, rows - 1) n, LATERAL (SELECT tbf_agg(i, NULL, NULL) AS f FROM generate_series(n * greatest(10, 100000 / rows), n * greatest(10, 100000 / rows) + 999) i) s;
 	CREATE TABLE two_filters AS SELECT tbf_merge_agg(f) AS f, tbf_merge_agg(g) AS g FROM repeated;
 	CREATE TABLE two_large AS SELECT tbf_add(tbf_empty(12700000), 'a') AS f, tbf_add(tbf_empty(12700000), 'b') AS g;
 	INSERT INTO merging (name, operation, arguments) VALUES
@@ -146,23 +146,23 @@ DECLARE
 	began timestamptz;
 	elapsed float8;
 	f tbf;
-	memory bigint;
-	bytes bigint;
+	grown bigint;
+	argument_bytes bigint;
 BEGIN
 	-- what the first use of the extension and of the executor takes is no part of it, nor are the pages of the arguments
 	EXECUTE 'SELECT tbf_merge_agg(x + x, 0.5) FROM (SELECT tbf_agg(i, now()) AS x FROM generate_series(1, 10) i) s' INTO f;
-	EXECUTE format('SELECT sum(octet_length(f::bytea)) FROM (%s) s (f)', m.arguments) INTO bytes;
+	EXECUTE format('SELECT sum(octet_length(f::bytea)) FROM (%s) s (f)', m.arguments) INTO argument_bytes;
 	before := most_memory();
 	began := clock_timestamp();
 	EXECUTE m.operation INTO f;
 	elapsed := milliseconds(began);
-	memory := most_memory() - before;
-	INSERT INTO timing SELECT wanted, elapsed, memory, bytes, i.bytes, i.layout FROM tbf_info(f) i;
+	grown := most_memory() - before;
+	INSERT INTO timing SELECT wanted, elapsed, grown, argument_bytes, i.bytes, i.layout FROM tbf_info(f) i;
 END $$;
 
 CREATE FUNCTION merging_table() RETURNS TABLE (line text) LANGUAGE sql AS $$
 	SELECT '| operation | ms | bytes of arguments | bytes of the result | layout | memory | times |' UNION ALL SELECT '| --- | ---: | ---: | ---: | --- | ---: | ---: |' UNION ALL
-	(SELECT format('| %s | %s | %s | %s | %s | %s | %s |', name, two(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)), many(max(arguments)), many(max(result)), max(layout),
-		many(percentile_disc(0.5) WITHIN GROUP (ORDER BY memory)), two(percentile_disc(0.5) WITHIN GROUP (ORDER BY memory)::float8 / (max(arguments) + max(result))))
+	(SELECT format('| %s | %s | %s | %s | %s | %s | %s |', name, two(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)), many(max(taken)), many(max(result)), max(layout),
+		many(percentile_disc(0.5) WITHIN GROUP (ORDER BY memory)), two(percentile_disc(0.5) WITHIN GROUP (ORDER BY memory)::float8 / (max(taken) + max(result))))
 	FROM timing JOIN merging USING (id) GROUP BY id, name ORDER BY id)
 $$;
