@@ -67,14 +67,9 @@ sub unschedule_all
 
 my $decay = 'UPDATE heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now())';
 my $decay_always = 'UPDATE short_heat SET f = tbf_decay(f, now())';
-# In one statement: a row that is deleted is one that was counted.
-my $roll_up = <<'SQL';
-WITH closed AS (
-	DELETE FROM hits WHERE at < date_trunc('hour', now(), 'UTC') RETURNING url, at)
-INSERT INTO hourly AS h (hour, f)
-	SELECT date_trunc('hour', at, 'UTC'), tbf_agg(url, at, NULL, 1, 5000, 0.01) FROM closed GROUP BY 1
-	ON CONFLICT (hour) DO UPDATE SET f = h.f + excluded.f
-SQL
+# As docs/operations.md prints it, in one statement: a row that is deleted is one that was counted.
+my %recipe = StreambloomTap::recipes('docs/operations.md');
+my ($hourly_table, $roll_up) = $recipe{'roll up and delete'} =~ /^(CREATE TABLE .*?;).*\$\$\n(.*)\$\$/s or die 'no job in the recipe';
 
 # ------------------------------------------------------------- what there is
 
@@ -99,7 +94,7 @@ CREATE TABLE short_past AS SELECT 'page ' || i AS url, now() - i * interval '1 m
 CREATE TABLE short_heat AS SELECT tbf_agg(url, at, interval '$short', weight, 3000, 0.01) AS f FROM short_past;
 CREATE TABLE short_alone AS TABLE short_heat;
 CREATE TABLE hits (url text, at timestamptz);
-CREATE TABLE hourly (hour timestamptz PRIMARY KEY, f tbf NOT NULL);
+$hourly_table
 -- Five closed hours, and one that cannot close while this runs.
 INSERT INTO hits SELECT 'page ' || i % (200 * abs(h)), date_trunc('hour', now(), 'UTC') + h * interval '1 hour' + i * interval '1 second'
 	FROM unnest(ARRAY[-5, -4, -3, -2, -1, 3]) h, generate_series(0, 3599) i;
@@ -200,7 +195,7 @@ subtest 'a run that was missed' => sub {
 
 my $rolled = <<'SQL';
 SELECT count(*), count(*) FILTER (WHERE h.f = a.f)
-FROM hourly h FULL JOIN (SELECT hour, tbf_agg(url, at, NULL, 1, 5000, 0.01) AS f FROM all_hits WHERE hour < now() GROUP BY hour) a USING (hour)
+FROM hourly h FULL JOIN (SELECT hour, tbf_agg(url, at, NULL) AS f FROM all_hits WHERE hour < now() GROUP BY hour) a USING (hour)
 SQL
 subtest 'roll-up by the hour' => sub {
 	is($db->sql('SELECT ' . runs('roll up', 'failed')), 0, 'no run failed');

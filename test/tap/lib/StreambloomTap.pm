@@ -282,6 +282,23 @@ sub load_lines
 		"ANALYZE $table;");
 }
 
+# The recipes of a page of the documentation, by name: the SQL that follows each <!-- recipe: NAME -->.
+sub recipes
+{
+	my ($page) = @_;
+	my $text = read_file(dirname(__FILE__) . "/../../../$page");
+	my %found;
+
+	while ($text =~ /<!-- recipe: (.+?) -->\n\n?```sql\n(.*?)```\n/gs)
+	{
+		die "$page has two recipes named $1\n" if exists $found{$1};
+		$found{$1} = $2;
+	}
+	my $marks = () = $text =~ /<!-- recipe:/g;
+	die "$page has $marks recipes, of which " . keys(%found) . " are followed by SQL\n" if $marks != keys %found || !$marks;
+	return %found;
+}
+
 # SQL that turns a parallel plan on for whatever follows in the same call, or off.
 sub parallel
 {

@@ -1,0 +1,254 @@
+# The recipes for roll-ups, as README.md, docs/tbf.md and docs/operations.md print them, hour by hour over a whole log. Jobs run late,
+# twice, or not at all for a time, and hits are written late; then each count is compared with the exact answer of SQL. A made-up log
+# is always taken, and the blog's log if it is there.
+#
+# The clock is the log's: a function now() in a schema that is searched before pg_catalog. So is cron.schedule(), which only notes jobs.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my %tbf = StreambloomTap::recipes('docs/tbf.md');
+my %jobs = StreambloomTap::recipes('docs/operations.md');
+my %readme = StreambloomTap::recipes('README.md');
+
+# The clock and the scheduler, and how a filter is compared with exact counts.
+my $harness = <<'SQL';
+CREATE SCHEMA replay;
+CREATE SCHEMA readme;
+CREATE SCHEMA cron;
+CREATE FUNCTION replay.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT current_setting('replay.now')::timestamptz$$;
+CREATE TABLE cron.job (name text PRIMARY KEY, command text);
+CREATE FUNCTION cron.schedule(name text, schedule text, command text) RETURNS void LANGUAGE sql AS $$INSERT INTO cron.job VALUES (name, command)$$;
+CREATE TABLE replay.recipe (name text PRIMARY KEY, query text);
+CREATE TABLE replay.result (at timestamptz, recipe text, items bigint, under bigint, over bigint, mean float8, most float8);
+CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL);
+CREATE INDEX ON access_log (at);
+CREATE TABLE new_hits (at timestamptz NOT NULL, url text NOT NULL);
+
+-- The recipe of README.md has a table hourly of its own.
+CREATE PROCEDURE replay.search(recipe text) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('search_path', 'replay, pg_catalog, ' || CASE recipe WHEN 'readme' THEN 'readme, public' ELSE 'public' END, false);
+END $$;
+
+-- What a query that gives one filter counts, beside a query of exact counts (url, hits, and what rounding may add to them).
+CREATE PROCEDURE replay.compare(recipe text, query text, exact text) LANGUAGE plpgsql AS $$
+DECLARE
+	filter tbf;
+BEGIN
+	EXECUTE query INTO filter;
+	EXECUTE format('INSERT INTO replay.result SELECT now(), $1, count(*), count(*) FILTER (WHERE (counted >= hits * (1 - 1e-12)) IS NOT TRUE),
+		count(*) FILTER (WHERE counted > hits * (1 + 1e-12) + rounding), avg(counted - hits), max(counted - hits)
+		FROM (SELECT *, coalesce(tbf_count($2, url, now()), CASE WHEN hits = 0 THEN 0 END) AS counted FROM (%s) e) c', exact) USING recipe, filter;
+END $$;
+
+-- The rows of a query (url, hits, place), of which the ten with the largest place are wanted, beside those of an exact one, which has
+-- all. Under: rows that are wrong, and places of the exact ten that are not there.
+CREATE PROCEDURE replay.compare_ten(recipe text, query text, exact text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('INSERT INTO replay.result
+		WITH ten AS MATERIALIZED (%s), e AS MATERIALIZED (%s), e10 AS (SELECT place, row_number() OVER (ORDER BY place DESC) AS n FROM e ORDER BY n LIMIT 10),
+			t10 AS (SELECT place, row_number() OVER (ORDER BY place DESC) AS n FROM ten)
+		SELECT now(), $1, (SELECT count(*) FROM ten), (SELECT count(*) FROM ten LEFT JOIN e USING (url) WHERE (ten.hits BETWEEN e.hits * (1 - 1e-12) AND e.hits * 1.0002 + 0.0003) IS NOT TRUE)
+			+ (SELECT count(*) FROM e10 FULL JOIN t10 USING (n) WHERE (t10.place BETWEEN e10.place * (1 - 1e-12) AND e10.place * 1.0002 + 0.0003) IS NOT TRUE), 0, 0, 0', query, exact) USING recipe;
+END $$;
+
+-- All that can be asked, at this moment.
+CREATE PROCEDURE replay.ask(suffix text DEFAULT '') LANGUAGE plpgsql AS $$
+DECLARE
+	asked record;
+	of_hours text := 'SELECT *, date_trunc(''hour'', at, ''UTC'') AS hour FROM access_log';
+	kept text := format('SELECT * FROM (%s) s WHERE hour >= (SELECT min(hour) FROM hourly)', of_hours);
+	age text := 'greatest(extract(epoch FROM now() - (hour + interval ''1 hour''))::float8, 0)';
+	hot text := format('SELECT url, sum(2::float8 ^ (-%s / 604800)) AS hits, sum(2::float8 ^ (-%1$s / 604800)) AS place FROM (%%s) s GROUP BY url', age);
+BEGIN
+	FOR asked IN SELECT name || suffix AS name, r.name AS recipe, CASE suffix WHEN '' THEN query ELSE replace(query, 'now()', '(SELECT max(at) FROM access_log)') END AS query
+		FROM replay.recipe r LOOP
+		CALL replay.search(asked.recipe);
+		CASE asked.recipe
+		WHEN 'any window' THEN
+			CALL replay.compare(asked.name, asked.query, format('SELECT url, count(*) FILTER (WHERE hour > now() - interval ''24 hours'') AS hits, 0 AS rounding FROM (%s) s GROUP BY url', of_hours));
+		WHEN 'a year of days' THEN
+			CALL replay.compare(asked.name, asked.query, 'SELECT url, count(*) AS hits, 0 AS rounding FROM access_log GROUP BY url');
+		WHEN 'any decay' THEN
+			CALL replay.compare(asked.name, asked.query, format('SELECT url, hits, hits * 0.00013 + 0.00025 AS rounding FROM (SELECT url, sum(1 / (1 + %s / 86400)) AS hits FROM (%s) s GROUP BY url) e', age, kept));
+		WHEN 'what is hot now' THEN
+			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, kept));
+		WHEN 'readme' THEN
+			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, of_hours));
+		WHEN 'sudden risers' THEN
+			CALL replay.compare_ten(asked.name, format('SELECT url, hits, hits / (hits_a_day_before + 1) AS place FROM (%s) q', rtrim(asked.query, E';\n')),
+				format('SELECT *, hits / (week / 7.0 + 1) AS place FROM (SELECT url, count(*) FILTER (WHERE hour > now() - interval ''24 hours'') AS hits,
+					count(*) FILTER (WHERE hour <= now() - interval ''24 hours'' AND hour > now() - interval ''192 hours'') AS week FROM (%s) s GROUP BY url) e WHERE hits >= 10', of_hours));
+		WHEN 'the heat' THEN
+			CALL replay.compare(asked.name, asked.query, 'SELECT *, hits * 0.00025 + (SELECT runs + 1 FROM replay.state) / 4096.0 AS rounding FROM (
+				SELECT url, sum(2::float8 ^ ((floor(extract(epoch FROM at - timestamptz ''2000-01-01 UTC'') / 6300) - floor(extract(epoch FROM now() - timestamptz ''2000-01-01 UTC'') / 6300)) / 96)::float8) AS hits
+				FROM access_log GROUP BY url) e');
+		WHEN 'ask the list' THEN
+			EXECUTE format('INSERT INTO replay.result SELECT now(), %L, count(*), count(*) FILTER (WHERE (hits BETWEEN hits_from AND hits_to) IS NOT TRUE), 0, 0, 0 FROM (%s) q LEFT JOIN (
+				SELECT url AS item, sum(2::float8 ^ ((floor(extract(epoch FROM at - timestamptz ''2000-01-01 UTC'') / 6300) - floor(extract(epoch FROM now() - timestamptz ''2000-01-01 UTC'') / 6300)) / 96)::float8) AS hits
+				FROM access_log GROUP BY url) e USING (item)', asked.name, rtrim(asked.query, E';\n'));
+		END CASE;
+	END LOOP;
+	CALL replay.search('');
+END $$;
+
+-- The whole log. A batch is what was written until now, which is an odd minute of each hour.
+CREATE TABLE replay.state (runs int);
+INSERT INTO replay.state VALUES (0);
+CREATE PROCEDURE replay.run(job text) LANGUAGE plpgsql AS $$
+BEGIN
+	CALL replay.search(job);
+	EXECUTE (SELECT command FROM cron.job j WHERE j.name = job);
+	CALL replay.search('');
+END $$;
+CREATE PROCEDURE replay.all(every int) LANGUAGE plpgsql AS $$
+DECLARE
+	batch int := 0;
+	hour timestamptz := (SELECT date_trunc('hour', min(written)) FROM source);
+	last_hour timestamptz := (SELECT max(written) FROM source);
+	before timestamptz := '-infinity';
+	n int := 0;
+BEGIN
+	WHILE hour <= last_hour + interval '1 hour' LOOP
+		PERFORM set_config('replay.now', (hour + batch * 7 % 60 * interval '1 minute')::text, false);
+		-- the first time nothing has been written yet
+		IF batch > 0 THEN
+			WITH rows AS (INSERT INTO access_log SELECT at, url FROM source WHERE written > before AND written <= now() RETURNING *)
+			INSERT INTO new_hits SELECT * FROM rows;
+			before := now();
+		END IF;
+		-- some runs are missed; some are repeated
+		FOR i IN 1 .. CASE WHEN batch % every = 0 THEN 1 WHEN batch % 11 IN (3, 4, 5) THEN 0 WHEN batch % 7 = 0 THEN 2 ELSE 1 END LOOP
+			CALL replay.run('hours');
+			CALL replay.run('new hits');
+			CALL replay.run('readme');
+			UPDATE replay.state SET runs = runs + 1;
+			IF batch % 9 = 0 THEN
+				CALL replay.run('days');
+				CALL replay.run('old hours');
+			END IF;
+		END LOOP;
+		IF batch % every = 0 THEN
+			CALL replay.ask();
+		END IF;
+		COMMIT;
+		batch := batch + 1;
+		hour := hour + interval '1 hour';
+	END LOOP;
+	CALL replay.run('hours');
+	CALL replay.run('new hits');
+	CALL replay.run('readme');
+	CALL replay.run('days');
+	CALL replay.ask();
+	-- and as if the log were an old one
+	PERFORM set_config('replay.now', (SELECT max(at)::text FROM access_log), false);
+	CREATE TABLE replay.last_time AS SELECT now() AS at;
+	CALL replay.ask(', by max(at)');
+END $$;
+SQL
+
+sub replay
+{
+	my ($name, $every, $load) = @_;
+	my $db = StreambloomTap->new("015_$name");
+	my $path = "SET search_path = replay, pg_catalog, public; SET timezone = 'America/New_York'; SET jit = off; SET max_parallel_workers_per_gather = 0;\n";
+	my ($readme_table, $readme_job, $readme_query) = split /(?<=;)\n\n/, $readme{'what is hot'};
+
+	$db->sql($harness);
+	$load->($db);
+	# a row is written when the ones before it in the log have been
+	$db->sql(<<'SQL');
+CREATE TABLE source AS SELECT at, url, max(at) OVER (ORDER BY n) AS written FROM (
+	SELECT n, split_part(split_part(line, '"', 2), ' ', 2) AS url, to_timestamp(substring(line FROM '\[([^]]+)\]'), 'DD/Mon/YYYY:HH24:MI:SS TZHTZM') AS at
+	FROM log_lines) l;
+CREATE INDEX ON source (written);
+ANALYZE source;
+SQL
+	$db->sql("SET search_path = public; $tbf{'tables'} $tbf{'a list of what is hot'} $jobs{'jobs'}");
+	$db->sql("SET search_path = readme, public; $readme_table");
+	$db->sql("INSERT INTO cron.job VALUES ('readme', \$q\$$readme_job\$q\$); INSERT INTO replay.recipe VALUES ('readme', \$q\$$readme_query\$q\$)");
+	$db->sql("INSERT INTO replay.recipe VALUES ('$_', \$q\$$tbf{$_}\$q\$)") foreach 'any window', 'a year of days', 'any decay', 'what is hot now', 'sudden risers', 'ask the list';
+	$db->sql("INSERT INTO replay.recipe VALUES ('the heat', 'SELECT f FROM heat')");
+	$db->sql("$path CALL replay.all($every)");
+
+	is($db->sql('SELECT count(*) FROM new_hits'), 0, 'all hits were taken');
+	cmp_ok($db->sql('SELECT count(DISTINCT at) FROM replay.result'), '>=', 5, 'asked at several times');
+	foreach ($db->rows('SELECT recipe, count(*), max(items), sum(under), sum(over), max(mean), max(most) FROM replay.result GROUP BY 1 ORDER BY 1'))
+	{
+		my ($recipe, $times, $items, $under, $over, $mean, $most) = @$_;
+		cmp_ok($items, '>=', $recipe =~ /hot|risers|list|readme/ ? 3 : 100, "$recipe: asked for items");
+		is($under, 0, "$recipe: no count is too low, and none of the wanted is missing");
+		is($over, 0, "$recipe: no count is too high by more than rounding");
+		diag(sprintf('%s: %-32s asked %d times, %6d items, too high by %.4f on average, %.4f at most', $name, $recipe, $times, $items, $mean, $most));
+	}
+	# the rows are those of one aggregate over their hits, but for the hits since the last run
+	is($db->sql("SELECT count(*) FILTER (WHERE h.f IS DISTINCT FROM e.f), count(*) > 100 FROM hourly h FULL JOIN (SELECT date_trunc('hour', at, 'UTC') AS hour, tbf_agg(url, at, NULL) AS f
+		FROM access_log GROUP BY 1) e USING (hour) WHERE hour >= (SELECT min(hour) FROM hourly)"), '0|t', 'each hour has the bytes of one aggregate over its hits');
+	is($db->sql("SELECT count(*) FILTER (WHERE d.f IS DISTINCT FROM e.f), count(*) > 5 FROM daily d FULL JOIN (SELECT date_trunc('day', at, 'UTC') AS day, tbf_agg(url, at, NULL) AS f
+		FROM access_log GROUP BY 1) e USING (day) WHERE day <= (SELECT max(day) FROM daily)"), '0|t', 'so has each day');
+	is($db->sql("SELECT bool_and((tbf_info(f)).layout = 'exact') FROM (SELECT f FROM hourly UNION ALL SELECT f FROM daily UNION ALL SELECT f FROM heat) s"), 't', 'all are exact');
+	my $again = $db->sql("SELECT md5(string_agg(f::text, '' ORDER BY hour)) FROM hourly");
+	$db->sql("$path SET replay.now = '2030-01-01'; CALL replay.run('hours'); CALL replay.run('hours'); CALL replay.run('new hits')");
+	is($db->sql("SELECT md5(string_agg(f::text, '' ORDER BY hour)) FROM hourly"), $again, 'one more run changes nothing');
+	return $db;
+}
+
+sub bare { my ($sql) = @_; $sql =~ s/;?\s*$//; $sql =~ s/\s+/ /g; $sql =~ s/^ //; return $sql; }
+
+subtest 'the jobs have the statements of tbf.md' => sub {
+	my %statement = $jobs{'jobs'} =~ /cron\.schedule\('(.*?)', '.*?', \$\$(.*?)\$\$\)/gs;
+	my %same = ('hours' => 'roll up by the hour', 'days' => 'days from hours', 'old hours' => 'delete old hours', 'new hits' => 'add new hits');
+
+	is(join(', ', sort keys %statement), join(', ', sort keys %same), 'the jobs');
+	is(bare($statement{$_}), bare($tbf{$same{$_}}), $_) foreach sort keys %same;
+};
+
+subtest 'a made-up log' => sub {
+	replay('made_up', 30, sub {
+		my ($db) = @_;
+		my $file = StreambloomTap::scratch() . '/log.gz';
+		is(system("'$^X' '$FindBin::Bin/../../scripts/generate-log' --lines 20000 --days 12 | gzip -1 >'$file'"), 0, 'a log is made');
+		$db->load_lines('log_lines', $file, 'gzip');
+	});
+};
+
+subtest "a blog's log" => sub {
+	my $file = StreambloomTap::require_data('blog-2016.access.log.gz', 'gzip');
+	replay('blog', 150, sub { $_[0]->load_lines('log_lines', $file, 'gzip') });
+};
+
+subtest 'more than 65,536 items' => sub {
+	my $db = StreambloomTap->new('015_many');
+
+	$db->sql("$tbf{'tables'} INSERT INTO hourly SELECT '2026-01-01'::timestamptz + i % 300 * interval '1 hour', tbf_agg(i, NULL, NULL) FROM generate_series(1, 300000) i GROUP BY 1");
+	foreach ('SELECT tbf_merge_agg(f) AS f FROM hourly', $tbf{'more than 65,536 items'})
+	{
+		my ($layout, $under, $share, $mean) = split /\|/, $db->sql('WITH s AS MATERIALIZED (' . bare($_) . ') SELECT (SELECT i.layout FROM s, tbf_info(f) i), ' .
+			'sum((hits < 1)::int), avg((hits > 1)::int), avg(hits - 1) FROM (SELECT f -> i AS hits FROM s, generate_series(1, 300000, 7) i) c');
+		is($layout, 'extensible', 'counters');
+		is($under, 0, 'no count is too low');
+		cmp_ok($share, '<=', 0.01, 'at most 1 % are too high');
+		cmp_ok($mean, '<=', 0.1, 'by at most 0.1 on average');
+	}
+};
+
+subtest 'where there is nothing yet' => sub {
+	my $db = StreambloomTap->new('015_nothing');
+
+	$db->sql("CREATE TABLE new_hits (at timestamptz, url text); $tbf{'a list of what is hot'}");
+	is($db->sql("$jobs{'add a batch'} SELECT f IS NULL FROM heat"), 't', 'no hits, no filter');
+	$db->sql("INSERT INTO new_hits VALUES (now(), '/a'), (now(), '/a'), (now(), '/b')");
+	is($db->sql("$jobs{'add a batch'} SELECT tbf_count(f, '/a', now()) BETWEEN 1.9 AND 2.1 FROM heat"), 't', 'the first hits');
+	is($db->sql("$jobs{'add a batch'} SELECT tbf_count(f, '/a', now()) BETWEEN 3.9 AND 4.1 FROM heat"), 't', 'more of them');
+	is($db->sql("DELETE FROM new_hits; $jobs{'add a batch'} SELECT tbf_count(f, '/a', now()) BETWEEN 3.9 AND 4.1 FROM heat"), 't', 'and none');
+	is($db->sql("$readme{'seen before'} SELECT f @> '/a'::text, f @> '/c'::text FROM seen"), "f\nt|f", 'seen before');
+};
+
+done_testing();
