@@ -72,4 +72,9 @@ SELECT tbf_empty(NULL, 0.01) + tbf_empty(NULL, 0.0001);
 SELECT tbf_cardinality(f), tbf_error_bound(f, 0.5), tbf_estimate(f, 'page 1') = f -> 'page 1' AS estimate, round(tbf_inner_product(f, f)) = (SELECT sum(hits * hits) FROM truth) AS self_join, tbf_total(f) FROM (SELECT tbf_merge_agg(hits) AS f FROM hour) s;
 SELECT layout, cells, (tbf_info(tbf_layout(f, 'flat'))).layout AS flat, bool_and(tbf_layout(f, 'flat') -> page >= hits) AS never_below FROM (SELECT tbf_merge_agg(hits) AS f FROM hour) s, tbf_info(tbf_layout(f, 'extensible')), truth GROUP BY 1, 2, 3;
 SELECT f = g AS different_forms_differ, f * 2 = f + f AS twice, (f * 0.5) -> 'page 1' = (f -> 'page 1') / 2 AS half FROM (SELECT tbf_merge_agg(hits) AS f, tbf_layout(tbf_merge_agg(hits), 'extensible') AS g FROM hour) s;
+-- counters that became too few are warned of, once a statement, and not where there is nothing to warn of
+SELECT count(tbf_merge(f, few)) AS merged FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) FROM generate_series(1, 10) i) a (f), (SELECT tbf_agg(i, NULL, NULL) FROM generate_series(1, 500) i) b (few), generate_series(1, 3);
+SELECT layout FROM tbf_info((SELECT tbf_merge_agg(f) FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 60) i GROUP BY i / 6) s));
+SELECT f + f = f * 2 AS not_lifted FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 100) i) s;
+SELECT layout FROM tbf_info((SELECT tbf_merge_agg(f) FROM (SELECT tbf_agg(i, NULL, NULL, 1, 100, 0.01) AS f FROM generate_series(1, 100) i GROUP BY i / 6) s));
 DROP TABLE tbf_exact_hour, tbf_exact_part;

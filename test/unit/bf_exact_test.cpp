@@ -407,7 +407,7 @@ TEST(BfExact, IsMeasuredAsWhatItIs)
 /* Where a sample says nothing certain, near the rate itself, it may say either. */
 TEST(BfMeasure, ASampleIsNearTheRate)
 {
-	for (uint8_t hashes : {1, 3, 6, 9, 16})
+	for (uint8_t hashes : std::initializer_list<uint8_t>{1, 3, 6, 9, 16})
 		for (uint32_t lines : {1u, 5u, 31u, 32u, 33u, 1000u, 40000u})
 			for (double items_per_line : {0.0, 5.0, 20.0, 50.0, 150.0, 1000.0})
 			{
@@ -418,7 +418,9 @@ TEST(BfMeasure, ASampleIsNearTheRate)
 				const double sample = sb_bf_sample_fpr(&bf.parameters, bf.lines.data());
 				const bool whole = lines <= 32;
 				if (whole)
+				{
 					EXPECT_NEAR(sample, rate, 1e-9 * rate);
+				}
 				const double near = whole ? 1.001 : hashes < 9 ? 2 : 5;
 				EXPECT_FALSE(sb_bf_seems_above(&bf.parameters, bf.lines.data(), rate * near + 1e-9));
 				EXPECT_EQ(sb_bf_seems_above(&bf.parameters, bf.lines.data(), rate / near * 0.999), rate > 0);

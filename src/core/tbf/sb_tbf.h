@@ -152,6 +152,12 @@ SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uin
 SB_NODISCARD sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS]) SB_NOEXCEPT;
 
 /*
+ * The share of items that are overcounted now, fill^k: of an exact filter 0. It is estimated from at most 16 of its blocks, which takes some
+ * microseconds. 0 if a block cannot be read.
+ */
+double		sb_tbf_sample_fpr(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
+
+/*
  * The sum over all items of the product of their counts in two filters, in the units of the one times the units of the other. Of two
  * exact filters it is exact; else it is estimated from the counters of each block, (sum(a b) - A B / m) / (k (1 - k/m)), where A and B
  * are the sums of the block's m counters, and is at least 0. Not for minimum increase, and not for recurring minimum.

@@ -106,6 +106,24 @@ sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts
 	return status;
 }
 
+double sb_tbf_sample_fpr(const sb_tbf *tbf, const void *cells) noexcept
+{
+	constexpr uint32_t most_blocks = 16;
+	if (is_exact(tbf))
+		return 0;
+	uint64_t counters[SB_TBF_BLOCK];
+	const uint32_t blocks = std::min(tbf->block_count, most_blocks);
+	uint64_t zeros = 0;
+	for (uint32_t i = 0; i < blocks; i++)
+	{
+		const auto block = static_cast<uint32_t>(uint64_t{i} * tbf->block_count / blocks);
+		if (sb_tbf_unpack_block(tbf, cells, block, counters) != SB_OK)
+			return 0;
+		zeros += static_cast<uint64_t>(std::count(counters, counters + tbf->block_cells, uint64_t{0}));
+	}
+	return std::pow(1 - static_cast<double>(zeros) / (static_cast<double>(blocks) * tbf->block_cells), tbf->hash_count);
+}
+
 /* ------------------------------------------------------------- inner products */
 
 /*

@@ -67,6 +67,12 @@ tbf_is_exact(const sb_tbf *header)
 /* The number of counters that are not zero. REQUIRES: the filter is not exact. */
 extern uint64_t tbf_nonzero_cells(const TbfValue *tbf);
 
+/*
+ * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above what its parts had: `rate_before`, or 0 if
+ * that is not known.
+ */
+extern void tbf_warn_of_rate(Datum merged, double rate_before);
+
 /* The number of its distinct items: estimated, or of an exact filter exact. */
 extern double tbf_items(const TbfValue *tbf);
 

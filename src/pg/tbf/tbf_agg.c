@@ -7,6 +7,7 @@
 #include "utils/timestamp.h"
 
 #include "base/item.h"
+#include "base/rate_warning.h"
 #include "base/value.h"
 
 typedef struct TbfAggState
@@ -15,6 +16,7 @@ typedef struct TbfAggState
 	const sb_tbf *plan;			/* of the builder */
 	TimestampTz not_after;
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
+	double		rate_before;	/* the highest rate of the filters that this process has merged */
 
 	/* The epoch of the last row is kept, because most rows come in the order of time. */
 	sb_moment	moment;
@@ -253,6 +255,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 	if (state == NULL)
 		state = make_state(context, tbf_builder_begin_merge(context, &tbf));
 	tbf_builder_add_filter(state->builder, &tbf, weight);
+	if (rate_warning_is_due())
+		state->rate_before = Max(state->rate_before, sb_tbf_sample_fpr(&tbf.header, tbf.cells));
 	PG_RETURN_POINTER(state);
 }
 
@@ -263,10 +267,16 @@ SB_FUNCTION(tbf_agg_final);
 Datum
 tbf_agg_final(PG_FUNCTION_ARGS)
 {
+	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
+	Datum		filter;
+
 	aggregate_context(fcinfo);
-	if (PG_ARGISNULL(0))
+	if (state == NULL)
 		PG_RETURN_NULL();
-	return tbf_builder_store(((TbfAggState *) PG_GETARG_POINTER(0))->builder);
+	filter = tbf_builder_store(state->builder);
+	if (sb_tbf_builder_merges(state->builder) && rate_warning_is_due())
+		tbf_warn_of_rate(filter, state->rate_before);
+	return filter;
 }
 
 SB_FUNCTION(tbf_agg_combine);

@@ -9,6 +9,7 @@
 #include "base/call.h"
 #include "base/item.h"
 #include "base/memory.h"
+#include "base/rate_warning.h"
 #include "base/value.h"
 
 /* The same as refuse_difference(), for times, which are shown as intervals. 0 stands for no decay. */
@@ -49,18 +50,43 @@ tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		refuse_difference("tbf", "merge", &difference);
 }
 
+static double
+rate_of(const TbfValue *filter)
+{
+	return sb_tbf_sample_fpr(&filter->header, filter->cells);
+}
+
+void
+tbf_warn_of_rate(Datum merged, double rate_before)
+{
+	TbfValue	tbf;
+	double		rate;
+
+	if (!rate_warning_is_due())
+		return;
+	tbf_open(merged, &tbf);
+	rate = rate_of(&tbf);
+	if (rate > highest_rate(tbf.header.fpr) && rate > rate_before)
+		warn_of_rate("tbf", "merge", rate, tbf.header.fpr,
+					 "Give all of the filters the number of items that they have together: tbf_agg(item, at, half_life, weight, expected_items, fpr), or merge filters that size themselves.");
+}
+
 SB_FUNCTION_IN_OWN_MEMORY(tbf_merge)
 {
 	TbfValue	left;
 	TbfValue	right;
 	sb_tbf_builder *builder;
+	Datum		merged;
 
 	tbf_open(PG_GETARG_DATUM(0), &left);
 	tbf_open(PG_GETARG_DATUM(1), &right);
 	builder = tbf_builder_begin_merge(CurrentMemoryContext, &left);
 	tbf_builder_add_filter(builder, &left, 1);
 	tbf_builder_add_filter(builder, &right, 1);
-	return tbf_builder_store(builder);
+	merged = tbf_builder_store(builder);
+	if (rate_warning_is_due())
+		tbf_warn_of_rate(merged, Max(rate_of(&left), rate_of(&right)));
+	return merged;
 }
 
 static Datum
