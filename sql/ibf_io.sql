@@ -30,7 +30,7 @@ SELECT sbf_empty(64)::bytea::ibf;
 SELECT ibf(set_byte(f::bytea, 3, 2)) FROM filter WHERE name = 'text';
 SELECT ibf(f::bytea || '\x00'::bytea) FROM filter WHERE name = 'text';
 -- cells that nothing can have set
-SELECT ibf(set_byte(f::bytea, 130, 1)) FROM filter WHERE name = 'empty';
+SELECT ibf(f::bytea || '\x0001') FROM filter WHERE name = 'empty';
 /* Whatever comes in is refused with an SQLSTATE of class 22, or is a filter with which everything can be done. */
 CREATE FUNCTION pg_temp.outcome(value bytea) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -42,7 +42,7 @@ BEGIN
 		RETURN 'changed by input';
 	END IF;
 	i := ibf_info(f);
-	IF (NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR NOT i.cell_bits BETWEEN 1 AND 8 OR i.cells * i.cell_bits > (i.bytes - 128) * 8 OR i.bytes <> length(value) OR
+	IF (NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR NOT i.cell_bits BETWEEN 1 AND 8 OR (i.items > 0 AND i.cells * i.cell_bits > (i.bytes - 128) * 8) OR i.bytes <> length(value) OR
 		NOT i.evictions BETWEEN 0 AND i.cells OR i.items > i.steps OR NOT i.zeros BETWEEN 0 AND 1 OR NOT i.stable_zeros BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality BETWEEN 0 AND 1e300 OR i.item_kind = '') IS NOT FALSE THEN
 		RETURN 'absurd';
 	END IF;

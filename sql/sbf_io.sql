@@ -31,7 +31,7 @@ SELECT ibf_empty(64)::bytea::sbf;
 SELECT sbf(set_byte(f::bytea, 3, 2)) FROM filter WHERE name = 'text';
 SELECT sbf(f::bytea || '\x00'::bytea) FROM filter WHERE name = 'text';
 -- cells that nothing can have set: without an item, more than the items, behind the last cell
-SELECT sbf(set_byte(f::bytea, 130, 1)) FROM filter WHERE name = 'empty';
+SELECT sbf(f::bytea || '\x0001') FROM filter WHERE name = 'empty';
 SELECT sqlstate_of(format('SELECT sbf(%L::bytea)', substr(f::bytea, 1, 128) || decode(repeat('21', 70), 'hex'))) FROM filter WHERE name = 'integers';
 SELECT sbf(set_byte(f::bytea, 63 + 128, 255)) FROM (SELECT sbf_add_all(sbf_empty(64, cell_bits => 5, evictions => 0), ARRAY(SELECT generate_series(1, 100))) AS f) s;
 
@@ -46,7 +46,7 @@ BEGIN
 		RETURN 'changed by input';
 	END IF;
 	i := sbf_info(f);
-	IF (NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR NOT i.cell_bits BETWEEN 1 AND 8 OR i.cells * i.cell_bits > (i.bytes - 128) * 8 OR i.bytes <> length(value) OR
+	IF (NOT i.false_positive_rate BETWEEN 0.000001 AND 0.5 OR NOT i.hashes BETWEEN 1 AND 16 OR NOT i.cell_bits BETWEEN 1 AND 8 OR (i.items > 0 AND i.cells * i.cell_bits > (i.bytes - 128) * 8) OR i.bytes <> length(value) OR
 		NOT i.evictions BETWEEN 0 AND i.cells OR i.items > i.steps OR NOT i.zeros BETWEEN 0 AND 1 OR NOT i.stable_zeros BETWEEN 0 AND 1 OR NOT i.current_false_positive_rate BETWEEN 0 AND 1 OR NOT i.cardinality BETWEEN 0 AND 1e300 OR i.item_kind = '') IS NOT FALSE THEN
 		RETURN 'absurd';
 	END IF;

@@ -2,7 +2,7 @@
 
 -- chosen: three bits, the hashes and evictions of the formula
 SELECT fpr, hashes, cell_bits, evictions = ceil(sbf_evictions(fpr, cells, hashes, max_value)) AS evictions, false_positive_bound <= fpr AS kept, bytes - 128 AS bytes, cells = 10000 * 8 / 3 AS cells
-FROM unnest('{0.5,0.1,0.01,0.001,0.0001,0.000001}'::float8[]) fpr, sbf_info(sbf_empty(10000, fpr));
+FROM unnest('{0.5,0.1,0.01,0.001,0.0001,0.000001}'::float8[]) fpr, sbf_info(sbf_add(sbf_empty(10000, fpr), 1));
 SELECT cell_bits, max_value, hashes, cells, false_positive_bound <= 0.01 AS kept FROM generate_series(1, 8) bits, sbf_info(sbf_empty(10000, cell_bits => bits));
 -- given
 SELECT hashes, cell_bits, max_value, evictions, seed FROM sbf_info(sbf_empty(16384, hashes => 5, cell_bits => 4, evictions => 10, seed => -1));

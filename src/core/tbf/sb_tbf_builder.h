@@ -38,6 +38,7 @@ typedef enum sb_tbf_sums_of
  * An empty builder of a filter with the parameters of `plan`. If `self_sized` is false the filter gets the plan's size.
  * If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then has. (That
  * expected_items is 0 does not say so, since a builder may also go on with a stored filter that once sized itself.)
+ * A plan of an exact filter has no cells: the sums are of items, and the filter sizes itself, whatever the arguments say.
  * With recurring minimum the sums are of cells from the beginning. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized,

@@ -99,7 +99,9 @@ sb_status streambloom::ended_if_failed(sb_status status, sb_tbf_builder **builde
 sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized,
 							   sb_tbf_builder **out) noexcept
 {
-	sb_status status = make_builder(memory, plan, self_sized, out);
+	/* an exact filter has no cells, and it sizes itself */
+	const bool exact = is_exact(plan);
+	sb_status status = make_builder(memory, plan, self_sized || exact, out);
 	if (status != SB_OK)
 		return status;
 	sb_tbf_builder *builder = *out;
@@ -107,7 +109,7 @@ sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_t
 		plan_exact(&builder->plan);
 
 	/* which items move by recurring minimum is seen by the cells, hit by hit */
-	const bool items = sums_of == SB_TBF_SUMS_OF_ITEMS && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
+	const bool items = (sums_of == SB_TBF_SUMS_OF_ITEMS || exact) && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
 	return ended_if_failed(items ? begin_items(builder) : begin_cells(builder), out);
 }
 
