@@ -8,9 +8,15 @@ SELECT ibf_empty(low => '-0') = ibf_empty(low => 0) AS zero_is_zero;
 
 -- fewer evictions do where importances are uniform, and so items are remembered longer
 SELECT scheme, evictions < as_planned AS fewer, false_positive_bound BETWEEN 0.001 AND 0.01 AS near_the_rate, missed_planned > missed AS longer
-FROM unnest('{two_class,multi_class,value_weighted}'::text[]) s,
+FROM unnest('{two_class,multi_class}'::text[]) s,
 	LATERAL (SELECT evictions AS as_planned, hashes, cells, ibf_false_negative_rate(ibf_empty(65536, scheme => s), 0.8, 8000) AS missed_planned FROM ibf_info(ibf_empty(65536, scheme => s))) p,
 	LATERAL (SELECT ibf_empty(65536, scheme => s, evictions => ibf_evictions(0.01, p.cells, p.hashes, scheme => s)::int) AS f) e, ibf_info(f), ibf_false_negative_rate(f, 0.8, 8000) missed;
+
+-- value_weighted is planned for uniform importances, and then forgets what is important less often than multi_class
+SELECT count(*) AS rates, bool_and(false_positive_bound BETWEEN 0.6 * rate AND rate) AS kept, bool_and(evictions = ibf_evictions(rate, cells, hashes, max_value, scheme)) AS as_calculated
+FROM unnest('{0.000001,0.0001,0.01,0.05,0.1,0.2}'::float8[]) rate, ibf_info(ibf_empty(65536, rate, 'value_weighted'));
+SELECT count(*) AS compared, bool_and(ibf_false_negative_rate(ibf_empty(65536, rate, 'value_weighted'), importance, gap) <= ibf_false_negative_rate(ibf_empty(65536, rate), importance, gap) + 1e-9) AS fewer_missed
+FROM unnest('{0.00001,0.001,0.01,0.05,0.1,0.2}'::float8[]) rate, unnest('{0.87,0.95,1}'::float8[]) importance, unnest('{1000,3000,6000,12000,50000}'::int[]) gap;
 
 \pset format unaligned
 \pset tuples_only on

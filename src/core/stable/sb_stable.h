@@ -24,6 +24,7 @@ extern "C" {
 #define SB_STABLE_MAX_HASHES 16
 #define SB_STABLE_MAX_BITS 8
 #define SB_STABLE_DEFAULT_BITS 3	/* of a cell, where the plan chooses: Max 7 */
+#define SB_STABLE_WEIGHTED_BITS 4	/* the same for value-weighted eviction: Max 15 */
 #define SB_STABLE_MIN_BYTES 64		/* of cells, so that there are at least 64 cells of any width */
 #define SB_STABLE_MAX_BYTES (SB_MAX_BYTES - SB_STABLE_HEADER)
 #define SB_STABLE_MAX_VALUE 255		/* Max for 8 bits */
@@ -65,9 +66,10 @@ typedef struct sb_stable
  * evictions is 0 .. m and at most SB_STABLE_MAX_EVICTIONS; each of the three may be SB_STABLE_CHOOSE. Then the plan
  * takes SB_STABLE_DEFAULT_BITS bits; K = c log2(1/fpr) hashes, where c is 0.45 for one bit, 0.7 for two, and 0.85 for
  * more, for which a search with sb_stable_false_negatives() found the longest memory; and the smallest P that keeps the
- * rate for any importances (by sb_stable_evictions(), or for value-weighted eviction by sb_stable_fitting_evictions(),
- * which takes up to 100 microseconds). low and high are finite: low < high, for two_class low = high, for an sbf both
- * 0.
+ * rate for any importances, by sb_stable_evictions(). For value-weighted eviction it takes SB_STABLE_WEIGHTED_BITS bits;
+ * c = 0.3, or 0.45 for more than four bits; and the smallest P that keeps the rate for importances that are uniform over
+ * their range, by sb_stable_fitting_evictions(), which takes up to 100 microseconds. (stable.cpp says why.) low and high
+ * are finite: low < high, for two_class low = high, for an sbf both 0.
  *
  * SB_OUT_OF_RANGE: a parameter is out of its range, or the rate needs more evictions per step than are allowed.
  * SB_TOO_LARGE: `bytes` is more than SB_STABLE_MAX_BYTES.
@@ -183,7 +185,8 @@ typedef struct sb_stable_chain
  * k_i), p = P/m, k = K/m, p' = p (1 - k), k_i = k * share of the items that set i or more. (Deng, Rafiei 2006, theorem
  * 2, is all k_i = k; Bhoraskar et al. 2013, theorem III.1, is two values.) With repeats there are more zeros. Weighted:
  * p' depends on i, as p' / (i s), where s is the mean of 1/value (0 for a zero cell) in the same stable state, found by
- * bisection, at least 1/SB_STABLE_TRIES. The mean field of the process, so exact for many cells only. NaN for
+ * bisection; where s is small, a little less than the smaller one of 1/s and SB_STABLE_TRIES takes the place of 1/s, as a
+ * step may not find P cells in its tries. The mean field of the process, so exact for many cells only. NaN for
  * parameters out of their range.
  */
 double		sb_stable_zeros(const sb_stable_chain *chain) SB_NOEXCEPT;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -32,12 +33,25 @@ static bool is_valid(const sb_stable_chain &chain)
 }
 
 /*
- * How many times as often a cell of this value is evicted as by eviction at random. s is the mean of 1/value of all
- * cells.
+ * How many times as often a cell of the value 1 is evicted by value as by eviction at random. A try finds a cell to evict
+ * with the probability s, the mean of 1/value of all cells. So a step lowers min(P, X) cells, where X is binomial: the
+ * number of finds in 32 P tries. X is taken as normal. (The mean of the smaller one is clearly less than the smaller mean
+ * where 32 s is near 1, and defaults are planned near there.)
  */
-static double haste(bool weighted, double s, int value)
+static double haste(const sb_stable_chain &chain, double s)
 {
-	return weighted ? std::min(1 / s, static_cast<double>(SB_STABLE_TRIES)) / value : 1;
+	if (!chain.weighted)
+		return 1;
+	double p = chain.evictions;
+	double found = SB_STABLE_TRIES * p * s;
+	double deviation = std::sqrt(found * (1 - s));
+	if (!(deviation > 0))
+		return std::min(1 / s, static_cast<double>(SB_STABLE_TRIES));
+	double z = (p - found) / deviation;
+	/* P - E[max(0, P - X)]; erfc() is twice the upper tail of the normal distribution, so that this one is up to z */
+	double lowered = p - (p - found) * 0.5 * std::erfc(-z / std::numbers::sqrt2) -
+		deviation * std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+	return std::clamp(lowered / (p * s), 1.0, static_cast<double>(SB_STABLE_TRIES));
 }
 
 /*
@@ -55,10 +69,11 @@ static double stable_state(const sb_stable_chain &chain, double s, double *inver
 	*inverse = 0;
 	if (p == 0)
 		return 0;
+	p *= haste(chain, s);
 	for (int i = chain.max; i >= 1; i--)
 	{
 		from = chain.shares == nullptr ? 1 : from + chain.shares[i - 1];
-		double down = p * haste(chain.weighted, s, i);
+		double down = chain.weighted ? p / i : p;
 		double next = below * (down / (down + k * from));
 		*inverse += (below - next) / i;
 		below = next;
@@ -218,14 +233,15 @@ double sb_stable_false_negatives(const sb_stable_chain *chain, int value, uint64
 	Triangle other = {work + static_cast<ptrdiff_t>(max) * (max + 2), max};
 	double k = chain->hash_count / chain->cell_count;
 	double p = chain->evictions / chain->cell_count * (1 - k);
-	double s = mean_inverse(*chain);
+	if (p != 0)
+		p *= haste(*chain, mean_inverse(*chain));
 
 	double above = 0; /* K(i + 2) */
 	bool moves = true;
 	for (int i = max - 1; i >= 0; i--)
 	{
 		double *row = power.row(i);
-		double down = std::min(p * haste(chain->weighted, s, i + 1), 1 - above);
+		double down = std::min(chain->weighted ? p / (i + 1) : p, 1 - above);
 		double up = above + k * (chain->shares != nullptr ? chain->shares[i] : i + 1 == max ? 1 : 0);
 		std::fill_n(row, max + 2, 0.0);
 		row[i] = 1 - up - down;

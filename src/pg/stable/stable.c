@@ -344,7 +344,8 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	bits = check_choice("number of bits of a cell", p->bits, p->scheme == SB_STABLE ? 1 : 2, SB_STABLE_MAX_BITS);
 	hashes = check_choice("number of hashes", p->hash_count, 1, SB_STABLE_MAX_HASHES);
 	evictions = check_choice("number of evictions", p->evictions, 0,
-							 Min(p->bytes * 8 / (bits < 1 ? SB_STABLE_DEFAULT_BITS : bits), SB_STABLE_MAX_EVICTIONS));
+							 Min(p->bytes * 8 / (bits >= 1 ? bits : p->scheme == SB_VALUE_WEIGHTED ? SB_STABLE_WEIGHTED_BITS : SB_STABLE_DEFAULT_BITS),
+								 SB_STABLE_MAX_EVICTIONS));
 	if (p->scheme == SB_TWO_CLASS && !isfinite(p->low))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
