@@ -59,7 +59,9 @@ Bf combined(const Bf &a, const Bf &b, bool intersect)
 	sb_bf_exact items;
 	EXPECT_EQ(sb_bf_exact_read(&first.parameters, first.lines.data(), &items), SB_OK);
 	if (intersect)
+	{
 		EXPECT_EQ(sb_bf_exact_intersect(&items, &second.parameters, second.lines.data()), SB_OK);
+	}
 	else
 	{
 		sb_bf_exact others;
