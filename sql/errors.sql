@@ -34,6 +34,10 @@ SELECT error_of('SELECT tbf_add(tbf_empty(), 1, ''2024-01-02'', 1, ''2024-01-01'
 SELECT error_of('SELECT tbf_add(tbf_empty(), 1, ''-infinity'')');
 SELECT error_of('SELECT tbf_add(tbf_empty(), 1, now(), -1)');
 SELECT error_of('SELECT tbf_add(tbf_empty(), 1, now(), 1e12)');
+SELECT error_of('SELECT tbf_merge_agg(f, 8589934591) FROM (SELECT tbf_agg(i, NULL, NULL, 2 ^ 16) AS f FROM generate_series(1, 5) i) s');
+SELECT form, n, split_part(error_of(format('SELECT f * 8589934591 FROM (SELECT tbf_agg_like(i, NULL, tbf_empty(10, half_life => NULL, %s), 2 ^ 16) AS f FROM generate_series(1, %s) i) s', form, n)), E'\n', 1)
+FROM unnest('{layout => $$flat$$,layout => $$extensible$$,top => 3}'::text[]) form, unnest('{3,5}'::int[]) n ORDER BY form COLLATE "C", n;
+SELECT left(error_of('SELECT f + f + f FROM (SELECT tbf_agg_like(i, NULL, tbf_empty(10, half_life => NULL), 2 ^ 16) * 8589934591 AS f FROM generate_series(1, 2) i) s'), 54);
 SELECT error_of('SELECT tbf_agg(1, NULL)');
 SELECT error_of('SELECT tbf_agg(1, now(), ''7 days'', NULL::float8)');
 SELECT error_of('SELECT tbf_count(tbf_add(tbf_empty(half_life => ''1 second''), 1, ''2024-01-01''), 1, ''2023-01-01'')');
@@ -42,6 +46,8 @@ SELECT error_of('SELECT tbf_rate(tbf_empty(half_life => NULL), 1)');
 -- values
 SELECT error_of('SELECT ''a filter''::bf');
 SELECT error_of('SELECT ''\x5342''::bf');
+SELECT error_of(format('SELECT ''\x5g''::%s', type)) FROM unnest('{bf,sbf,ibf,tbf}'::text[]) type;
+SELECT type, sqlstate_of(format('SELECT %L::%s', text, type)), text FROM unnest('{bf,sbf,ibf,tbf}'::text[]) type, unnest(ARRAY['', 'x', '\x', '\x5', ' \x53', '\x5342 ']) text ORDER BY text COLLATE "C", type;
 SELECT error_of('SELECT tbf_empty()::bytea::bf');
 SELECT error_of('SELECT bf(set_byte(bf_empty()::bytea, 3, 2))');
 SELECT error_of('SELECT tbf(set_byte(tbf_empty()::bytea, 4, 255))');

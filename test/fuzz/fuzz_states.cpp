@@ -173,7 +173,7 @@ static void store(sb_tbf_builder *builder)
 	sb_tbf stored;
 	void *value;
 	sb_status status = sb_tbf_builder_store(builder, memory(), 0, &stored, &value);
-	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOO_LARGE);
+	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE);
 	if (status != SB_OK)
 		return;
 	sb_tbf read;

@@ -35,6 +35,8 @@ const char *sb_status_text(sb_status status) noexcept
 			return "the filter would be larger than 512,000,000 bytes";
 		case SB_OVERFLOW:
 			return "a counter would overflow";
+		case SB_TOTAL_OVERFLOW:
+			return "the total of all hits would overflow";
 		case SB_DIFFERENT:
 			return "the filters have different parameters";
 		case SB_INTERRUPTED:

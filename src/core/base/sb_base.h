@@ -40,7 +40,8 @@ typedef enum sb_status
 	SB_BAD_LIST,		/* a list of hot items that no filter can have */
 	SB_OUT_OF_RANGE,	/* a parameter is out of its range */
 	SB_TOO_LARGE,		/* the filter would be larger than SB_MAX_BYTES */
-	SB_OVERFLOW,		/* a counter, or the total of all hits, would overflow */
+	SB_OVERFLOW,		/* a counter would overflow */
+	SB_TOTAL_OVERFLOW,	/* the total of all hits would overflow */
 	SB_DIFFERENT,		/* two filters cannot be combined: see sb_difference */
 	SB_INTERRUPTED,		/* the caller wants the work to stop: see sb_set_stop() */
 	SB_NO_MEMORY,		/* the caller's sb_memory has no more */

@@ -183,7 +183,7 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 
 /*
  * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
- * copy of tbf); write fills the cells. SB_OVERFLOW if a counter or the total does not fit, SB_TOO_LARGE if the value would
+ * copy of tbf); write fills the cells. SB_OVERFLOW if a counter does not fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would
  * have more than SB_MAX_BYTES (out is filled then too).
  *
  * The words are those of the cells of tbf (set is NULL), or of the slots of a set of items: those become cells here, to the

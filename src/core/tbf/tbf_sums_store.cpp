@@ -247,28 +247,34 @@ namespace {
 class totals_of_sums
 {
   public:
-	/* false: they would not fit a header at any base */
-	bool read(const tbf_sums *sums)
+	/* SB_TOTAL_OVERFLOW, or SB_OVERFLOW for the slack: they would not fit a header at any base. */
+	sb_status read(const tbf_sums *sums)
 	{
 		sums_ = sums;
-		return aligned(sums->total, &total_) && aligned(sums->slack, &slack_) && sums->dropped_total < too_much &&
-			   sums->dropped_loss < too_much;
+		if (!aligned(sums->total, &total_) || sums->dropped_total >= too_much)
+			return SB_TOTAL_OVERFLOW;
+		return aligned(sums->slack, &slack_) && sums->dropped_loss < too_much ? SB_OK : SB_OVERFLOW;
 	}
 
-	/* Into the header of a filter that holds the sums at this base; false, and nothing changed: they do not fit. */
-	bool write(int64_t base, sb_tbf *out) const
+	/*
+	 * Into the header of a filter that holds the sums at this base. SB_TOTAL_OVERFLOW, or SB_OVERFLOW for the slack: they do not fit, and
+	 * nothing was changed.
+	 */
+	sb_status write(int64_t base, sb_tbf *out) const
 	{
 		const uint64_t shift = half_lives_above_oldest(sums_, base);
 		const u128 slack = shift_right_up(slack_, shift) + shift_right_up(u128{sums_->dropped_loss}, shift + SB_TBF_PLANE);
 		const u128 total = shift_right_up(total_, shift) + shift_right_up(u128{sums_->dropped_total}, shift + SB_TBF_PLANE);
-		if (slack >= SB_TBF_MAX_CELL || total >> 63 != 0)
-			return false;
+		if (total >> 63 != 0)
+			return SB_TOTAL_OVERFLOW;
+		if (slack >= SB_TBF_MAX_CELL)
+			return SB_OVERFLOW;
 		out->flags |= SB_TBF_HAS_HITS;
 		out->base = base;
 		out->newest = sums_->newest;
 		out->slack = static_cast<uint64_t>(slack);
 		out->total = static_cast<uint64_t>(total);
-		return true;
+		return SB_OK;
 	}
 
   private:
@@ -287,8 +293,8 @@ class totals_of_sums
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {
 	totals_of_sums totals;
-	if (!totals.read(sums))
-		return SB_OVERFLOW;
+	if (const sb_status status = totals.read(sums); status != SB_OK)
+		return status;
 	const int64_t newest = sums->newest_half_life;
 	const auto coarser = static_cast<uint64_t>(SB_TBF_HIT_BITS - out->unit_bits);
 	const int64_t newest_hit = out->half_life == 0 ? 0 : floor_divide(sums->newest, out->half_life);
@@ -299,10 +305,12 @@ static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 		int planes = planes_between(base, std::max(base, newest_hit));
 		u128 easy = std::min(u128{1} << (7 + SB_TBF_PLANE * planes), u128{SB_TBF_MAX_CELL});
 		u128 cell = shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser);
-		if (cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL}) && totals.write(base, out))
+		const bool fits = cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL});
+		const sb_status status = fits ? totals.write(base, out) : SB_OVERFLOW;
+		if (status == SB_OK)
 			break;
 		if (base >= newest)
-			return SB_OVERFLOW;
+			return status;
 	}
 	out->cell_bits = narrowest_cell(static_cast<uint64_t>(shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser)));
 	return SB_OK;

@@ -48,6 +48,7 @@ struct ItemHasher
 {
 	HashWay		way;
 	sb_kind		kind;
+	char	   *kind_name;		/* the name of a named kind if it is longer than the kind can hold, else NULL */
 	Oid			type;
 	Oid			collation;
 	int16		length;			/* of the elements of an array */
@@ -79,6 +80,13 @@ static const char *const kind_names[] = {
 	[SB_KIND_TIMESTAMPTZ] = "timestamptz",
 };
 
+/* The detail of a named kind: of the whole name, so it tells whether the stored one is cut. */
+static uint32_t
+name_hash(const char *name)
+{
+	return (uint32_t) sb_hash_bytes(name, strlen(name));
+}
+
 char *
 item_kind_text(const sb_kind *kind)
 {
@@ -86,10 +94,11 @@ item_kind_text(const sb_kind *kind)
 	{
 		/* A name that was cut in the middle of a character must not reach the client. */
 		int			length = pg_mbcliplen(kind->name, strlen(kind->name), SB_KIND_NAME_SIZE - 1);
+		bool		whole = kind->detail == name_hash(kind->name);
 
 		if (!pg_verifymbstr(kind->name, length, true))
 			return pstrdup("(a type whose name is not valid in this encoding)");
-		return pnstrdup(kind->name, length);
+		return psprintf("%.*s%s", length, kind->name, whole ? "" : "...");
 	}
 	if (kind->code == SB_KIND_TEXT || kind->code == SB_KIND_CHARACTER)
 	{
@@ -105,11 +114,16 @@ item_kind_text(const sb_kind *kind)
  * that differ only behind the cut are different kinds.
  */
 static void
-set_named_kind(sb_kind *kind, const char *name)
+set_named_kind(ItemHasher *hasher, const char *name)
 {
+	sb_kind    *kind = &hasher->kind;
+
+	if (hasher->kind_name != NULL)
+		pfree(hasher->kind_name);
+	hasher->kind_name = strlen(name) < SB_KIND_NAME_SIZE ? NULL : MemoryContextStrdup(GetMemoryChunkContext(hasher), name);
 	memset(kind, 0, sizeof *kind);
 	kind->code = SB_KIND_NAMED;
-	kind->detail = (uint32_t) sb_hash_bytes(name, strlen(name));
+	kind->detail = name_hash(name);
 	memcpy(kind->name, name, pg_mbcliplen(name, strlen(name), SB_KIND_NAME_SIZE - 1));
 }
 
@@ -407,6 +421,9 @@ append_type_name(StringInfo name, Oid type)
 	HeapTuple	tuple;
 
 	check_stack_depth();
+	/* Arrays hash alike if their elements do. But oidvector is an array with an operator class of its own. */
+	if (OidIsValid(element) && lookup_type_cache(base, TYPECACHE_HASH_OPFAMILY)->hash_opintype != ANYARRAYOID)
+		element = InvalidOid;
 	if (OidIsValid(element))
 	{
 		append_type_name(name, element);
@@ -449,7 +466,7 @@ name_kind(ItemHasher *hasher, Oid type)
 	initStringInfo(&name);
 	append_type_name(&name, type);
 	append_encoding(&name, holds_text(type));
-	set_named_kind(&hasher->kind, name.data);
+	set_named_kind(hasher, name.data);
 	pfree(name.data);
 }
 
@@ -630,7 +647,7 @@ examine_record(ItemHasher *hasher, Datum item)
 		initStringInfo(&name);
 		append_column_names(&name, descriptor);
 		append_encoding(&name, columns_hold_text(descriptor));
-		set_named_kind(&hasher->kind, name.data);
+		set_named_kind(hasher, name.data);
 		pfree(name.data);
 		ReleaseTupleDesc(descriptor);
 		hasher->columns = columns;
@@ -763,7 +780,7 @@ item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 	if (filter_kind->code != SB_KIND_NONE && !sb_kind_equal(filter_kind, &hasher->kind))
 	{
 		char	   *holds = item_kind_text(filter_kind);
-		char	   *given = item_kind_text(&hasher->kind);
+		char	   *given = hasher->kind_name != NULL ? hasher->kind_name : item_kind_text(&hasher->kind);
 
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),

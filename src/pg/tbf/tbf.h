@@ -107,6 +107,9 @@ extern uint64_t tbf_hit(const sb_moment *moment, double weight);
 /* Raises the error for a counter that would overflow. */
 extern SB_NORETURN void tbf_refuse_overflow(void);
 
+/* The same for the total of all hits. */
+extern SB_NORETURN void tbf_refuse_total(void);
+
 /*
  * Plans the filter that results from merging a and b. Raises an error if they differ in a parameter, or cannot be
  * merged at all.

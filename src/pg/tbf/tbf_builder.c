@@ -20,6 +20,8 @@ tbf_builder_must(sb_status status)
 	raise_if_unfinished(status);
 	if (status == SB_OVERFLOW)
 		tbf_refuse_overflow();
+	if (status == SB_TOTAL_OVERFLOW)
+		tbf_refuse_total();
 	value_refuse("tbf", status);
 }
 

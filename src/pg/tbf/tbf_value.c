@@ -204,6 +204,17 @@ tbf_refuse_overflow(void)
 	pg_unreachable();
 }
 
+void
+tbf_refuse_total(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("the total of all hits of a tbf would reach 2^51"),
+			 errdetail("All hits of a filter, decayed until its newest hit, must together weigh less than 2^51, which is 2251799813685248."),
+			 errhint("Count in a larger unit, for example in megabytes instead of bytes, or keep several filters.")));
+	pg_unreachable();
+}
+
 Datum
 tbf_interval(int64 microseconds)
 {
