@@ -153,7 +153,7 @@ refuse_difference(const char *type, const char *action, const sb_difference *dif
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("cannot %s %s filters whose %s differ: %.15g and %.15g",
 					action, type, difference->parameter, difference->left, difference->right),
-			 errhint("Build both with the same parameters. Sizes may differ by a power of two, as those of filters that size themselves do.")));
+			 errhint("Build both with the same parameters, for the number of items that the result will hold.")));
 	pg_unreachable();
 }
 
