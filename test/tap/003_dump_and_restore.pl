@@ -147,7 +147,7 @@ subtest 'pg_dump | psql into a database where other objects were made first' => 
 	}
 	restored_answers_are_right($new, 'pg_dump');
 	is($new->sql('SELECT * FROM asked'), $old->sql('SELECT * FROM asked'), 'a view with operators and untyped literals');
-	like($new->sql('SELECT * FROM asked'), qr/^t\|t\|0\.99\d+\|t\|t$/, 'it finds what it should');
+	like($new->sql('SELECT * FROM asked'), qr/^t\|t\|0\.9786\d+\|t\|t$/, 'it finds what it should');
 	is($new->sql('SELECT has_42 FROM generated'), 't', 'a generated column');
 	is($new->sqlstate('INSERT INTO generated VALUES (bf_empty())'), '23514', 'the check constraint is enforced');
 	is($new->sql('SELECT unite(b, b) = b FROM generated'), 't', 'an SQL function with operators');
