@@ -241,6 +241,28 @@ TEST(TbfBuilder, OneThatSizesItselfIsExactOrTheFilterOfThatSize)
 	}
 }
 
+/* The list of hot items stays with the items, while the counters of a filter with cells are apart: both arrive. */
+TEST(TbfBuilder, AListTravelsWithFiltersThatHaveCells)
+{
+	Random random(13);
+	Memory memory;
+	sb_tbf told = shape(512, 4, 0, 0);
+	told.top = 10;
+	Owned first = begun(memory, told, SB_TBF_SUMS_OF_ITEMS);
+	add_all(first.get(), hits_of(random, 300, 8, 1));
+	const Tbf filter = stored_by(first.get());
+	ASSERT_GT(filter.parameters.extra, streambloom::top_section_size);
+	Owned builder = begun(memory, told, SB_TBF_SUMS_OF_ITEMS, true);
+	sb_difference difference;
+	ASSERT_EQ(sb_tbf_builder_add_filter(builder.get(), &filter.parameters, filter.cells.data(), 1, &difference), SB_OK);
+	const Bytes bytes = sent(builder.get());
+	Owned there = arrived(memory, bytes);
+	EXPECT_TRUE(same_bytes(stored_by(there.get()).value(), filter.value()));
+	Owned leader = begun(memory, told, SB_TBF_SUMS_OF_ITEMS, true);
+	ASSERT_EQ(unite(leader.get(), there.get()), SB_OK);
+	EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), filter.value()));
+}
+
 /* What is merged, in whatever order and by however many builders, and in which form the parts came: the same bytes, and no undercount. */
 TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
 {

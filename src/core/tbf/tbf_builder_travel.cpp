@@ -368,7 +368,7 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 	if (!is_near(base))
 		return SB_BAD_LIST;
 	const sb_status status = top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
-	if (status != SB_OK || !builder->sums.any)
+	if (status != SB_OK || (section.count == 0 && section.error == 0))
 		return status;
 	return add_section(&builder->top, &builder->memory, section, base);
 }
