@@ -65,14 +65,15 @@ BEGIN
 END $$;
 
 -- Every count of a filter beside the exact one. under: below by more than what the doubles of this very query may
--- have lost. close: not above by more than a unit and 0.1 %, where the moment is not before the newest hit.
+-- have lost. close: not above by more than a unit, the slack and 0.1 %, where the moment is not before the newest hit. (In an exact filter the
+-- slack, which is at least 1/4096 of a hit once hits have fallen out, is as much as a unit.)
 CREATE FUNCTION compare(stored tbf, stream text, half_life bigint)
 RETURNS TABLE (moment text, items bigint, under bigint, example text, close float8, mean float8, p99 float8, most float8)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
 	f tbf := bytea(stored)::tbf; -- in memory, so that 25 thousand look-ups do not read slices
-	unit float8 := CASE half_life WHEN 0 THEN 0 ELSE (tbf_info(f)).unit END;
+	unit float8 := CASE half_life WHEN 0 THEN 0 ELSE (SELECT i.unit + slack FROM tbf_info(f) i) END;
 BEGIN
 	RETURN QUERY
 	SELECT moment, count(*), count(*) FILTER (WHERE counted BETWEEN hits * (1 - 1e-12) AND 1e300 IS NOT TRUE),
