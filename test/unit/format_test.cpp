@@ -7,6 +7,7 @@
  */
 #include "support.h"
 
+#include <bit>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -430,6 +431,27 @@ TEST(TbfHeader, RefusesContradictions)
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.total = UINT64_MAX; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags = 0; }));
 	EXPECT_TRUE(refused([](sb_tbf &t) { t.flags = SB_TBF_FORGOTTEN; }));
+}
+
+/* A look-up reads the header and then a part of the directory: what the header says has to be within the value. */
+TEST(TbfHeader, RefusesExactFiltersWithoutRoomForTheirDirectory)
+{
+	sb_tbf exact = shape(SB_TBF_MIN_BLOCK, 4, 0, 0);
+	exact.flags = SB_TBF_HAS_HITS | SB_TBF_EXACT;
+	exact.block_count = 0;
+	exact.block_cells = 0;
+	for (uint32_t items : std::initializer_list<uint32_t>{1, 31, 32, 63, 64, 2000, SB_TBF_EXACT_ITEMS})
+	{
+		const uint32_t directory = 4 * (items < 32 ? 1 : std::bit_floor(items / 32));
+		exact.item_count = items;
+		for (uint32_t payload : {1u, directory - 1, directory})
+		{
+			exact.payload = payload;
+			EXPECT_EQ(decoded(exact), SB_BAD_HEADER) << items << " items in " << payload << " bytes";
+		}
+		exact.payload = directory + 1;
+		EXPECT_EQ(decoded(exact), SB_OK) << items;
+	}
 }
 
 TEST(TbfHeader, KeepsEveryField)

@@ -264,14 +264,16 @@ static bool options_are_valid(const sb_tbf *tbf)
 	return tbf->top <= SB_TBF_MAX_TOP && (tbf->extra == 0 || ((tbf->flags & SB_TBF_HAS_HITS) != 0 && (recurring || tbf->top != 0)));
 }
 
-/* The payload is empty, or longer than its directory. */
+/* The payload is empty, or longer than its directory: so a look-up can ask for any entry of the directory. */
 static bool payload_is_valid(const sb_tbf *tbf)
 {
-	if (is_exact(tbf))
-		return (tbf->payload != 0) == (tbf->item_count != 0) && (tbf->payload == 0 || (tbf->flags & SB_TBF_HAS_HITS) != 0);
-	if (tbf->layout == SB_TBF_FLAT || tbf->payload == 0)
+	const bool exact = is_exact(tbf);
+	if (exact && tbf->item_count != 0 && tbf->payload == 0)
+		return false;
+	if ((!exact && tbf->layout == SB_TBF_FLAT) || tbf->payload == 0)
 		return tbf->payload == 0;
-	return (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > uint64_t{4} * tbf->block_count;
+	const uint64_t blocks = exact ? blocks_of(tbf) : tbf->block_count;
+	return blocks != 0 && (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > 4 * blocks;
 }
 
 sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) noexcept

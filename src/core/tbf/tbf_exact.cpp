@@ -12,16 +12,6 @@
 
 using namespace streambloom;
 
-static uint32_t blocks_for(uint32_t items)
-{
-	return items < 32 ? 1 : std::bit_floor(items / 32);
-}
-
-static uint32_t blocks_of(const sb_tbf *filter)
-{
-	return filter->item_count == 0 ? 0 : blocks_for(filter->item_count);
-}
-
 /* The lower digits of a hash, which are kept apart. REQUIRES: items > 0. */
 static int lower_digits(uint32_t items)
 {

@@ -32,6 +32,8 @@
 #include "base/bit_stream.hpp"
 #include "streambloom.h"
 
+#include <bit>
+
 namespace streambloom {
 
 /* An item and its count, in units (see sb_tbf.unit_bits). */
@@ -50,6 +52,17 @@ inline bool is_exact(const sb_tbf *tbf)
 inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
 {
 	return is_exact(tbf) ? SB_TBF_HIT_BITS : SB_TBF_UNIT_BITS;
+}
+
+/* The number of blocks. REQUIRES: items > 0. */
+inline uint32_t blocks_for(uint32_t items)
+{
+	return items < 32 ? 1 : std::bit_floor(items / 32);
+}
+
+inline uint32_t blocks_of(const sb_tbf *exact)
+{
+	return exact->item_count == 0 ? 0 : blocks_for(exact->item_count);
 }
 
 /*
