@@ -73,6 +73,58 @@ static std::vector<unsigned char> make_list(sb_tbf *tbf, Random &random)
 	return section;
 }
 
+/* The items of an exact filter, whose header becomes that of these items. */
+static std::vector<unsigned char> make_items(sb_tbf *tbf, Random &random)
+{
+	const uint64_t how_many[] = {random() % 3, 30 + random() % 5, 62 + random() % 5, random() % 200, random() % 1500};
+	const int digits = random() % 8 == 0 ? static_cast<int>(1 + random() % 64) : 64; /* hashes of few digits share a bucket */
+	std::vector<exact_item> items(how_many[random() % 16 == 0 ? 4 : random() % 4]);
+	for (exact_item &item : items)
+		item = {random() >> (64 - digits), 1 + (random() >> (2 + random() % 62))};
+	std::sort(items.begin(), items.end(), [](const exact_item &a, const exact_item &b) { return a.hash < b.hash; });
+	items.erase(std::unique(items.begin(), items.end(), [](const exact_item &a, const exact_item &b) { return a.hash == b.hash; }),
+				items.end());
+
+	tbf->flags |= SB_TBF_EXACT;
+	tbf->block_count = 0;
+	tbf->block_cells = 0;
+	tbf->layout = static_cast<uint8_t>(random() % 2);
+	if (tbf->half_life != 0 || random() % 4 == 0)
+		tbf->unit_bits = SB_TBF_HIT_BITS;
+	describe_items(items.data(), static_cast<uint32_t>(items.size()), tbf);
+	std::vector<unsigned char> cells(tbf->payload);
+	exact_write(items.data(), tbf->item_count, cells.data());
+	return cells;
+}
+
+/* An array of counters. *tbf has its size and its width; it gets the other layout by chance. */
+static std::vector<unsigned char> make_counters(sb_tbf *tbf, Random &random)
+{
+	std::vector<unsigned char> cells(counters_size(tbf));
+	const size_t width = tbf->cell_bits / 8u;
+	const int full = static_cast<int>(random() % 4);
+	for (size_t i = 0; i < sb_tbf_cells(tbf); i++)
+	{
+		uint64_t value = static_cast<int>(random() % 4) < full ? random() >> (random() % 64) : 0;
+		if (i == 7)
+			value = UINT64_C(1) << (tbf->cell_bits - 2); /* one at least needs the width */
+		if (tbf->cell_bits == 64)
+			value %= SB_TBF_MAX_CELL;
+		for (size_t byte = 0; byte < width; byte++)
+			cells[i * width + byte] = static_cast<unsigned char>(value >> (8 * byte));
+	}
+	sb_tbf packed;
+	void *value;
+	if (random() % 2 == 0 && sb_tbf_set_layout(tbf, cells.data(), SB_TBF_EXTENSIBLE, memory(), 0, &packed, &value) == SB_OK)
+	{
+		const auto *to = static_cast<unsigned char *>(value) + SB_TBF_HEADER;
+		*tbf = packed;
+		cells.assign(to, to + counters_size(&packed));
+		std::free(value);
+	}
+	return cells;
+}
+
 Input fuzz::make_input(Random &random)
 {
 	Input input;
@@ -118,31 +170,10 @@ Input fuzz::make_input(Random &random)
 	append_number(&input, random() % 8 == 0 ? random() : weight);
 	append_number(&input, random());
 
-	std::vector<unsigned char> cells(counters_size(&tbf));
-	size_t width = tbf.cell_bits / 8u;
-	int full = static_cast<int>(random() % 4);
-	for (size_t i = 0; i < sb_tbf_cells(&tbf); i++)
-	{
-		uint64_t value = static_cast<int>(random() % 4) < full ? random() >> (random() % 64) : 0;
-		if (i == 7)
-			value = UINT64_C(1) << (tbf.cell_bits - 2); /* one at least needs the width */
-		if (tbf.cell_bits == 64)
-			value %= SB_TBF_MAX_CELL;
-		for (size_t byte = 0; byte < width; byte++)
-			cells[i * width + byte] = static_cast<unsigned char>(value >> (8 * byte));
-	}
-	sb_tbf packed;
-	void *value;
-	if (random() % 2 == 0 && sb_tbf_set_layout(&tbf, cells.data(), SB_TBF_EXTENSIBLE, memory(), 0, &packed, &value) == SB_OK)
-	{
-		const auto *to = static_cast<unsigned char *>(value) + SB_TBF_HEADER;
-		tbf = packed;
-		cells.assign(to, to + counters_size(&packed));
-		std::free(value);
-	}
-
+	const bool exact = random() % 3 == 0;
+	const std::vector<unsigned char> cells = exact ? make_items(&tbf, random) : make_counters(&tbf, random);
 	std::vector<unsigned char> after;
-	if (!decays && random() % 3 == 0)
+	if (!decays && !exact && random() % 3 == 0)
 		after = make_table(&tbf, random);
 	else if (random() % 4 == 0)
 		after = make_list(&tbf, random);
