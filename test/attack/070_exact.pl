@@ -160,6 +160,7 @@ BEGIN
 		IF step <> 'build' AND NOT EXISTS (SELECT FROM slot WHERE s = a) OR step IN ('plus') AND NOT EXISTS (SELECT FROM slot WHERE s = b) THEN
 			CONTINUE;
 		END IF;
+		CONTINUE WHEN step IN ('remove', 'all out') AND history ~ 'weights [0-9]|scale'; -- only hits that were added can be taken out
 		history := history || format(' %s %s', step, a);
 		SELECT slot.f, slot.err INTO f, e FROM slot WHERE s = a;
 		BEGIN

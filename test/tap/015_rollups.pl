@@ -239,6 +239,34 @@ subtest 'more than 65,536 items' => sub {
 	}
 };
 
+# One wrong clock must not stop the jobs: what is written after such a hit is counted as before.
+subtest 'hits from the future' => sub {
+	my $db = StreambloomTap->new('015_future');
+	my ($readme_table, $readme_job, $readme_query) = split /(?<=;)\n\n/, $readme{'what is hot'};
+	my $write = sub { $db->sql("INSERT INTO access_log VALUES ($_[0], '$_[1]'); INSERT INTO new_hits VALUES ($_[0], '$_[1]')") };
+	my $run = sub { $db->sql("SET search_path = public; $tbf{'roll up by the hour'} $tbf{'days from hours'} $tbf{'add new hits'} SET search_path = readme, public; $readme_job") };
+
+	$db->sql('CREATE SCHEMA readme; CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL); CREATE TABLE new_hits (LIKE access_log)');
+	$db->sql("$tbf{'tables'} $tbf{'a list of what is hot'} SET search_path = readme, public; $readme_table");
+	$write->("now() - interval '3 days'", '/old');
+	$run->();
+	$write->($_, '/future') foreach "now() + interval '1 year'", "now() + interval '2 hours'";
+	$run->();
+	$write->('now()', '/new');
+	$run->();
+	$run->();
+	foreach my $schema ('public', 'readme')
+	{
+		is($db->sql("SELECT f -> '/old', f -> '/future', f -> '/new' FROM (SELECT tbf_merge_agg(f) AS f FROM $schema.hourly) s"), '1|2|1', "each hit is in an hour of $schema");
+		is($db->sql("SELECT count(*) FROM $schema.hourly h FULL JOIN (SELECT date_trunc('hour', at, 'UTC') AS hour, tbf_agg(url, at, NULL) AS f FROM access_log GROUP BY 1) e USING (hour)
+			WHERE h.f IS DISTINCT FROM e.f"), 0, 'and only there');
+	}
+	is($db->sql("SELECT count(*), max(day) < now() FROM daily"), '1|t', 'no day of the future');
+	is($db->sql("SELECT tbf_count(f, '/new', now()) > 0.9, tbf_count(f, '/future', now()) BETWEEN 1.9 AND 2.1 FROM heat"), 't|t', 'the list has all of them');
+	is($db->sql("SET search_path = readme, public; SELECT count(*) FROM ($readme_query) q" =~ s/;\s*\) q/) q/r), 3, 'they can be asked for');
+	is($db->sql($tbf{'any decay'} =~ s/^SELECT (.*?) AS f/SELECT ($1) -> '\/new' > 0.9/sr), 't', 'with any weight');
+};
+
 subtest 'where there is nothing yet' => sub {
 	my $db = StreambloomTap->new('015_nothing');
 
