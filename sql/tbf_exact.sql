@@ -77,4 +77,12 @@ SELECT count(tbf_merge(f, few)) AS merged FROM (SELECT tbf_agg(i, NULL, NULL, 1,
 SELECT layout FROM tbf_info((SELECT tbf_merge_agg(f) FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 60) i GROUP BY i / 6) s));
 SELECT f + f = f * 2 AS not_lifted FROM (SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 100) i) s;
 SELECT layout FROM tbf_info((SELECT tbf_merge_agg(f) FROM (SELECT tbf_agg(i, NULL, NULL, 1, 100, 0.01) AS f FROM generate_series(1, 100) i GROUP BY i / 6) s));
+-- nor by workers, whose filters were as full before
+CREATE TABLE tbf_exact_full AS SELECT tbf_agg(i, NULL, NULL, 1, 10, 0.01) AS f FROM generate_series(1, 100) i, generate_series(1, 200) part GROUP BY part;
+ALTER TABLE tbf_exact_full SET (parallel_workers = 2);
+SET parallel_leader_participation = off;
+EXPLAIN (COSTS OFF) SELECT tbf_merge_agg(f) FROM tbf_exact_full;
+SELECT tbf_merge_agg(f) -> 7 AS parts FROM tbf_exact_full;
+RESET parallel_leader_participation;
+DROP TABLE tbf_exact_full;
 DROP TABLE tbf_exact_hour, tbf_exact_part;

@@ -134,8 +134,10 @@ extern sb_tbf_builder *tbf_builder_of(MemoryContext context, const TbfValue *fil
 extern void tbf_builder_add_filter(sb_tbf_builder *builder, const TbfValue *filter, double weight);
 extern void tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other);
 extern Datum tbf_builder_store(sb_tbf_builder *builder);
-extern bytea *tbf_builder_serialize(sb_tbf_builder *builder);
-extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *bytes);
+
+/* The builder's bytes come after so many others, which the caller writes and reads. REQUIRES: the bytes to read have as many. */
+extern bytea *tbf_builder_serialize(sb_tbf_builder *builder, size_t in_front);
+extern sb_tbf_builder *tbf_builder_deserialize(MemoryContext context, bytea *bytes, size_t in_front);
 
 /*
  * The hash of an item that is to be added. A builder without a kind gets the kind of the item. `plan` is that of the

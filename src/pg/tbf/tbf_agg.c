@@ -4,6 +4,7 @@
  */
 #include "tbf/tbf.h"
 
+#include "access/parallel.h"
 #include "utils/timestamp.h"
 
 #include "base/item.h"
@@ -16,7 +17,7 @@ typedef struct TbfAggState
 	const sb_tbf *plan;			/* of the builder */
 	TimestampTz not_after;
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
-	double		rate_before;	/* the highest rate of the filters that this process has merged */
+	double		rate_before;	/* the highest rate of the filters that were merged */
 
 	/* The epoch of the last row is kept, because most rows come in the order of time. */
 	sb_moment	moment;
@@ -255,7 +256,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 	if (state == NULL)
 		state = make_state(context, tbf_builder_begin_merge(context, &tbf));
 	tbf_builder_add_filter(state->builder, &tbf, weight);
-	if (rate_warning_is_due())
+	if (rate_warning_is_due() || IsParallelWorker())
 		state->rate_before = Max(state->rate_before, sb_tbf_sample_fpr(&tbf.header, tbf.cells));
 	PG_RETURN_POINTER(state);
 }
@@ -285,7 +286,7 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
-	sb_tbf_builder *other;
+	TbfAggState *other;
 
 	if (PG_ARGISNULL(1))
 	{
@@ -293,26 +294,43 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 		PG_RETURN_POINTER(state);
 	}
-	other = ((TbfAggState *) PG_GETARG_POINTER(1))->builder;
+	other = (TbfAggState *) PG_GETARG_POINTER(1);
 	if (state == NULL)
-		state = make_state(context, tbf_builder_like(context, other));
-	tbf_builder_unite(state->builder, other);
+		state = make_state(context, tbf_builder_like(context, other->builder));
+	tbf_builder_unite(state->builder, other->builder);
+	state->rate_before = Max(state->rate_before, other->rate_before);
 	PG_RETURN_POINTER(state);
 }
 
+/* A state travels as its rate_before, a double, and the bytes of its builder. */
 SB_FUNCTION(tbf_agg_serialize);
 Datum
 tbf_agg_serialize(PG_FUNCTION_ARGS)
 {
+	TbfAggState *state;
+	bytea	   *bytes;
+
 	aggregate_context(fcinfo);
-	PG_RETURN_BYTEA_P(tbf_builder_serialize(((TbfAggState *) PG_GETARG_POINTER(0))->builder));
+	state = (TbfAggState *) PG_GETARG_POINTER(0);
+	bytes = tbf_builder_serialize(state->builder, sizeof state->rate_before);
+	memcpy(VARDATA(bytes), &state->rate_before, sizeof state->rate_before);
+	PG_RETURN_BYTEA_P(bytes);
 }
 
 SB_FUNCTION(tbf_agg_deserialize);
 Datum
 tbf_agg_deserialize(PG_FUNCTION_ARGS)
 {
+	bytea	   *bytes;
+	TbfAggState *state;
+
 	aggregate_context(fcinfo);
+	bytes = PG_GETARG_BYTEA_PP(0);
+	if (VARSIZE_ANY_EXHDR(bytes) < sizeof state->rate_before)
+		value_refuse("tbf_agg", SB_BAD_LENGTH);
+
 	/* The state is read once, to be combined, and is freed with the row. */
-	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0))));
+	state = make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext, bytes, sizeof state->rate_before));
+	memcpy(&state->rate_before, VARDATA_ANY(bytes), sizeof state->rate_before);
+	PG_RETURN_POINTER(state);
 }

@@ -157,12 +157,12 @@ tbf_builder_store(sb_tbf_builder *builder)
 }
 
 bytea *
-tbf_builder_serialize(sb_tbf_builder *builder)
+tbf_builder_serialize(sb_tbf_builder *builder, size_t in_front)
 {
 	sb_memory	memory = memory_in(CurrentMemoryContext);
 	void	   *bytes;
 	size_t		size;
-	sb_status	status = sb_tbf_builder_serialize(builder, &memory, VARHDRSZ, MaxAllocSize, &bytes, &size);
+	sb_status	status = sb_tbf_builder_serialize(builder, &memory, VARHDRSZ + in_front, MaxAllocSize, &bytes, &size);
 
 	if (status == SB_TOO_LARGE)
 		ereport(ERROR,
@@ -170,16 +170,16 @@ tbf_builder_serialize(sb_tbf_builder *builder)
 				 errmsg("state of tbf_agg() with %zu bytes is too large to be sent from one process to another", size),
 				 errhint("Run the query in one process: SET max_parallel_workers_per_gather = 0.")));
 	tbf_builder_must(status);
-	SET_VARSIZE(bytes, VARHDRSZ + size);
+	SET_VARSIZE(bytes, VARHDRSZ + in_front + size);
 	return bytes;
 }
 
 sb_tbf_builder *
-tbf_builder_deserialize(MemoryContext context, bytea *bytes)
+tbf_builder_deserialize(MemoryContext context, bytea *bytes, size_t in_front)
 {
 	sb_memory	memory = memory_in(context);
 	sb_tbf_builder *builder;
-	sb_status	status = sb_tbf_builder_deserialize(&memory, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &builder);
+	sb_status	status = sb_tbf_builder_deserialize(&memory, VARDATA_ANY(bytes) + in_front, VARSIZE_ANY_EXHDR(bytes) - in_front, &builder);
 
 	raise_if_unfinished(status);
 	if (status != SB_OK)
