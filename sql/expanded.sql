@@ -89,6 +89,23 @@ BEGIN
 	RAISE NOTICE 'bf: % %, tbf: % % %', b @> 2, b @> 3, t @> 2, t @> 3, t @> 4;
 END
 $$;
+-- so does a total that is too large: the hit is refused when it is added, not the filter when it is read
+DO $$
+DECLARE
+	t tbf := tbf_empty(NULL, half_life => NULL);
+BEGIN
+	t := tbf_add(t, 1);
+	FOR i IN 1 .. 5 LOOP
+		BEGIN
+			t := tbf_add_all(t, array_fill(i, ARRAY[100000]), weight => 8e9);
+		EXCEPTION WHEN numeric_value_out_of_range THEN
+			RAISE NOTICE 'tbf: %', sqlerrm;
+		END;
+	END LOOP;
+	t := tbf_add(t, 2);
+	RAISE NOTICE 'tbf: % % %, total %', t -> 1, t -> 2, t -> 5, tbf_total(t);
+END
+$$;
 -- from the variable to everywhere else: a table (in the row and in TOAST), text, an aggregate, another function
 CREATE TABLE expanded (b bf, t tbf);
 DO $$

@@ -80,6 +80,13 @@ SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t 
 bool		sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, double weight) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, const void *text, size_t length) SB_NOEXCEPT;
 
+/*
+ * May so many hits of this value be added, as far as the total of all hits goes? SB_TOTAL_OVERFLOW: a filter with them could not be
+ * stored. For whoever must not lose what the builder holds.
+ */
+SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment, uint64_t value,
+												  uint64_t count) SB_NOEXCEPT;
+
 /* Adds the pending hits. The functions below do so by themselves. SB_OVERFLOW, SB_NO_MEMORY, SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEPT;
 

@@ -322,6 +322,11 @@ sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t hash, const s
 	return SB_OK;
 }
 
+sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment, uint64_t value, uint64_t count) noexcept
+{
+	return sums_check_total(&builder->sums, moment, value, count);
+}
+
 /* ---------------------------------------------------------------- hot items */
 
 bool sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, double weight) noexcept

@@ -109,6 +109,9 @@ void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash
 /* Notes a hit in the totals (once a hit, beside the cells). */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
+/* Would the total of the sums still fit a header, if so many hits of this value were noted? SB_TOTAL_OVERFLOW: it would not. */
+[[nodiscard]] sb_status sums_check_total(const tbf_sums *sums, const sb_moment *moment, uint64_t value, uint64_t count);
+
 /* A weight by which filters are merged: factor * 2^exponent. */
 struct filter_weight
 {

@@ -285,6 +285,26 @@ class totals_of_sums
 
 } // namespace
 
+sb_status streambloom::sums_check_total(const tbf_sums *sums, const sb_moment *moment, uint64_t value, uint64_t count)
+{
+	/* the notes alone: a turn releases planes of cells */
+	tbf_sums after = *sums;
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+	{
+		after.plane[i] = nullptr;
+		after.cells[i] = nullptr;
+	}
+	const int index = sums_turn(&after, moment->half_lives);
+	const u128 amount = std::min(u128{value} * count, too_much >> SB_TBF_PLANE) << place_in_plane(moment->half_lives);
+	(index >= 0 ? after.total[index] : after.dropped_total) += amount;
+
+	/* the newest base there can be has the smallest total */
+	totals_of_sums totals;
+	sb_tbf header = {};
+	const sb_status status = totals.read(&after);
+	return (status == SB_OK ? totals.write(after.newest_half_life, &header) : status) == SB_TOTAL_OVERFLOW ? SB_TOTAL_OVERFLOW : SB_OK;
+}
+
 /*
  * Base, totals and the width of the largest counter. `out` has its unit. Hits alone are stored at the half-life of the newest hit.
  * Merged filters keep the oldest base, where nothing has to be rounded, unless that is too far behind or a counter would become

@@ -157,10 +157,10 @@ open_to_change(Datum value, TbfValue *tbf)
 /*
  * A builder with the content of the filter in argument 0: the one of a variable's expanded object, or a new one.
  * *target is set to the expanded object, or to NULL if there is none. After adding, it has to be passed to
- * changed_filter().
+ * changed_filter(). A variable is not touched if its total would overflow with so many of these hits: it could not be read then.
  */
 static sb_tbf_builder *
-builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter **target)
+builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits, ExpandedFilter **target)
 {
 	*target = NULL;
 #if FILTERS_EXPAND
@@ -174,7 +174,10 @@ builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, ExpandedFilter *
 		MemoryContextSwitchTo(caller);
 	}
 	if (*target != NULL)
+	{
+		tbf_builder_must(sb_tbf_builder_check_total((*target)->state, moment, hit, hits));
 		return (*target)->state;
+	}
 #endif
 	return tbf_builder_of(CurrentMemoryContext, tbf);
 }
@@ -216,7 +219,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 	hash = item_hash_to_add(hasher, PG_GETARG_DATUM(1), &tbf.header.kind);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
-	builder = builder_to_change(fcinfo, &tbf, &target);
+	builder = builder_to_change(fcinfo, &tbf, &moment, hit, 1, &target);
 	plan = sb_tbf_builder_parameters(builder);
 	if (plan->kind.code == SB_KIND_NONE)
 		sb_tbf_builder_set_kind(builder, &tbf.header.kind);
@@ -244,7 +247,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
 
 	/* All hits are summed up and then rounded once, even if items are repeated. */
-	builder = builder_to_change(fcinfo, &tbf, &target);
+	builder = builder_to_change(fcinfo, &tbf, &moment, hit, elements.count, &target);
 	plan = sb_tbf_builder_parameters(builder);
 	while (next_item(&elements, &item))
 	{
