@@ -78,9 +78,10 @@ BEGIN
 		INSERT INTO problem
 		SELECT history, format('at %s item %s counts %s < %s', asked, item, c, exact) FROM slot, truth, tbf_count(f, item, at(asked)) c
 		WHERE s = of_slot AND exact > 1e-280 AND NOT c BETWEEN exact * (1 - 1e-12) AND 1.7e308 LIMIT 3;
+		-- each look-up in a compressed value decompresses it from its beginning
 		INSERT INTO problem
 		SELECT history, format('item %s counts otherwise in another storage', item) FROM slot, truth
-		WHERE s = of_slot AND item % 7 = 0 AND (tbf_count(f, item, at(asked)) <> tbf_count(compressed, item, at(asked)) OR tbf_count(f, item, at(asked)) <> tbf_count(inline, item, at(asked))) LIMIT 3;
+		WHERE s = of_slot AND item % CASE WHEN info.bytes < 1000000 THEN 7 ELSE 9973 END = 0 AND (tbf_count(f, item, at(asked)) <> tbf_count(compressed, item, at(asked)) OR tbf_count(f, item, at(asked)) <> tbf_count(inline, item, at(asked))) LIMIT 3;
 		CONTINUE WHEN info.layout <> 'exact' OR i > 1 OR NOT tight;
 		-- only now, when nothing is scaled up: not too high either
 		INSERT INTO problem

@@ -900,3 +900,47 @@ TEST(TbfBuilder, OverflowComesWithALaterCallAndTheRestStays)
 		expect_no_undercount(stored_by(builder.get()), hits);
 	}
 }
+
+/* For PL/pgSQL variables, which must not get a hit with which they could not be stored. */
+TEST(TbfBuilder, KnowsBeforehandWhetherTheTotalWillFit)
+{
+	Random random(1951);
+	int refused = 0;
+	for (int round = 0; round < 300; round++)
+	{
+		const bool decays = round % 3 != 0;
+		sb_tbf plan = shape(64, 3, decays ? hour : 0, decays ? hour : 0);
+		plan.kind = kind_of(SB_KIND_INTEGER);
+		Memory memory;
+		const Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
+		for (int i = 0; i < 60; i++)
+		{
+			const Hit hit = {random(), static_cast<int64_t>(random() % 300) * hour, std::ldexp(1.0, static_cast<int>(between(random, 20, 32)))};
+			const uint64_t count = UINT64_C(1) << between(random, 0, 20);
+			sb_moment moment;
+			uint64_t value;
+			sb_tbf_moment(plan.half_life, plan.epoch, hit.at, &moment);
+			ASSERT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
+			const sb_status expected = sb_tbf_builder_check_total(builder.get(), &moment, value, count);
+
+			/* other items each time: only the total can become too large */
+			sb_status status = SB_OK;
+			for (uint64_t n = 0; n < std::min<uint64_t>(count, 4) && status == SB_OK; n++)
+				status = sb_tbf_builder_check_total(builder.get(), &moment, value, n);
+			if (expected != SB_OK)
+			{
+				EXPECT_EQ(expected, SB_TOTAL_OVERFLOW);
+				refused++;
+				continue;
+			}
+			EXPECT_EQ(status, SB_OK);
+			if (count > 4)
+				continue;
+			for (uint64_t n = 0; n < count; n++)
+				ASSERT_EQ(add(builder.get(), {random(), hit.at, hit.weight}), SB_OK);
+			Tbf stored;
+			EXPECT_NE(store(builder.get(), &stored), SB_TOTAL_OVERFLOW);
+		}
+	}
+	EXPECT_GT(refused, 100);
+}
