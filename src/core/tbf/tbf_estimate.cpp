@@ -7,7 +7,9 @@
 #include "base/bits.hpp"
 #include "base/stop.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_packed.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <algorithm>
@@ -76,18 +78,33 @@ sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, d
 
 /* ------------------------------------------------------------------ histograms */
 
-static void count_widths(const uint64_t *counters, size_t count, uint64_t counts[SB_TBF_WIDTHS])
-{
-	for (size_t i = 0; i < count; i++)
-		counts[std::min<int>(static_cast<int>(std::bit_width(counters[i])), SB_TBF_WIDTHS - 1)]++;
-}
-
 static sb_status exact_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS])
 {
 	exact_reader items(tbf, cells);
 	while (const size_t count = items.next())
-		count_widths(items.units(), count, counts);
+		add_widths(items.units(), static_cast<uint32_t>(count), false, counts);
 	return items.status();
+}
+
+/* Of a packed block zeros are counted without being unpacked. */
+static sb_status packed_histogram(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t counts[SB_TBF_WIDTHS])
+{
+	gathered counters;
+	const sb_status status = gather_block(tbf, cells, block, &counters);
+	if (status != SB_OK)
+		return status;
+	counts[0] += tbf->block_cells - counters.count;
+	add_widths(counters.codes, counters.count, true, counts);
+	return SB_OK;
+}
+
+static sb_status flat_histogram(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t counts[SB_TBF_WIDTHS])
+{
+	uint64_t counters[SB_TBF_BLOCK];
+	const sb_status status = sb_tbf_unpack_block(tbf, cells, block, counters);
+	if (status == SB_OK)
+		add_widths(counters, tbf->block_cells, false, counts);
+	return status;
 }
 
 sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS]) noexcept
@@ -95,14 +112,10 @@ sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts
 	std::fill_n(counts, SB_TBF_WIDTHS, uint64_t{0});
 	if (is_exact(tbf))
 		return exact_histogram(tbf, cells, counts);
-	uint64_t counters[SB_TBF_BLOCK];
+	const auto of_block = tbf->layout == SB_TBF_FLAT ? flat_histogram : packed_histogram;
 	sb_status status = SB_OK;
 	for (uint32_t block = 0; block < tbf->block_count && status == SB_OK; block++)
-	{
-		status = stop_wanted() ? SB_INTERRUPTED : sb_tbf_unpack_block(tbf, cells, block, counters);
-		if (status == SB_OK)
-			count_widths(counters, tbf->block_cells, counts);
-	}
+		status = stop_wanted() ? SB_INTERRUPTED : of_block(tbf, cells, block, counts);
 	return status;
 }
 

@@ -208,13 +208,15 @@ def gamma(value):
 
 
 def exact_block(n, b, first, items):
-	lower = 63 - (n.bit_length() - 1)
+	q = min(n.bit_length(), 6)
+	lower = 64 - b - q
+	buckets = [h - first >> lower for h, _ in items]
 	widths = [(units - 1).bit_length() for _, units in items]
 	k = next(k for k in range(64) if 2 * sum(w > k for w in widths) <= len(widths))
-	bits = "".join("1" * sum(h - first >> lower == bucket for h, _ in items) + "0" for bucket in range(1 << 64 - b - lower))
-	bits += "".join(fixed(h, lower) for h, _ in items)
+	bits = "".join("01"[bucket in buckets] for bucket in range(1 << q))
+	bits += "".join("01"[bucket not in buckets[i + 1:]] for i, bucket in enumerate(buckets))
 	bits += "".join("01"[w > k] for w in widths)
-	bits += "".join(fixed(units - 1, k) for _, units in items)
+	bits += "".join(fixed(h, lower) + fixed(units - 1, k) for h, units in items)
 	bits += "".join(gamma(units - 1 >> k) for _, units in items if units - 1 >> k)
 	bits += "0" * (-len(bits) % 8)
 	return struct.pack("<HB", len(items) - 1, k) + bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
@@ -223,14 +225,14 @@ def exact_block(n, b, first, items):
 def exact_value(t, items):
 	n = len(items)
 	b = 0
-	while n >> b + 1 >= 32:
+	while n >> b + 1 >= 64:
 		b += 1
 	directory = blocks = b""
 	for number in range(1 << b):
 		part = sorted((h, units) for h, units in items.items() if h >> 64 - b == number)
 		if part:
 			blocks += exact_block(n, b, number << 64 - b, part)
-		directory += struct.pack("<I", len(blocks))
+		directory += len(blocks).to_bytes(3, "little")
 	largest = max(items.values())
 	bits = next(bits for bits in (8, 16, 32, 64) if largest >> bits == 0)
 	header = common(4, t["flags"], t["kind"]) + struct.pack(
