@@ -84,12 +84,13 @@ static unsigned char *write_block(const exact_item *items, size_t count, const h
 	store_le(out, static_cast<uint16_t>(count - 1));
 	out[2] = static_cast<unsigned char>(k);
 	bit_writer bits(out + block_header);
-	uint64_t taken = 0;
-	for (size_t i = 0; i < count; i++)
-		taken |= UINT64_C(1) << digits.bucket(items[i].hash);
-	bits.put(taken & UINT32_MAX, static_cast<int>(std::min(digits.buckets(), 32u)));
-	if (digits.buckets() == 64)
-		bits.put(taken >> 32, 32);
+	for (uint32_t bucket = 0, i = 0; bucket < digits.buckets(); bucket++)
+	{
+		const bool taken = i < count && digits.bucket(items[i].hash) == bucket;
+		bits.put(taken, 1);
+		while (taken && i < count && digits.bucket(items[i].hash) == bucket)
+			i++;
+	}
 	for (size_t i = 0; i < count; i++)
 		bits.put(i + 1 == count || digits.bucket(items[i].hash) != digits.bucket(items[i + 1].hash), 1);
 	for (size_t i = 0; i < count; i++)
@@ -215,37 +216,50 @@ sb_status exact_block::open(const sb_tbf *filter, uint32_t block, const unsigned
 	bits_ = bit_reader(begin, end);
 	bits_.seek(parts.rest);
 	items_ = parts.items;
-	block_hash_ = first_hash_of(digits, block);
-	taken_ = bits_.word_at(taken_at) & (UINT64_MAX >> (64 - digits.buckets()));
+	first_hash_ = first_hash_of(digits, block);
+	buckets_ = digits.buckets();
 	last_ = parts.last;
 	record_ = parts.records;
 	lower_digits_ = digits.lower;
 	order_of_counts_ = parts.order_of_counts;
+	find_taken();
 	return SB_OK;
+}
+
+/* Goes to the first bucket from bucket_ on that is taken, or beyond the last one. */
+void exact_block::find_taken()
+{
+	while (bucket_ < buckets_)
+	{
+		const uint64_t taken = bits_.word_at(taken_at + bucket_);
+		bucket_ += static_cast<uint32_t>(std::countr_zero(taken));
+		if (taken != 0)
+			break;
+	}
 }
 
 sb_status exact_block::next(exact_item *out)
 {
-	if (!same_bucket_)
-	{
-		if (taken_ == 0)
-			return SB_BAD_CELLS;
-		first_hash_ = block_hash_ + (static_cast<uint64_t>(std::countr_zero(taken_)) << lower_digits_);
-		taken_ &= taken_ - 1;
-	}
+	if (bucket_ >= buckets_)
+		return SB_BAD_CELLS;
 	const uint64_t lower = bits_.at(record_, lower_digits_);
 	const uint64_t low = bits_.at(record_ + static_cast<size_t>(lower_digits_), order_of_counts_);
 	if (same_bucket_ && lower <= last_lower_)
 		return SB_BAD_CELLS;
-	out->hash = first_hash_ + lower;
+	out->hash = first_hash_ + (static_cast<uint64_t>(bucket_) << lower_digits_) + lower;
 	last_lower_ = lower;
 	same_bucket_ = bits_.at(last_ + next_, 1) == 0;
 	const uint64_t rest = bits_.at(last_ + items_ + next_, 1) != 0 ? bits_.gamma() : 0;
 	record_ += static_cast<size_t>(lower_digits_ + order_of_counts_);
 	next_++;
+	if (!same_bucket_)
+	{
+		bucket_++;
+		find_taken();
+	}
 
 	/* the last item ends the last bucket that is taken */
-	if (!bits_.ok() || (next_ == items_ && (same_bucket_ || taken_ != 0)))
+	if (!bits_.ok() || (next_ == items_ && bucket_ < buckets_))
 		return SB_BAD_CELLS;
 	return put_together(low, rest, order_of_counts_, &out->units);
 }
@@ -439,58 +453,55 @@ SB_KERNEL bool items_of_bucket(const block_bits &bits, const block_parts &parts,
 	return false;
 }
 
-/* How many of the first items have more digits. */
+/* How many of so many bits are set. */
 template <sb_simd variant>
-SB_KERNEL uint32_t rests_before(const block_bits &bits, const block_parts &parts, uint32_t item)
+SB_KERNEL uint32_t count_ones(const block_bits &bits, size_t from, uint32_t count)
 {
-	uint32_t rests = 0;
-	for (uint32_t i = 0; i < item; i += 64)
-	{
-		const uint64_t more = bits.word(parts.more + i);
-		rests += ones_of<variant>(item - i < 64 ? lower_bits(more, static_cast<int>(item - i)) : more);
-	}
-	return rests;
+	uint32_t ones = 0;
+	for (; count >= 64; count -= 64, from += 64)
+		ones += ones_of<variant>(bits.word(from));
+	return ones + ones_of<variant>(bits.digits(from, static_cast<int>(count)));
 }
 
-/* The units of an item that is there, of whose count these are the lower digits. */
+/* What the rests say of an item that has one. */
 template <sb_simd variant>
-SB_KERNEL sb_status units_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts, uint32_t item,
-							 uint64_t low, uint64_t *units)
+SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts, uint32_t item,
+							uint64_t *rest)
 {
-	uint64_t rest = 0;
-	if (bits.digits(parts.more + item, 1) != 0)
-	{
-		bit_reader rests(block, block + size);
-		rests.seek(parts.rest);
-		for (uint32_t before = rests_before<variant>(bits, parts, item); before > 0; before--)
-			(void) rests.gamma();
-		rest = rests.gamma();
-		if (!rests.ok())
-			return SB_BAD_CELLS;
-	}
-	return put_together(low, rest, parts.order_of_counts, units);
+	bit_reader rests(block, block + size);
+	rests.seek(parts.rest);
+	for (uint32_t before = count_ones<variant>(bits, parts.more, item); before > 0; before--)
+		(void) rests.gamma();
+	*rest = rests.gamma();
+	return rests.ok() ? SB_OK : SB_BAD_CELLS;
 }
 
 template <sb_simd variant>
-SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned char *block, size_t size, uint64_t hash, uint64_t *units)
+SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size, uint64_t hash,
+										 uint64_t *units)
 {
 	const hash_digits digits(filter->item_count);
 	const uint32_t bucket = digits.bucket(hash);
-	const block_bits bits(block, size);
+	const block_bits bits(block, have);
 	block_parts parts;
-
-	/* a record's place can be foretold to within a few dozen bytes: its memory is asked for while the first bytes are still to come */
-	__builtin_prefetch(block + (size * bucket >> digits.of_bucket));
+	const size_t head = taken_at + digits.buckets();
+	if (size * 8 < head)
+		return SB_BAD_CELLS;
+	if (have * 8 < head)
+		return SB_NEED_BYTES;
+	if (bits.digits(taken_at + bucket, 1) == 0)
+		return SB_OK;
 	if (!read_parts(block, size, digits, filter->item_count, &parts))
 		return SB_BAD_CELLS;
-	const uint64_t taken = bits.word(taken_at);
-	if ((taken >> bucket & 1) == 0)
-		return SB_OK;
+	if (have * 8 < parts.records)
+		return SB_NEED_BYTES;
 
 	uint32_t begin;
 	uint32_t end;
-	if (!items_of_bucket<variant>(bits, parts, ones_of<variant>(lower_bits(taken, static_cast<int>(bucket))), &begin, &end))
+	if (!items_of_bucket<variant>(bits, parts, count_ones<variant>(bits, taken_at, bucket), &begin, &end))
 		return SB_BAD_CELLS;
+	if (have * 8 < parts.records + end * parts.record)
+		return SB_NEED_BYTES;
 	const uint64_t lower = lower_bits(hash, digits.lower);
 	const auto lower_of = [&](uint32_t item) __attribute__((always_inline)) {
 		return bits.digits(parts.records + item * parts.record, digits.lower);
@@ -506,19 +517,33 @@ SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned ch
 	}
 	if (lower_of(item) != lower)
 		return SB_OK;
+
+	const bool more = bits.digits(parts.more + item, 1) != 0;
 	const size_t count = parts.records + item * parts.record + static_cast<size_t>(digits.lower);
 	const uint64_t low = parts.order_of_counts == 0 ? 0 : bits.digits(count, parts.order_of_counts);
-	return units_of<variant>(block, size, bits, parts, item, low, units);
+	uint64_t rest = 0;
+	if (more && have < size)
+		return SB_NEED_BYTES;
+	if (more)
+		if (sb_status status = rest_of<variant>(block, size, bits, parts, item, &rest); status != SB_OK)
+			return status;
+	return put_together(low, rest, parts.order_of_counts, units);
 }
-SB_VARIANTS(sb_status, find_in_block, (const sb_tbf *filter, const unsigned char *block, size_t size, uint64_t hash, uint64_t *units),
-			(filter, block, size, hash, units))
+SB_VARIANTS(sb_status, find_in_block,
+			(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size, uint64_t hash, uint64_t *units),
+			(filter, block, have, size, hash, units))
 
 } // namespace
 
-sb_status streambloom::exact_find(const sb_tbf *filter, const void *block, size_t size, uint64_t hash, uint64_t *units)
+size_t streambloom::exact_head(const sb_tbf *filter)
+{
+	return block_header + (hash_digits(filter->item_count).buckets() + 7) / 8;
+}
+
+sb_status streambloom::exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash, uint64_t *units)
 {
 	*units = 0;
-	return size == 0 ? SB_OK : find_in_block(filter, static_cast<const unsigned char *>(block), size, hash, units);
+	return size == 0 ? SB_OK : find_in_block(filter, static_cast<const unsigned char *>(block), have, size, hash, units);
 }
 
 sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units)
@@ -530,5 +555,5 @@ sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint
 	exact_directory_range(filter, hash, &offset, &size);
 	if (sb_status status = exact_block_range(filter, hash, bytes + (offset - SB_TBF_HEADER), &offset, &size); status != SB_OK)
 		return status;
-	return exact_find(filter, bytes + (offset - SB_TBF_HEADER), size, hash, units);
+	return exact_find(filter, bytes + (offset - SB_TBF_HEADER), size, size, hash, units);
 }

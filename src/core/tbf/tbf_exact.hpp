@@ -9,7 +9,7 @@
  *
  * There are 2^b blocks, b the largest number for which a block has at least 64 items on average (0 if n < 64): so a filter of
  * fewer than 65,536 items has its header and its directory in the first 1,664 bytes. The q digits of a hash after the block's number
- * are its bucket: 6 of them, or floor(log2 n) + 1 if that is less. The l = 64 - b - q digits after those are kept as they are.
+ * are its bucket: 8 of them, or floor(log2 n) + 2 if that is less. The l = 64 - b - q digits after those are kept as they are.
  * A block of m items is
  *
  *     m - 1          2 bytes
@@ -24,9 +24,9 @@
  * the last byte. k is the smallest number for which at most half of the block's counts less 1 have more than k digits. So there is one way
  * only to write a set of items.
  *
- * A hash costs two or three bits beyond its lower digits, as in the code of Elias 1974 and Fano 1971: 6.4 bytes for 65,536
- * hashes, 7 for a thousand. A look-up reads the bit of its bucket, and if that is taken finds its record by counting bits: it decodes
- * nothing else but the rests before its own.
+ * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 6.4 bytes for 65,536
+ * hashes, 7 for a thousand. A look-up reads the bit of its bucket, which answers two of three for items that are not there. If the bucket
+ * is taken it finds its record by counting bits, and decodes nothing else but the rests before its own.
  */
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
@@ -69,7 +69,7 @@ struct hash_digits
 {
 	explicit hash_digits(uint32_t items)
 		: of_block(std::max(static_cast<int>(std::bit_width(items)) - 7, 0)),
-		  of_bucket(std::min(static_cast<int>(std::bit_width(items)), 6)), lower(64 - of_block - of_bucket)
+		  of_bucket(std::min(static_cast<int>(std::bit_width(items)) + 1, 8)), lower(64 - of_block - of_bucket)
 	{
 	}
 	uint32_t blocks() const { return UINT32_C(1) << of_block; }
@@ -100,12 +100,14 @@ class exact_block
 	bool is_at_end() const { return bits_.is_at_end(); }
 
   private:
+	void find_taken();
+
 	bit_reader bits_{nullptr, nullptr}; /* stands at the next item's rest */
 	uint32_t items_ = 0;
 	uint32_t next_ = 0;
-	uint64_t first_hash_ = 0; /* of the next item's bucket */
-	uint64_t block_hash_ = 0; /* of the block */
-	uint64_t taken_ = 0;	  /* the buckets after that */
+	uint64_t first_hash_ = 0; /* of the block */
+	uint32_t buckets_ = 0;
+	uint32_t bucket_ = 0; /* of the next item, or before it */
 	uint64_t last_lower_ = 0; /* of the item before, if that is in the same bucket */
 	bool same_bucket_ = false;
 	size_t last_ = 0;
@@ -148,12 +150,14 @@ class exact_reader
 
 /*
  * A look-up: which bytes of the directory say where the block of a hash lies (size 0: there are no items); where the
- * block lies, given these bytes; and the item's units in that block, 0 if it is not there. Offsets count from the header's first
- * byte. SB_BAD_CELLS.
+ * block lies, given these bytes; and the item's units in that block, 0 if it is not there. Offsets count from the header's first byte.
+ * Of the `size` bytes of a block the first `have` are at hand. SB_NEED_BYTES: they are not enough; exact_head() of them often are, all of
+ * them always are. SB_BAD_CELLS.
  */
 void exact_directory_range(const sb_tbf *filter, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset, size_t *size);
-[[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t size, uint64_t hash, uint64_t *units);
+size_t exact_head(const sb_tbf *filter);
+[[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash, uint64_t *units);
 
 /* The same for whom all bytes after the header are at hand. */
 [[nodiscard]] sb_status exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units);

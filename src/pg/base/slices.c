@@ -122,11 +122,12 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
 }
 
 /*
- * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. The result may be used
- * until the next call with this hasher.
+ * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. Where they do not lie in
+ * one piece, but the first `enough` of them do, it returns only as many. *have: how many. The result may be used until
+ * the next call with this hasher.
  */
 static const void *
-cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
+cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size, size_t enough, size_t *have)
 {
 	SliceCache **where;
 	struct varatt_external pointer;
@@ -137,7 +138,9 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 	uint32		last;
 	bool		missing = false;
 	char	   *copy;
+	size_t		in_first = TOAST_MAX_CHUNK_SIZE - offset % TOAST_MAX_CHUNK_SIZE;
 
+	*have = size;
 	first = (uint32) (offset / TOAST_MAX_CHUNK_SIZE);
 	last = (uint32) ((offset + Max(size, 1) - 1) / TOAST_MAX_CHUNK_SIZE);
 	if (hasher == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || last - first >= MOST_TOAST_CHUNKS)
@@ -163,8 +166,11 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 	}
 	if (missing)
 		read_chunks(cache, value, &key, first, last, pointer.va_rawsize - VARHDRSZ, chunks);
-	if (first == last)
+	if (in_first >= enough)
+	{
+		*have = Min(size, in_first);
 		return chunks[0] + offset % TOAST_MAX_CHUNK_SIZE;
+	}
 
 	copy = palloc(size);
 	for (uint32 number = first; number <= last; number++)
@@ -210,8 +216,7 @@ look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum v
 		else
 		{
 			/* The header and the rest of its chunk, which in a tbf mostly has the whole directory of blocks. */
-			have = Min(size, TOAST_MAX_CHUNK_SIZE);
-			bytes = cached_slice(hasher, value, 0, have);
+			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE), &have);
 		}
 	}
 	status = sb_lookup_open(lookup, type, bytes, have, size);
@@ -223,7 +228,12 @@ void
 look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status status)
 {
 	while (status == SB_NEED_BYTES)
-		status = sb_lookup_next(lookup, cached_slice(hasher, value, lookup->need.offset, lookup->need.size));
+	{
+		size_t		have;
+		const void *bytes = cached_slice(hasher, value, lookup->need.offset, lookup->need.size, lookup->need.enough, &have);
+
+		status = sb_lookup_next(lookup, bytes, have);
+	}
 	if (unlikely(status != SB_OK))
 		value_refuse(lookup->type_name, status);
 }

@@ -208,7 +208,7 @@ def gamma(value):
 
 
 def exact_block(n, b, first, items):
-	q = min(n.bit_length(), 6)
+	q = min(n.bit_length() + 1, 8)
 	lower = 64 - b - q
 	buckets = [h - first >> lower for h, _ in items]
 	widths = [(units - 1).bit_length() for _, units in items]
