@@ -205,6 +205,13 @@ class Memory
 
 /* ------------------------------------------------------------------------ bf */
 
+/* The items of an exact bf. */
+inline sb_status read_items(const sb_bf &bf, const Bytes &stored, sb_bf_exact *items)
+{
+	items->count = 0;
+	return sb_bf_exact_combine(items, &bf, stored.data(), false);
+}
+
 struct Bf
 {
 	sb_bf parameters{};
@@ -247,14 +254,8 @@ struct Bf
 	}
 	bool contains(uint64_t hash) const
 	{
-		if (sb_bf_is_exact(&parameters))
-		{
-			sb_bf_exact items;
-			EXPECT_EQ(sb_bf_exact_read(&parameters, lines.data(), &items), SB_OK);
-			return sb_bf_exact_contains(&items, hash);
-		}
-		bool found;
-		sb_bf_contains_many(&parameters, lines.data(), &hash, 1, &found);
+		bool found = false;
+		EXPECT_EQ(sb_bf_contains_many(&parameters, lines.data(), &hash, 1, &found), SB_OK);
 		return found;
 	}
 	bool contains(const std::vector<uint64_t> &hashes) const
@@ -285,8 +286,8 @@ inline Bf united(const Bf &a, const Bf &b)
 	sb_difference difference;
 	EXPECT_EQ(sb_bf_plan_union(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
 	Bf result(parameters);
-	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data()), SB_OK);
-	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &b.parameters, b.lines.data()), SB_OK);
+	EXPECT_EQ(sb_bf_combine(&result.parameters, result.lines.data(), &a.parameters, a.lines.data(), false), SB_OK);
+	EXPECT_EQ(sb_bf_combine(&result.parameters, result.lines.data(), &b.parameters, b.lines.data(), false), SB_OK);
 	return result;
 }
 
@@ -296,8 +297,8 @@ inline Bf intersected(const Bf &a, const Bf &b)
 	sb_difference difference;
 	EXPECT_EQ(sb_bf_plan_union(&a.parameters, &b.parameters, &parameters, &difference), SB_OK);
 	Bf result(parameters);
-	EXPECT_EQ(sb_bf_or(&result.parameters, result.lines.data(), &a.parameters, a.lines.data()), SB_OK);
-	EXPECT_EQ(sb_bf_and(&result.parameters, result.lines.data(), &b.parameters, b.lines.data()), SB_OK);
+	EXPECT_EQ(sb_bf_combine(&result.parameters, result.lines.data(), &a.parameters, a.lines.data(), false), SB_OK);
+	EXPECT_EQ(sb_bf_combine(&result.parameters, result.lines.data(), &b.parameters, b.lines.data(), true), SB_OK);
 	return result;
 }
 
@@ -333,14 +334,14 @@ struct Tbf
 	uint64_t cell(uint64_t i) const
 	{
 		std::vector<uint64_t> block(parameters.block_cells);
-		EXPECT_EQ(sb_tbf_unpack_block(&parameters, cells.data(), static_cast<uint32_t>(i / block.size()), block.data()), SB_OK);
+		EXPECT_EQ(streambloom::unpack_block(&parameters, cells.data(), static_cast<uint32_t>(i / block.size()), block.data()), SB_OK);
 		return block[i % block.size()];
 	}
 	std::vector<uint64_t> counters() const
 	{
 		std::vector<uint64_t> all(sb_tbf_cells(&parameters));
 		for (uint32_t block = 0; block < parameters.block_count; block++)
-			EXPECT_EQ(sb_tbf_unpack_block(&parameters, cells.data(), block, &all[size_t{block} * parameters.block_cells]), SB_OK);
+			EXPECT_EQ(streambloom::unpack_block(&parameters, cells.data(), block, &all[size_t{block} * parameters.block_cells]), SB_OK);
 		return all;
 	}
 

@@ -97,11 +97,10 @@ sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epo
 	return SB_OK;
 }
 
-double sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) noexcept
+double streambloom::items_for_fill(const sb_tbf *tbf, double fill)
 {
 	/* As for bf: the mean fill of blocks under a Poisson load is 1 - exp(-load * (1 - (1 - 1/cells)^k)). */
-	auto cells = static_cast<double>(sb_tbf_cells(tbf));
-	double empty = 1 - static_cast<double>(touched) / cells;
+	double empty = 1 - fill;
 	double covered = -std::expm1(tbf->hash_count * std::log1p(-1.0 / tbf->block_cells));
 	return empty > 0 ? tbf->block_count * (std::fabs(std::log(empty)) / covered) : INFINITY;
 }

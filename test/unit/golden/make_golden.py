@@ -78,13 +78,11 @@ def bf_exact(items, hashes=6, fpr=0.01):
 	ordered = sorted(set(hash_int64(item) for item in items))
 	bits = ""
 	if ordered:
-		order = 63 - (len(ordered).bit_length() - 1)
-		following = 0
-		for h in ordered:
-			distance = h - following
-			rest = distance % (1 << order)
-			bits += "0" * (distance >> order) + "1" + "".join(str(rest >> i & 1) for i in range(order))
-			following = h + 1
+		lower = 64 - len(ordered).bit_length()
+		buckets = [h >> lower for h in ordered]
+		bits += "".join("01"[bucket in buckets] for bucket in range(1 << 64 - lower))
+		bits += "".join("01"[bucket not in buckets[i + 1:]] for i, bucket in enumerate(buckets))
+		bits += "".join(str(h >> i & 1) for h in ordered for i in range(lower))
 	bits += "0" * (-len(bits) % 8)
 	data = bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
 	return common(1, 1, 1) + struct.pack("<IBBHQd", len(ordered), hashes, 0, len(data), 0, fpr) + data
