@@ -201,9 +201,13 @@ TEST(BfExact, TrustsNothing)
 	for (int round = 0; round < 100000; round++)
 	{
 		Bf bf = filter_of({1});
-		bf.parameters.item_count = static_cast<uint32_t>(between(random, 1, SB_BF_EXACT_ITEMS));
-		bf.parameters.payload = static_cast<uint16_t>(between(random, 1, 7) * bf.parameters.item_count + between(random, 1, 30));
+		const auto items = static_cast<uint32_t>(between(random, 1, between(random, 1, SB_BF_EXACT_ITEMS)));
+		const bool right_length = random() % 2 == 0;
+		bf.parameters.item_count = items;
+		bf.parameters.payload = static_cast<uint16_t>(between(random, 1, 7) * items + between(random, 1, 30));
 		bf.parameters.payload = std::min<uint16_t>(bf.parameters.payload, SB_BF_EXACT_BYTES);
+		if (right_length)
+			bf.parameters.payload = filter_of(random_set(random, items)).parameters.payload;
 		bf.lines = Bytes(bf.parameters.payload);
 		for (size_t i = 0; i < bf.lines.size(); i++)
 			bf.lines[i] = static_cast<unsigned char>(random() & random());
