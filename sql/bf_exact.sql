@@ -4,7 +4,7 @@ CREATE FUNCTION pg_temp.made(first int, last int) RETURNS bf LANGUAGE sql AS 'SE
 CREATE FUNCTION pg_temp.told(first int, last int, expected int) RETURNS bf LANGUAGE sql AS 'SELECT bf_agg(i, expected) FROM generate_series(first, last) i';
 CREATE FUNCTION pg_temp.shows(f bf, OUT layout text, OUT cardinality text, OUT rate float8, OUT bits bigint, OUT expected_items bigint, OUT fill float8, OUT small boolean) LANGUAGE sql AS $$
 	SELECT i.layout, CASE WHEN i.layout = 'exact' THEN i.cardinality::text END, CASE WHEN i.layout = 'exact' THEN i.current_false_positive_rate END, i.bits,
-		i.expected_items, CASE WHEN i.layout = 'exact' THEN i.fill END, i.bytes < 64 + 480 AND i.bytes = length(f::bytea) FROM bf_info(f) i $$;
+		i.expected_items, CASE WHEN i.layout = 'exact' THEN i.fill END, i.bytes <= 64 + 480 AND i.bytes = length(f::bytea) FROM bf_info(f) i $$;
 
 -- up to 64 items; with one more the filter has lines. A told size means lines
 SELECT n, s.* FROM unnest('{1,2,63,64,65,66}'::int[]) n, pg_temp.shows(pg_temp.made(1, n)) s;
@@ -85,7 +85,7 @@ SELECT pg_temp.with_byte(pg_temp.made(1, 3), 46, 23);
 SELECT pg_temp.with_byte(pg_temp.made(1, 3), 48, 3);
 SELECT pg_temp.with_byte(pg_temp.made(1, 3), 4, 0);
 SELECT (pg_temp.made(1, 3)::bytea || '\x00')::bf;
-SELECT pg_temp.with_byte(pg_temp.made(1, 64), 539, 255);
+SELECT pg_temp.with_byte(pg_temp.made(1, 64), 64, 255);
 \set VERBOSITY default
 SELECT pg_temp.with_byte(pg_temp.made(1, 3), 40, 4);
 

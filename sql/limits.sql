@@ -112,3 +112,27 @@ SELECT place, accepts(format('bf_of(''limited_bf'', 0, %s)', place)) FROM (VALUE
 SELECT length(item) FROM tbf_top(tbf_add(tbf_empty(top => 1), repeat('x', 1000), '2024-01-01'), 1, '2024-01-01');
 DROP TABLE edge, limited;
 DROP FUNCTION accepts, accepts_index;
+
+-- Short values that stand for many cells, with this number of blocks (tbf) or cells (sbf, ibf) in their header: at the cap and above it.
+CREATE FUNCTION with_number(value bytea, number bigint) RETURNS bytea LANGUAGE sql AS
+	$$SELECT overlay(value PLACING set_byte(set_byte(set_byte(set_byte('\x00000000'::bytea, 0, (number & 255)::int), 1, (number >> 8 & 255)::int),
+			2, (number >> 16 & 255)::int), 3, (number >> 24 & 255)::int) FROM 41)$$;
+CREATE FUNCTION refusal(type text, value bytea, OUT code text, OUT message text, OUT detail text, OUT hint text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT %L::%s', value, type);
+	message := 'accepted';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+END
+$$;
+SELECT type, number, refusal.*
+FROM (VALUES
+		('tbf', tbf_empty(1000000)::bytea, 32768), ('tbf', tbf_empty(1000000)::bytea, 32769),
+		('sbf', sbf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999872), ('sbf', sbf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999873),
+		('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999872), ('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999873)) v(type, value, number),
+	refusal(type, with_number(value, number));
+SELECT type, refusal.*
+FROM (VALUES ('bf', with_number(bf_empty()::bytea, 8000000)), ('tbf', with_number((SELECT tbf_agg(1, now()) FROM (SELECT) s)::bytea, 65537))) v(type, value),
+	refusal(type, value);
+SELECT (tbf_info(with_number(tbf_empty(1000000)::bytea, 32768)::tbf)).cells, (sbf_info(with_number(sbf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999872)::sbf)).cells AS sbf_cells;
+DROP FUNCTION with_number, refusal;

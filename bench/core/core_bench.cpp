@@ -107,7 +107,7 @@ class Blocked
 	}
 	void contains_all(const uint64_t *hashes, size_t count, bool *found) const
 	{
-		sb_bf_contains_many(&bf_, lines_, hashes, count, found);
+		(void)!sb_bf_contains_many(&bf_, lines_, hashes, count, found);
 	}
 	void add_all(const uint64_t *hashes, size_t count) { sb_bf_add_many(&bf_, lines_, hashes, count); }
 	double bytes() const { return static_cast<double>(all_.size() - 63 - SB_BF_HEADER); }
@@ -398,7 +398,7 @@ void bf_union(benchmark::State &state)
 	std::vector<unsigned char> target(static_cast<size_t>(source.bytes()));
 	for (auto _ : state)
 	{
-		if (sb_bf_or(&source.parameters(), target.data(), &source.parameters(), source.lines()) != SB_OK)
+		if (sb_bf_combine(&source.parameters(), target.data(), &source.parameters(), source.lines(), false) != SB_OK)
 			std::abort();
 		benchmark::ClobberMemory();
 	}

@@ -207,7 +207,7 @@ void items(uint64_t keys, int rounds)
 		bool found[at_once];
 		for (size_t i = 0; i < batch; i += at_once)
 		{
-			sb_bf_contains_many(&bf, lines, h + i, at_once, found);
+			check(sb_bf_contains_many(&bf, lines, h + i, at_once, found));
 			sink += found[i % at_once];
 		}
 	};
@@ -347,7 +347,7 @@ void whole(uint64_t keys, int rounds)
 	};
 	std::vector<Pass> all = {
 		{"bf: memcpy", lines.size(), [&] { std::memcpy(other.data(), lines.data(), lines.size()); }, {}},
-		{"bf: union", lines.size(), [&] { check(sb_bf_or(&bf, other.data(), &bf, lines.data())); }, {}},
+		{"bf: union", lines.size(), [&] { check(sb_bf_combine(&bf, other.data(), &bf, lines.data(), false)); }, {}},
 		{"bf: bits set, cardinality", lines.size(), [&] { measure(); }, {}},
 		{"bf: memcpy, then folded by half", lines.size(), [&] { fold(); }, {}},
 		{"flat tbf: memcpy", flat_cells.size(), [&] { copy(flat_cells); }, {}},

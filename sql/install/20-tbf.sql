@@ -183,7 +183,9 @@ COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double p
 CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf) IS 'transition function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_final(internal) IS 'final function of tbf_agg and tbf_merge_agg';
+COMMENT ON FUNCTION tbf_agg_final(internal) IS 'final function of tbf_agg';
+CREATE FUNCTION tbf_merge_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_merge_agg_final(internal) IS 'final function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_combine(internal, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_combine(internal, internal) IS 'combine function of tbf_agg and tbf_merge_agg';
 CREATE FUNCTION tbf_agg_serialize(internal) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -260,7 +262,7 @@ COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision, tim
 
 CREATE AGGREGATE tbf_merge_agg(filter tbf) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
-	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	FINALFUNC = tbf_merge_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );

@@ -17,7 +17,7 @@ COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf, double precision) IS 'trans
 
 CREATE AGGREGATE tbf_merge_agg(filter tbf, weight double precision) (
 	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
-	FINALFUNC = tbf_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	FINALFUNC = tbf_merge_agg_final, FINALFUNC_MODIFY = READ_ONLY,
 	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
 	PARALLEL = SAFE
 );

@@ -325,8 +325,8 @@ void bf_history(Random &random, uint64_t *compared)
 				sb_difference difference{};
 				ASSERT_EQ(sb_bf_plan_union(&one.bf, &other.bf, &both.bf, &difference), SB_OK);
 				both.lines = Bytes(sb_bf_size(&both.bf) - SB_BF_HEADER);
-				ASSERT_EQ(sb_bf_or(&both.bf, both.lines.data(), &one.bf, one.lines.data()), SB_OK);
-				ASSERT_EQ((all ? sb_bf_or : sb_bf_and)(&both.bf, both.lines.data(), &other.bf, other.lines.data()), SB_OK);
+				ASSERT_EQ(sb_bf_combine(&both.bf, both.lines.data(), &one.bf, one.lines.data(), false), SB_OK);
+				ASSERT_EQ(sb_bf_combine(&both.bf, both.lines.data(), &other.bf, other.lines.data(), !all), SB_OK);
 				if (all)
 				{
 					both.items = one.items;
@@ -387,7 +387,7 @@ void bf_history(Random &random, uint64_t *compared)
 		ASSERT_EQ(sb_bf_decode_header(header.data(), SB_BF_HEADER, sb_bf_size(&one.bf), &read), SB_OK);
 		std::vector<uint64_t> items(one.items.begin(), one.items.end());
 		auto found = std::make_unique<bool[]>(items.size() + 1);
-		sb_bf_contains_many(&one.bf, one.lines.data(), items.data(), items.size(), found.get());
+		ASSERT_EQ(sb_bf_contains_many(&one.bf, one.lines.data(), items.data(), items.size(), found.get()), SB_OK);
 		for (size_t i = 0; i < items.size(); i++)
 		{
 			sb_lookup lookup;

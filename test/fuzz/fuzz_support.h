@@ -63,11 +63,11 @@ inline sb_status finish_look_up(sb_lookup *lookup, const Copy &value, Copy *piec
 	for (int pieces = 0; status == SB_NEED_BYTES; pieces++)
 	{
 		size_t offset = lookup->need.offset;
-		size_t size = lookup->need.size;
+		size_t size = pieces % 2 == 0 ? lookup->need.enough : lookup->need.size;
 		FUZZ_CHECK(pieces < 100);
-		FUZZ_CHECK(size > 0 && offset <= value.size() && size <= value.size() - offset);
+		FUZZ_CHECK(size > 0 && offset <= value.size() && size <= value.size() - offset && lookup->need.enough <= lookup->need.size);
 		*piece = Copy(value.data() + offset, size);
-		status = sb_lookup_next(lookup, piece->data());
+		status = sb_lookup_next(lookup, piece->data(), size);
 	}
 	return status;
 }

@@ -69,7 +69,7 @@ class BfBuilder
 	Bf result()
 	{
 		sb_bf plan;
-		EXPECT_EQ(sb_bf_builder_plan(&builder, &plan), SB_OK);
+		EXPECT_EQ(sb_bf_builder_plan(&builder, false, &plan), SB_OK);
 		Bf filter(plan);
 		EXPECT_EQ(sb_bf_builder_write(&builder, &plan, filter.lines.data()), SB_OK);
 		if (const unsigned char *lines = sb_bf_builder_lines(&builder, &plan); lines != nullptr)

@@ -295,7 +295,7 @@ TEST(BfBuilder, ThatWasNotBegunDoesNothing)
 		EXPECT_EQ(sb_bf_builder_add_many(&nothing, &hash, 1, false), SB_OUT_OF_RANGE);
 		EXPECT_EQ(sb_bf_builder_unite(&nothing, builder), SB_OUT_OF_RANGE);
 		EXPECT_EQ(sb_bf_builder_unite(builder, &nothing), SB_OUT_OF_RANGE);
-		EXPECT_EQ(sb_bf_builder_plan(&nothing, &plan), SB_OUT_OF_RANGE);
+		EXPECT_EQ(sb_bf_builder_plan(&nothing, false, &plan), SB_OUT_OF_RANGE);
 		EXPECT_EQ(sb_bf_builder_write(&nothing, &plan, out), SB_OUT_OF_RANGE);
 		EXPECT_EQ(sb_bf_builder_serialize(&nothing, memory, 0, &bytes, &size), SB_OUT_OF_RANGE);
 		EXPECT_EQ(bytes, nullptr);
@@ -482,7 +482,7 @@ TEST(BfBuilder, UsesWhateverItAccepts)
 		accepted++;
 		EXPECT_EQ(sb_bf_builder_add(&builder, 4711), SB_OK);
 		sb_bf result;
-		ASSERT_EQ(sb_bf_builder_plan(&builder, &result), SB_OK);
+		ASSERT_EQ(sb_bf_builder_plan(&builder, false, &result), SB_OK);
 		if (result.line_count < 100000)
 		{
 			Bf filter(result);
@@ -539,7 +539,7 @@ bool history(const Memory &memory, uint64_t told, size_t items, const Call &call
 		!call([&] { return sb_bf_builder_unite(&all.other, &all.one); }))
 		return false;
 	sb_bf result;
-	if (!call([&] { return sb_bf_builder_plan(&all.other, &result); }))
+	if (!call([&] { return sb_bf_builder_plan(&all.other, false, &result); }))
 		return false;
 	Bf filter(result);
 	if (!call([&] {

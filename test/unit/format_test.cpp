@@ -440,9 +440,10 @@ TEST(TbfHeader, RefusesExactFiltersWithoutRoomForTheirDirectory)
 	exact.flags = SB_TBF_HAS_HITS | SB_TBF_EXACT;
 	exact.block_count = 0;
 	exact.block_cells = 0;
-	for (uint32_t items : std::initializer_list<uint32_t>{1, 31, 32, 63, 64, 2000, SB_TBF_EXACT_ITEMS})
+	for (uint32_t items : std::initializer_list<uint32_t>{1, 63, 64, 127, 128, 2000, SB_TBF_EXACT_ITEMS})
 	{
-		const uint32_t directory = 4 * (items < 32 ? 1 : std::bit_floor(items / 32));
+		/* three bytes for each block of 64 to 127 items */
+		const uint32_t directory = 3 * (items < 64 ? 1 : std::bit_floor(items / 64));
 		exact.item_count = items;
 		for (uint32_t payload : {1u, directory - 1, directory})
 		{

@@ -146,7 +146,7 @@ TEST_P(KernelOfHashes, Asks)
 		for (size_t count : {size_t{0}, size_t{1}, size_t{31}, size_t{32}, size_t{33}, others.size()})
 		{
 			std::vector<char> answers(count + 1, 2);
-			sb_bf_contains_many(&bf.parameters, bf.lines.data(), others.data(), count, reinterpret_cast<bool *>(answers.data()));
+			EXPECT_EQ(sb_bf_contains_many(&bf.parameters, bf.lines.data(), others.data(), count, reinterpret_cast<bool *>(answers.data())), SB_OK);
 			for (size_t i = 0; i < count; i++)
 				EXPECT_EQ(answers[i], plain_contains(bf, others[i]) ? 1 : 0);
 			EXPECT_EQ(answers[count], 2);
@@ -186,10 +186,10 @@ TEST(Kernel, UnitesIntersectsAndFoldsLines)
 			}
 			with_each_variant([&] {
 				Bf dst = large;
-				EXPECT_EQ(sb_bf_or(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data()), SB_OK);
+				EXPECT_EQ(sb_bf_combine(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data(), false), SB_OK);
 				EXPECT_TRUE(same_bytes(dst.lines, united));
 				dst = large;
-				EXPECT_EQ(sb_bf_and(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data()), SB_OK);
+				EXPECT_EQ(sb_bf_combine(&dst.parameters, dst.lines.data(), &small.parameters, small.lines.data(), true), SB_OK);
 				EXPECT_TRUE(same_bytes(dst.lines, common));
 
 				Bytes out(folded.size());
@@ -354,7 +354,7 @@ static std::vector<uint64_t> counters_of(const Tbf &filter)
 	std::vector<uint64_t> counters(SB_TBF_BLOCK);
 	for (uint32_t block = 0; block < filter.parameters.block_count; block++)
 	{
-		EXPECT_EQ(sb_tbf_unpack_block(&filter.parameters, filter.cells.data(), block, counters.data()), SB_OK);
+		EXPECT_EQ(streambloom::unpack_block(&filter.parameters, filter.cells.data(), block, counters.data()), SB_OK);
 		all.insert(all.end(), counters.begin(), counters.end());
 	}
 	return all;

@@ -110,7 +110,7 @@ TEST(LookupBf, AsksForTheNextItemOfTheSameValue)
 		while (status == SB_NEED_BYTES)
 		{
 			piece = Bytes(value.data() + lookup.need.offset, lookup.need.size);
-			status = sb_lookup_next(&lookup, piece.data());
+			status = sb_lookup_next(&lookup, piece.data(), piece.size());
 		}
 		ASSERT_EQ(status, SB_OK);
 		ASSERT_EQ(lookup.found, bf.contains(hash));

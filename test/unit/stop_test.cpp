@@ -86,12 +86,12 @@ TEST(Stop, BloomFilters)
 	double items;
 	sb_bf_stats stats;
 
-	expect_stops("or", megabytes, [&] { return sb_bf_or(&large, other.data(), &large, lines.data()); });
+	expect_stops("or", megabytes, [&] { return sb_bf_combine(&large, other.data(), &large, lines.data(), false); });
 	EXPECT_EQ(other, lines);
-	expect_stops("or, widened", megabytes, [&] { return sb_bf_or(&large, other.data(), &small, lines.data()); });
+	expect_stops("or, widened", megabytes, [&] { return sb_bf_combine(&large, other.data(), &small, lines.data(), false); });
 	for (size_t i = 0; i < bytes; i++)
 		ASSERT_EQ(other[i], lines[i] | lines[i % SB_BF_LINE]);
-	expect_stops("and", megabytes, [&] { return sb_bf_and(&large, other.data(), &large, lines.data()); });
+	expect_stops("and", megabytes, [&] { return sb_bf_combine(&large, other.data(), &large, lines.data(), true); });
 	EXPECT_EQ(other, lines);
 	expect_stops("fold", megabytes, [&] {
 		folded = large;

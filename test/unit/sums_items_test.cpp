@@ -2,6 +2,7 @@
  * sums_items_test.cpp: sums of items become the same stored filter as sums of cells do; planes that are sent arrive.
  */
 #include "support.h"
+#include "tbf/tbf_cells.hpp"
 
 #include <unordered_set>
 
@@ -201,7 +202,7 @@ TEST(SumsSent, PlanesArriveAsTheyWere)
 				std::vector<uint64_t> again(4096);
 				for (uint32_t block = 0; block < blocks; block++)
 				{
-					ASSERT_EQ(sb_tbf_unpack_block(&packed, bytes.data(), block, again.data()), SB_OK);
+					ASSERT_EQ(streambloom::unpack_block(&packed, bytes.data(), block, again.data()), SB_OK);
 					EXPECT_TRUE(std::equal(again.begin(), again.end(), words.begin() + block * 4096));
 				}
 			}

@@ -2,6 +2,7 @@
  * tbf_cells_test.cpp: what the two layouts of stored counters promise of each other, and of damaged bytes.
  */
 #include "support.h"
+#include "tbf/tbf_cells.hpp"
 
 using namespace test;
 
@@ -50,7 +51,7 @@ TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 		std::vector<uint64_t> block(packed.parameters.block_cells);
 		for (uint32_t i = 0; i < packed.parameters.block_count; i++)
 		{
-			ASSERT_EQ(sb_tbf_unpack_block(&packed.parameters, packed.cells.data(), i, block.data()), SB_OK);
+			ASSERT_EQ(streambloom::unpack_block(&packed.parameters, packed.cells.data(), i, block.data()), SB_OK);
 			for (size_t j = 0; j < block.size(); j++)
 				ASSERT_EQ(block[j], counters[i * block.size() + j]) << zeros << " % zeros, counter " << i << ", " << j;
 		}
@@ -71,7 +72,7 @@ TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
 		sb_tbf planned = flat.parameters;
 		EXPECT_EQ(streambloom::measure_cells(&planned,
 											 [&](uint32_t block, uint64_t *unpacked, bool *) {
-												 return sb_tbf_unpack_block(&flat.parameters, flat.cells.data(), block, unpacked);
+												 return streambloom::unpack_block(&flat.parameters, flat.cells.data(), block, unpacked);
 											 }),
 				  SB_BAD_CELLS)
 			<< counter << ", flat";

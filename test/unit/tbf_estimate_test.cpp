@@ -2,6 +2,7 @@
  * tbf_estimate_test.cpp: estimates against the truth that the test knows.
  */
 #include "support.h"
+#include "tbf/tbf_place.hpp"
 
 using namespace test;
 
@@ -28,9 +29,9 @@ struct Stream
 	}
 	double estimate(uint64_t hash) const
 	{
-		double units = NAN;
-		EXPECT_EQ(sb_tbf_estimate(&filter.parameters, filter.cells.data(), hash, &units), SB_OK);
-		return units;
+		double hits = NAN;
+		EXPECT_EQ(sb_tbf_estimate(&filter.parameters, filter.cells.data(), hash, 0, &hits), SB_OK);
+		return hits;
 	}
 };
 
@@ -105,7 +106,7 @@ TEST(TbfInnerProduct, IsThatOfTheCounts)
 	const Tbf a = left.stored();
 	const Tbf b = right.stored();
 	double product;
-	ASSERT_EQ(sb_tbf_inner_product(&a.parameters, a.cells.data(), &b.parameters, b.cells.data(), &product), SB_OK);
+	ASSERT_EQ(sb_tbf_inner_product(&a.parameters, a.cells.data(), &b.parameters, b.cells.data(), 0, &product), SB_OK);
 	EXPECT_NEAR(product / truth, 1, 0.05);
 }
 
@@ -136,7 +137,7 @@ TEST(TbfInnerProduct, OfExactFiltersIsExactAndOfOneIsThatOfItsCells)
 	const Tbf cells[] = {left_cells.stored(), right_cells.stored()};
 	auto product = [](const Tbf &x, const Tbf &y) {
 		double out;
-		EXPECT_EQ(sb_tbf_inner_product(&x.parameters, x.cells.data(), &y.parameters, y.cells.data(), &out), SB_OK);
+		EXPECT_EQ(sb_tbf_inner_product(&x.parameters, x.cells.data(), &y.parameters, y.cells.data(), 0, &out), SB_OK);
 		return out;
 	};
 	EXPECT_EQ(product(exact[0], exact[1]), truth);
@@ -152,11 +153,11 @@ TEST(TbfHits, AreWhatTheCountSaysWithoutRounding)
 		for (uint64_t units : {UINT64_C(1), UINT64_C(16), UINT64_C(123456)})
 		{
 			double count = sb_tbf_count(&stream.filter.parameters, units, at);
-			EXPECT_NEAR(sb_tbf_hits(&stream.filter.parameters, static_cast<double>(units), at) / count, 1, 1e-8);
+			EXPECT_NEAR(streambloom::hits_at(&stream.filter.parameters, static_cast<double>(units), at) / count, 1, 1e-8);
 		}
-	EXPECT_LT(sb_tbf_hits(&stream.filter.parameters, -16, 0), 0);
-	EXPECT_TRUE(std::isfinite(sb_tbf_hits(&stream.filter.parameters, 1, SB_TBF_MAX_TIME)));
-	EXPECT_TRUE(std::isfinite(sb_tbf_hits(&stream.filter.parameters, 0, -SB_TBF_MAX_TIME)));
+	EXPECT_LT(streambloom::hits_at(&stream.filter.parameters, -16, 0), 0);
+	EXPECT_TRUE(std::isfinite(streambloom::hits_at(&stream.filter.parameters, 1, SB_TBF_MAX_TIME)));
+	EXPECT_TRUE(std::isfinite(streambloom::hits_at(&stream.filter.parameters, 0, -SB_TBF_MAX_TIME)));
 }
 
 TEST(TbfTotal, DecaysAndNeverFallsBelowTheTruth)

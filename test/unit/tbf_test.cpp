@@ -199,12 +199,12 @@ TEST(TbfEstimate, CountsDistinctItems)
 				touched[size_t{tbf_block(&tbf, hash)} * tbf.block_cells + positions[k]] = true;
 		}
 		auto count = static_cast<uint64_t>(std::count(touched.begin(), touched.end(), true));
-		double estimate = sb_tbf_estimate_items(&tbf, count);
+		double estimate = streambloom::items_for_fill(&tbf, static_cast<double>(count) / static_cast<double>(sb_tbf_cells(&tbf)));
 		EXPECT_NEAR(estimate / static_cast<double>(items), 1, 4 / std::sqrt(static_cast<double>(items)) + 0.005) << items;
 	}
 	sb_tbf tbf = planned(1000, 0.01);
-	EXPECT_EQ(sb_tbf_estimate_items(&tbf, 0), 0);
-	EXPECT_GT(sb_tbf_estimate_items(&tbf, sb_tbf_cells(&tbf)), 1000);
+	EXPECT_EQ(streambloom::items_for_fill(&tbf, 0), 0);
+	EXPECT_GT(streambloom::items_for_fill(&tbf, 1), 1000);
 }
 
 /* ------------------------------------------------------------ an item's place */

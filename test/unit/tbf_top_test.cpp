@@ -511,7 +511,7 @@ static sb_status look_up_list(const Bytes &value, size_t first, Bytes *piece, sb
 	EXPECT_EQ(lookup->need.size, lookup->header.tbf.extra);
 	EXPECT_EQ(lookup->need.offset + lookup->need.size, value.size());
 	*piece = Bytes(value.data() + lookup->need.offset, lookup->need.size);
-	return sb_lookup_next(lookup, piece->data());
+	return sb_lookup_next(lookup, piece->data(), piece->size());
 }
 
 TEST(TbfTop, ALookUpReadsTheListAndBoundsTheCounts)

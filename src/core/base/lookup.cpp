@@ -60,10 +60,10 @@ sb_status sb_lookup_item(sb_lookup *lookup, uint64_t hash) noexcept
 	return lookup->empty ? SB_OK : step(lookup);
 }
 
-sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes) noexcept
+sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes, size_t have) noexcept
 {
 	lookup->bytes = static_cast<const unsigned char *>(bytes);
 	lookup->at = lookup->need.offset;
-	lookup->have = lookup->need.size;
+	lookup->have = have;
 	return step(lookup);
 }

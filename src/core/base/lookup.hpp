@@ -11,6 +11,8 @@
 
 #include "streambloom.h"
 
+#include <algorithm>
+
 namespace streambloom {
 
 /* Returns these bytes of the value; or nullptr if they are not at hand, and then the step must return SB_NEED_BYTES. */
@@ -19,8 +21,16 @@ inline const unsigned char *at_hand(sb_lookup *lookup, size_t offset, size_t siz
 	size_t skipped = offset - lookup->at; /* wraps to a very large number if offset lies before the bytes at hand */
 	if (skipped <= lookup->have && size <= lookup->have - skipped)
 		return lookup->bytes + skipped;
-	lookup->need = {offset, size};
+	lookup->need = {offset, size, size};
 	return nullptr;
+}
+
+/* Returns the bytes of the value from this one on, and how many of them are at hand. */
+inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset, size_t *have)
+{
+	const size_t skipped = std::min(offset - lookup->at, lookup->have);
+	*have = lookup->have - skipped;
+	return lookup->bytes + skipped;
 }
 
 /*

@@ -9,7 +9,7 @@
  *     if (status == SB_OK)
  *         status = sb_lookup_item(&lookup, hash of the item);
  *     while (status == SB_NEED_BYTES)
- *         status = sb_lookup_next(&lookup, the lookup.need.size bytes that begin at lookup.need.offset);
+ *         status = sb_lookup_next(&lookup, the bytes that begin at lookup.need.offset, their number);
  *
  * At the end the status is SB_OK and the answer is in the look-up, or it is another error status and the value is
  * damaged. sb_lookup_open() does not take the hash, because how an item is hashed depends on the kind in the header
@@ -56,11 +56,15 @@ typedef struct sb_lookup
 		sb_stable	stable;
 	}			header;
 
-	/* After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. */
+	/*
+	 * After SB_NEED_BYTES: the bytes to hand over next. The offset counts from the first byte of the header. The first `enough` of the
+	 * bytes often do, so a caller who gets those more easily may hand over only them, or any number in between.
+	 */
 	struct
 	{
 		size_t		offset;
 		size_t		size;
+		size_t		enough;
 	}			need;
 
 	/* The answer, after SB_OK. */
@@ -106,10 +110,10 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 SB_NODISCARD sb_status sb_lookup_item(sb_lookup *lookup, uint64_t hash) SB_NOEXCEPT;
 
 /*
- * Goes on with the lookup->need.size bytes of the value that begin at lookup->need.offset. Returns what the function
- * that began the look-up can return. REQUIRES: the last status was SB_NEED_BYTES.
+ * Goes on with `have` bytes of the value that begin at lookup->need.offset. Returns what the function that began the
+ * look-up can return. REQUIRES: the last status was SB_NEED_BYTES, and lookup->need.enough <= have <= lookup->need.size.
  */
-SB_NODISCARD sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_lookup_next(sb_lookup *lookup, const void *bytes, size_t have) SB_NOEXCEPT;
 
 /*
  * Reads the list of hot items of a tbf. Returns SB_OK, SB_NEED_BYTES, SB_BAD_LENGTH or SB_BAD_LIST. After SB_OK `items`

@@ -147,7 +147,7 @@ sb_status sb_bf_check(const sb_bf *bf, const void *stored) noexcept
 	if (sb_bf_is_exact(bf))
 	{
 		sb_bf_exact items;
-		return sb_bf_exact_read(bf, stored, &items);
+		return read_exact(bf, stored, &items);
 	}
 	if (bf->kind.code != SB_KIND_NONE)
 		return SB_OK;
@@ -229,16 +229,13 @@ static sb_status combine_filters(const sb_bf *dst, void *dst_lines, const sb_bf 
 	});
 }
 
-sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
+sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines, bool intersect) noexcept
 {
+	if (intersect)
+		return combine_filters(dst, dst_lines, src, src_lines, and_lines);
 	if (sb_bf_is_exact(src))
 		return add_exact(dst, dst_lines, src, src_lines);
 	return combine_filters(dst, dst_lines, src, src_lines, or_lines);
-}
-
-sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines) noexcept
-{
-	return combine_filters(dst, dst_lines, src, src_lines, and_lines);
 }
 
 sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
@@ -333,9 +330,29 @@ static double whole_power(double base, int exponent)
 	return power;
 }
 
-double sb_bf_sample_fpr(const sb_bf *bf, const void *lines) noexcept
+/*
+ * Most filters are far below the rate that is asked about, and their mean fill says so: the rate is about fill^k *
+ * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill, which is a little less than taken here. Only
+ * near that rate the lines are looked at one by one, which takes five times as long.
+ */
+static bool is_clearly_below(const sb_bf *bf, const void *lines, double rate)
 {
-	if (sb_bf_is_exact(bf))
+	uint64_t set = 0;
+	const uint32_t sample = for_each_run(bf, lines, [&](const unsigned char *line, size_t count) {
+		set += count_folded(line, count, 1);
+	});
+	if (set == 0)
+		return true;
+	const double k = bf->hash_count;
+	const double fill = static_cast<double>(set) / (static_cast<double>(sample) * line_bits);
+	const double x = k * (k - 1) / 2 * (1 - fill) * k / line_bits / fill;
+	const double about = whole_power(fill, bf->hash_count) * (1 + x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4))));
+	return x < 2 && about < 0.75 * rate;
+}
+
+double sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) noexcept
+{
+	if (sb_bf_is_exact(bf) || (above > 0 && is_clearly_below(bf, lines, above)))
 		return 0;
 	double sum = 0;
 	const uint32_t sample = for_each_run(bf, lines, [&](const unsigned char *line, size_t count) {
@@ -343,30 +360,6 @@ double sb_bf_sample_fpr(const sb_bf *bf, const void *lines) noexcept
 			sum += whole_power(static_cast<double>(count_folded(line, 1, 1)) / line_bits, bf->hash_count);
 	});
 	return sum / sample;
-}
-
-/*
- * Most filters are far below the rate that is asked about, and their mean fill says so: the rate is about fill^k *
- * exp(k (k - 1) / 2 * v), where v is the relative variance of the lines' fill, which is a little less than taken here. Only
- * near that rate the lines are looked at one by one, which takes five times as long.
- */
-bool sb_bf_seems_above(const sb_bf *bf, const void *lines, double rate) noexcept
-{
-	if (sb_bf_is_exact(bf))
-		return false;
-	uint64_t set = 0;
-	const uint32_t sample = for_each_run(bf, lines, [&](const unsigned char *line, size_t count) {
-		set += count_folded(line, count, 1);
-	});
-	if (set == 0)
-		return false;
-	const double k = bf->hash_count;
-	const double fill = static_cast<double>(set) / (static_cast<double>(sample) * line_bits);
-	const double x = k * (k - 1) / 2 * (1 - fill) * k / line_bits / fill;
-	const double about = whole_power(fill, bf->hash_count) * (1 + x * (1 + x / 2 * (1 + x / 3 * (1 + x / 4))));
-	if (x < 2 && about < 0.75 * rate)
-		return false;
-	return sb_bf_sample_fpr(bf, lines) > rate;
 }
 
 sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) noexcept

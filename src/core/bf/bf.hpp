@@ -24,8 +24,12 @@ inline size_t line_bytes(const sb_bf *bf)
 /* Adds the items of an exact filter to lines. SB_BAD_CELLS. */
 [[nodiscard]] sb_status add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored);
 
-/* Is the hash in an exact filter? SB_BAD_CELLS. */
+/* Reads the items of an exact filter. SB_BAD_CELLS. */
+[[nodiscard]] sb_status read_exact(const sb_bf *bf, const void *stored, sb_bf_exact *out);
+
+/* Is the hash in an exact filter, and the same of many? SB_BAD_CELLS. */
 [[nodiscard]] sb_status exact_find(const sb_bf *bf, const void *stored, uint64_t hash, bool *found);
+[[nodiscard]] sb_status exact_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found);
 
 /* How many lines a filter of this rate has that was exact and has become too large: see sb_bf_exact_plan(). */
 uint32_t lines_with_room(double fpr);

@@ -294,7 +294,7 @@ static sb_status unite_lines(sb_bf_builder *builder, const sb_bf_builder *other)
 	if (other->form == SB_BF_BORROWS_SPARSE_LINES)
 		return or_sparse_lines(&builder->plan, builder->lines, other->borrowed, other->borrowed_bytes);
 	const unsigned char *lines = other->form == SB_BF_OWNS_LINES ? other->lines : other->borrowed;
-	return sb_bf_or(&builder->plan, builder->lines, &other->plan, lines);
+	return sb_bf_combine(&builder->plan, builder->lines, &other->plan, lines, false);
 }
 
 /* True if the two can be united. One of the kinds may be none. */
@@ -358,7 +358,7 @@ static bool is_exact(const sb_bf_builder *builder)
 	return sizes_itself(builder) && builder->form == SB_BF_OWNS_SET && builder->set.count <= SB_BF_EXACT_ITEMS;
 }
 
-sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) noexcept
+static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
 {
 	sb_status status = own(builder);
 	if (status == SB_OK)
@@ -386,10 +386,10 @@ sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) noexcept
 	return status;
 }
 
-sb_status sb_bf_builder_plan_with_room(sb_bf_builder *builder, sb_bf *plan) noexcept
+sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) noexcept
 {
-	const sb_status status = sb_bf_builder_plan(builder, plan);
-	if (status == SB_OK && sizes_itself(builder) && !sb_bf_is_exact(plan))
+	const sb_status status = plan_for_content(builder, plan);
+	if (status == SB_OK && with_room && sizes_itself(builder) && !sb_bf_is_exact(plan))
 		plan->line_count = std::clamp(plan->line_count * 4, lines_with_room(plan->fpr), self_sized_lines);
 	return status;
 }

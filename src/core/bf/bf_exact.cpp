@@ -3,166 +3,156 @@
  */
 #include "base/bit_stream.hpp"
 #include "base/lookup.hpp"
+#include "base/simd.hpp"
 #include "bf/bf.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 using namespace streambloom;
 
-static_assert(SB_BF_EXACT_ITEMS == 64, "SB_BF_EXACT_BYTES has room for 64 items");
-
-/* The order of the Rice code. REQUIRES: items > 0. */
-static int order_for(uint32_t items)
-{
-	return 64 - static_cast<int>(std::bit_width(items));
-}
-
-/* The distance of each hash from the one before it to visit(distance), as it is coded. */
-template <typename Visit>
-static void for_each_distance(const sb_bf_exact *items, Visit visit)
-{
-	uint64_t from = 0;
-	for (uint32_t i = 0; i < items->count; i++)
-	{
-		visit(items->hashes[i] - from);
-		from = items->hashes[i] + 1;
-	}
-}
-
-static size_t size_of(const sb_bf_exact *items)
-{
-	if (items->count == 0)
-		return 0;
-	const int order = order_for(items->count);
-	uint64_t bits = 0;
-	for_each_distance(items, [&](uint64_t distance) { bits += (distance >> order) + 1 + static_cast<uint64_t>(order); });
-	return static_cast<size_t>((bits + 7) / 8);
-}
-
-static void put_hashes(bit_writer *bits, const sb_bf_exact *items)
-{
-	const int order = order_for(items->count);
-	for_each_distance(items, [&](uint64_t distance) {
-		bits->zeros_and_one(distance >> order);
-		bits->put_wide(lower_bits(distance, order), order);
-	});
-}
-
 namespace {
 
-/*
- * The stored bytes with zeros behind them, so that each code takes two loads of a whole word and no check in between. This
- * takes a third of the time of a bit_reader. Trusts nothing: who reads beyond the end gets zeros, and ok() becomes false.
- */
-class code_reader
+/* Where the three strings of bits of so many items lie. REQUIRES: items > 0. */
+struct exact_parts
 {
-  public:
-	/* REQUIRES: size <= SB_BF_EXACT_BYTES */
-	code_reader(const void *stored, size_t size) : end_(size * 8)
+	explicit exact_parts(uint32_t items)
+		: lower_digits(64 - static_cast<int>(std::bit_width(items))), last(size_t{1} << std::bit_width(items)), lower(last + items),
+		  bytes((lower + items * static_cast<size_t>(lower_digits) + 7) / 8)
 	{
-		std::memcpy(bytes_, stored, size);
-		std::memset(bytes_ + size, 0, beyond);
 	}
+	uint32_t bucket(uint64_t hash) const { return static_cast<uint32_t>(hash >> lower_digits); }
+	size_t lower_of(uint32_t item) const { return lower + item * static_cast<size_t>(lower_digits); }
 
-	/* The next number in Rice's code of this order. The result means nothing if ok() is false then. */
-	u128 next(int order)
-	{
-		uint64_t zeros = 0;
-		uint64_t bits = word();
-		for (; bits == 0 && ok(); bits = word())
-		{
-			zeros += whole_bits;
-			bit_ += whole_bits;
-		}
-		const int run = std::countr_zero(bits | UINT64_C(1) << 63);
-		zeros += static_cast<uint64_t>(run);
-		bit_ += static_cast<size_t>(run) + 1;
-		if (!ok())
-			return 0;
-		const int skip = static_cast<int>(bit_ % 8);
-		const uint64_t high = static_cast<uint64_t>(bytes_[bit_ / 8 + 8]) << 1 << (63 - skip);
-		const u128 number = (u128{zeros} << order) + lower_bits(word() | high, order);
-		bit_ += static_cast<size_t>(order);
-		return number;
-	}
-
-	bool ok() const { return bit_ <= end_; }
-
-	/* Is less than a byte left, and that zero? REQUIRES: ok() */
-	bool is_at_end() const { return end_ - bit_ < 8 && word() == 0; }
-
-  private:
-	static constexpr size_t whole_bits = 57; /* that word() has at least */
-	static constexpr size_t beyond = 32;	 /* at most 57 and 64 bits are skipped beyond the end, and 9 bytes read */
-
-	uint64_t word() const { return load_le<uint64_t>(bytes_ + bit_ / 8) >> bit_ % 8; }
-
-	unsigned char bytes_[SB_BF_EXACT_BYTES + beyond];
-	size_t end_;
-	size_t bit_ = 0;
+	int lower_digits;
+	size_t last; /* as many bits come before it as there are buckets */
+	size_t lower;
+	size_t bytes; /* of all */
 };
 
 } // namespace
 
+static_assert(SB_BF_EXACT_ITEMS == 64, "the bits that tell the last items of buckets are one word");
+
+static size_t size_of(const sb_bf_exact *items)
+{
+	return items->count == 0 ? 0 : exact_parts(items->count).bytes;
+}
+
+static void put_hashes(bit_writer *bits, const sb_bf_exact *items)
+{
+	const exact_parts parts(items->count);
+	const uint64_t *const end = items->hashes + items->count;
+	const uint64_t *next = items->hashes;
+	for (uint32_t bucket = 0; bucket < parts.last; bucket++)
+	{
+		const uint64_t *const first = next;
+		while (next < end && parts.bucket(*next) == bucket)
+			next++;
+		bits->put(next > first, 1);
+	}
+	for (const uint64_t *hash = items->hashes; hash < end; hash++)
+		bits->put(hash + 1 == end || parts.bucket(hash[0]) != parts.bucket(hash[1]), 1);
+	for (const uint64_t *hash = items->hashes; hash < end; hash++)
+		bits->put_wide(lower_bits(*hash, parts.lower_digits), parts.lower_digits);
+}
+
 /*
- * The stored hashes to visit(hash) in ascending order, until it returns false. SB_BAD_CELLS; if all were visited, the bytes
- * are the only ones that stand for them.
+ * The stored hashes to visit(hash) in ascending order. SB_BAD_CELLS: these are not the only bytes that stand for them.
  */
 template <typename Visit>
 static sb_status walk(const sb_bf *bf, const void *stored, Visit visit)
 {
 	if (bf->item_count == 0)
 		return SB_OK;
-	code_reader codes(stored, bf->payload);
-	const int order = order_for(bf->item_count);
-	u128 from = 0;
-	for (uint32_t i = 0; i < bf->item_count; i++)
+	const exact_parts parts(bf->item_count);
+	if (bf->payload != parts.bytes)
+		return SB_BAD_CELLS;
+	const auto *begin = static_cast<const unsigned char *>(stored);
+	bit_reader bits(begin, begin + parts.bytes);
+	uint32_t item = 0;
+	for (uint32_t bucket = 0; bucket < parts.last; bucket++)
 	{
-		const u128 hash = codes.next(order) + from;
-		if (!codes.ok() || hash > UINT64_MAX)
-			return SB_BAD_CELLS;
-		if (!visit(static_cast<uint64_t>(hash)))
-			return SB_OK;
-		from = hash + 1;
+		if (bits.at(bucket, 1) == 0)
+			continue;
+		const uint64_t high = static_cast<uint64_t>(bucket) << parts.lower_digits;
+		uint64_t at_least = 0;
+		for (bool is_last = false; !is_last; item++)
+		{
+			const uint64_t lower = bits.at(parts.lower_of(item), parts.lower_digits);
+			if (item == bf->item_count || lower < at_least)
+				return SB_BAD_CELLS;
+			is_last = bits.at(parts.last + item, 1) != 0;
+			visit(high | lower);
+			at_least = lower + 1; /* does not wrap: a hash has at least one higher digit */
+		}
 	}
-	return codes.is_at_end() ? SB_OK : SB_BAD_CELLS;
+	bits.seek(parts.lower_of(item));
+	return item == bf->item_count && bits.is_at_end() ? SB_OK : SB_BAD_CELLS;
 }
 
-sb_status sb_bf_exact_read(const sb_bf *bf, const void *stored, sb_bf_exact *out) noexcept
+sb_status streambloom::read_exact(const sb_bf *bf, const void *stored, sb_bf_exact *out)
 {
 	out->count = 0;
-	return walk(bf, stored, [&](uint64_t hash) {
-		out->hashes[out->count++] = hash;
-		return true;
-	});
+	return walk(bf, stored, [&](uint64_t hash) { out->hashes[out->count++] = hash; });
+}
+
+static int ones_in(uint64_t word)
+{
+	return static_cast<int>(ones_of<SB_SIMD_PORTABLE>(word));
 }
 
 sb_status streambloom::exact_find(const sb_bf *bf, const void *stored, uint64_t hash, bool *found)
 {
 	*found = false;
-	return walk(bf, stored, [&](uint64_t stored_hash) {
-		*found = stored_hash == hash;
-		return stored_hash < hash;
-	});
+	if (bf->item_count == 0)
+		return SB_OK;
+	const exact_parts parts(bf->item_count);
+	if (bf->payload != parts.bytes)
+		return SB_BAD_CELLS;
+	const auto *begin = static_cast<const unsigned char *>(stored);
+	const uint32_t bucket = parts.bucket(hash);
+	if ((begin[bucket / 8] >> bucket % 8 & 1) == 0)
+		return SB_OK;
+
+	/* the bucket's first item comes after the last ones of the buckets before it that are taken */
+	const bit_reader bits(begin, begin + parts.bytes);
+	const uint64_t taken = bits.word_at(bucket & 64);
+	int before = ones_in(lower_bits(taken, static_cast<int>(bucket % 64))) + (bucket >= 64 ? ones_in(bits.word_at(0)) : 0);
+	uint64_t last = bits.word_at(parts.last);
+	for (; before > 0; before--)
+		last &= last - 1;
+	const uint64_t begin_of_bucket = bits.word_at(parts.last) ^ last;
+	const uint64_t lower = lower_bits(hash, parts.lower_digits);
+	for (auto item = static_cast<uint32_t>(std::bit_width(begin_of_bucket)); item < bf->item_count; item++)
+	{
+		const uint64_t stored_lower = bits.at(parts.lower_of(item), parts.lower_digits);
+		*found = stored_lower == lower;
+		if (stored_lower >= lower || bits.at(parts.last + item, 1) != 0)
+			return SB_OK;
+	}
+	return SB_BAD_CELLS;
+}
+
+sb_status streambloom::exact_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found)
+{
+	sb_bf_exact items;
+	const sb_status status = read_exact(bf, stored, &items);
+	for (size_t i = 0; i < count && status == SB_OK; i++)
+		found[i] = std::binary_search(items.hashes, items.hashes + items.count, hashes[i]);
+	return status;
 }
 
 sb_status streambloom::add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored)
 {
 	sb_bf_exact items;
-	const sb_status status = sb_bf_exact_read(from, stored, &items);
+	const sb_status status = read_exact(from, stored, &items);
 	if (status == SB_OK)
 		sb_bf_add_many(bf, lines, items.hashes, items.count);
 	return status;
 }
 
 /* --------------------------------------------------------------------- items */
-
-bool sb_bf_exact_contains(const sb_bf_exact *items, uint64_t hash) noexcept
-{
-	return std::binary_search(items->hashes, items->hashes + items->count, hash);
-}
 
 void sb_bf_exact_add(sb_bf_exact *items, uint64_t hash) noexcept
 {
@@ -175,39 +165,36 @@ void sb_bf_exact_add(sb_bf_exact *items, uint64_t hash) noexcept
 	items->count++;
 }
 
-void sb_bf_exact_unite(sb_bf_exact *items, const sb_bf_exact *other) noexcept
+static sb_status unite(sb_bf_exact *items, const sb_bf *other, const void *stored)
 {
+	if (items->count == 0)
+		return read_exact(other, stored, items);
+	sb_bf_exact others;
+	if (const sb_status status = read_exact(other, stored, &others); status != SB_OK)
+		return status;
 	const sb_bf_exact before = *items;
-	const uint64_t *end = std::set_union(before.hashes, before.hashes + before.count, other->hashes,
-										 other->hashes + other->count, items->hashes);
+	const uint64_t *end = std::set_union(before.hashes, before.hashes + before.count, others.hashes,
+										 others.hashes + others.count, items->hashes);
 	items->count = static_cast<uint32_t>(end - items->hashes);
+	return SB_OK;
 }
 
-/* Keeps the items that contained[i] is true for. */
-static void keep(sb_bf_exact *items, const bool *contained)
+static sb_status intersect_with(sb_bf_exact *items, const sb_bf *other, const void *stored)
 {
+	bool contained[2 * SB_BF_EXACT_ITEMS];
+	if (const sb_status status = sb_bf_contains_many(other, stored, items->hashes, items->count, contained); status != SB_OK)
+		return status;
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < items->count; i++)
 		if (contained[i])
 			items->hashes[kept++] = items->hashes[i];
 	items->count = kept;
+	return SB_OK;
 }
 
-sb_status sb_bf_exact_intersect(sb_bf_exact *items, const sb_bf *other, const void *stored) noexcept
+sb_status sb_bf_exact_combine(sb_bf_exact *items, const sb_bf *other, const void *stored, bool intersect) noexcept
 {
-	bool contained[2 * SB_BF_EXACT_ITEMS];
-	if (!sb_bf_is_exact(other))
-		sb_bf_contains_many(other, stored, items->hashes, items->count, contained);
-	else
-	{
-		sb_bf_exact others;
-		if (const sb_status status = sb_bf_exact_read(other, stored, &others); status != SB_OK)
-			return status;
-		for (uint32_t i = 0; i < items->count; i++)
-			contained[i] = sb_bf_exact_contains(&others, items->hashes[i]);
-	}
-	keep(items, contained);
-	return SB_OK;
+	return intersect ? intersect_with(items, other, stored) : unite(items, other, stored);
 }
 
 /* ------------------------------------------------------------------- writing */

@@ -22,6 +22,7 @@
  *   asking alone                                                    3.4
  */
 #include "bf/bf_lines.hpp"
+#include "bf/bf.hpp"
 #include "base/simd.hpp"
 
 #include <algorithm>
@@ -241,9 +242,12 @@ void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t
 	add_many(bf, static_cast<unsigned char *>(lines), hashes, count);
 }
 
-void sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count, bool *found) noexcept
+sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found) noexcept
 {
-	contains_many(bf, static_cast<const unsigned char *>(lines), hashes, count, found);
+	if (sb_bf_is_exact(bf))
+		return exact_find_many(bf, stored, hashes, count, found);
+	contains_many(bf, static_cast<const unsigned char *>(stored), hashes, count, found);
+	return SB_OK;
 }
 
 /* ------------------------------------------------------------- whole filters */

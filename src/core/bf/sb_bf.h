@@ -78,14 +78,14 @@ SB_NODISCARD sb_status sb_bf_decode_header(const void *data, size_t have, size_t
 SB_NODISCARD sb_status sb_bf_check(const sb_bf *bf, const void *stored) SB_NOEXCEPT;
 
 /*
- * The first function adds hashes to the lines of a filter, the second one looks hashes up in them: found[i] says
- * whether hashes[i] is in the filter. `lines` is what follows the header. Both prefetch the lines of later hashes, so
- * one call with a hundred hashes is much faster than a hundred calls. (sb_lookup_item() looks up one hash in a stored
- * value.)
+ * The first function adds hashes to the lines of a filter, which is not exact. The second one looks hashes up in any filter:
+ * found[i] says whether hashes[i] is in it. `lines` and `stored` are what follows the header. Both prefetch the lines of later
+ * hashes, so one call with a hundred hashes is much faster than a hundred calls. (sb_lookup_item() looks up one hash in a
+ * stored value.) SB_BAD_CELLS, of an exact filter only: see sb_bf_check().
  */
 void		sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t count) SB_NOEXCEPT;
-void		sb_bf_contains_many(const sb_bf *bf, const void *lines, const uint64_t *hashes, size_t count,
-								bool *found) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
+										   bool *found) SB_NOEXCEPT;
 
 /*
  * Plans the union or the intersection of two filters. Both must have the same number of hashes, and the larger one must
@@ -101,14 +101,12 @@ SB_NODISCARD sb_status sb_bf_plan_union(const sb_bf *a, const sb_bf *b, sb_bf *o
 										sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * dst |= src and dst &= src, line by line. A smaller src is widened. The src of sb_bf_or() may be exact: then its items are
- * added. SB_INTERRUPTED, SB_BAD_CELLS. REQUIRES: dst->line_count is src->line_count * 2^j, as in the result of
- * sb_bf_plan_union(); no other filter is exact.
+ * dst |= src, or if `intersect` is true dst &= src, line by line. A smaller src is widened. The src of a union may be exact:
+ * then its items are added. SB_INTERRUPTED, SB_BAD_CELLS. REQUIRES: dst->line_count is src->line_count * 2^j, as in the
+ * result of sb_bf_plan_union(); no other filter is exact.
  */
-SB_NODISCARD sb_status sb_bf_or(const sb_bf *dst, void *dst_lines, const sb_bf *src,
-								const void *src_lines) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_bf_and(const sb_bf *dst, void *dst_lines, const sb_bf *src,
-								 const void *src_lines) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines,
+									 bool intersect) SB_NOEXCEPT;
 
 /*
  * Folds a filter: writes line_count / 2^halvings lines to `out`, each the union of 2^halvings neighbouring lines, and
@@ -129,11 +127,11 @@ typedef struct sb_bf_stats
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /*
- * From 32 lines of the filter: the current rate, as sb_bf_stats.current_fpr, off by some ten percent; and whether it seems to
- * be above this one, which nearly always costs less than a tenth of a union.
+ * The current rate, as sb_bf_stats.current_fpr, but from 32 lines of the filter, and so off by some ten percent. Who only
+ * asks whether it is above a rate gives that as `above`, else 0: if the rate is clearly below it, the result may be 0, which
+ * nearly always costs less than a tenth of a union.
  */
-double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines) SB_NOEXCEPT;
-bool		sb_bf_seems_above(const sb_bf *bf, const void *lines, double rate) SB_NOEXCEPT;
+double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) SB_NOEXCEPT;
 
 /* The estimated number of distinct items alone, as sb_bf_stats.items; exact: their number. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) SB_NOEXCEPT;

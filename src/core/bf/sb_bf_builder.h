@@ -121,18 +121,16 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
  */
 SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) SB_NOEXCEPT;
 
-/* The parameters of the result. The builder stays as it is, and more items can be added later. */
-SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, sb_bf *plan) SB_NOEXCEPT;
-
 /*
- * The same for a filter that sizes itself and will get more items: if it is not exact, it has room for at least four times
- * its items, as long as it has at most 2^19 lines, and at least as many lines as sb_bf_exact_plan() gives.
+ * The parameters of the result. The builder stays as it is, and more items can be added later. `with_room` is for a filter
+ * that sizes itself and will get more items: if it is not exact, it has room for at least four times its items, as long as it
+ * has at most 2^19 lines, and at least as many lines as sb_bf_exact_plan() gives. SB_NO_MEMORY, SB_INTERRUPTED.
  */
-SB_NODISCARD sb_status sb_bf_builder_plan_with_room(sb_bf_builder *builder, sb_bf *plan) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 
 /*
  * Writes the lines of the result, or the items of an exact one. SB_NO_MEMORY, SB_INTERRUPTED. REQUIRES: *plan comes from
- * sb_bf_builder_plan() or sb_bf_builder_plan_with_room(), and no item was added after that; `lines` has room for what
+ * sb_bf_builder_plan(), and no item was added after that; `lines` has room for what
  * follows the header, all zeros.
  */
 SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) SB_NOEXCEPT;

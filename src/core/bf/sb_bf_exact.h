@@ -5,10 +5,11 @@
  * another filter marks nothing but its items. The form follows from the set of items alone: with one item more the filter
  * becomes lines, and lines stay lines.
  *
- * What follows the header (n: sb_bf.item_count) is a string of bits, the lowest bit of a byte first, filled up with zeros to
- * a whole byte. For each hash, in ascending order, it has the distance from the hash before it plus one (of the first hash:
- * from 0) in Rice's code of order r = 63 - floor(log2 n): floor(distance / 2^r) zeros, a one, and the r lower bits of the
- * distance. So 64 items take 476 bytes, one item eight or nine, and there is only one way to write a set of items.
+ * What follows the header (n: sb_bf.item_count) is three strings of bits without gaps, the lowest bit of a byte first, filled
+ * up with zeros to a whole byte. The q = floor(log2 n) + 1 highest digits of a hash are its bucket. The first string has a bit
+ * for each of the 2^q buckets: does it have items? The second one has a bit for each hash, in ascending order: is it the last one
+ * of its bucket? The third one has the 64 - q lower digits of each hash, the lowest first. So 64 items take 480 bytes, one item
+ * nine, and there is only one way to write a set of items. A look-up reads the bit of its bucket, and if that is set mostly one hash.
  */
 #ifndef STREAMBLOOM_SB_BF_EXACT_H
 #define STREAMBLOOM_SB_BF_EXACT_H
@@ -32,22 +33,15 @@ sb_bf_is_exact(const sb_bf *bf)
 	return (bf->flags & SB_BF_EXACT) != 0;
 }
 
-/*
- * Reads what follows the header of an exact filter, `stored`. Trusts nothing. SB_BAD_CELLS: these are not the bytes of
- * so many items, or not the only ones that stand for them.
- */
-SB_NODISCARD sb_status sb_bf_exact_read(const sb_bf *bf, const void *stored, sb_bf_exact *out) SB_NOEXCEPT;
-
-bool		sb_bf_exact_contains(const sb_bf_exact *items, uint64_t hash) SB_NOEXCEPT;
-
 /* Adds a hash. REQUIRES: there are less than 2 * SB_BF_EXACT_ITEMS. */
 void		sb_bf_exact_add(sb_bf_exact *items, uint64_t hash) SB_NOEXCEPT;
 
-/* Adds the items of another exact filter. REQUIRES: each of the two has at most SB_BF_EXACT_ITEMS. */
-void		sb_bf_exact_unite(sb_bf_exact *items, const sb_bf_exact *other) SB_NOEXCEPT;
-
-/* Keeps those items that the other filter contains, which may be exact or not. SB_BAD_CELLS. */
-SB_NODISCARD sb_status sb_bf_exact_intersect(sb_bf_exact *items, const sb_bf *other, const void *stored) SB_NOEXCEPT;
+/*
+ * Adds the items of an exact filter; or if `intersect` is true, keeps those items that a filter contains, which need not be exact.
+ * To read an exact filter, add its items to none. `stored` is what follows the header. Trusts nothing. SB_BAD_CELLS: these are not the
+ * bytes of so many items, or not the only ones that stand for them. REQUIRES of a union: there are at most SB_BF_EXACT_ITEMS before.
+ */
+SB_NODISCARD sb_status sb_bf_exact_combine(sb_bf_exact *items, const sb_bf *other, const void *stored, bool intersect) SB_NOEXCEPT;
 
 /*
  * The parameters of a filter with these items: kind, hash_count and fpr are those of `like`, and it sizes itself. Up to

@@ -98,9 +98,6 @@ SB_NODISCARD sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64
 SB_NODISCARD sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epoch, bool self_sized,
 								   sb_tbf *out) SB_NOEXCEPT;
 
-/* Estimates the number of items from `touched`, the number of cells that are not 0; infinity if no cell is 0. */
-double		sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) SB_NOEXCEPT;
-
 uint64_t	sb_tbf_cells(const sb_tbf *tbf) SB_NOEXCEPT;
 size_t		sb_tbf_size(const sb_tbf *tbf) SB_NOEXCEPT;	/* of the whole value */
 void		sb_tbf_encode_header(const sb_tbf *tbf, void *out) SB_NOEXCEPT;
@@ -115,10 +112,6 @@ SB_NODISCARD sb_status sb_tbf_decode_header(const void *data, size_t have, size_
  */
 SB_NODISCARD sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
 
-/* Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block < block_count. */
-SB_NODISCARD sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block,
-										   uint64_t *counters) SB_NOEXCEPT;
-
 /*
  * The count at the time `at` of an item whose smallest counter is `units`: (units + slack) * 2^(base - x(at)) hits, rounded
  * up. Infinity if `at` lies so far before the base that no double holds the count.
@@ -128,9 +121,6 @@ double		sb_tbf_count(const sb_tbf *tbf, uint64_t units, int64_t at) SB_NOEXCEPT;
 /* The decayed total of all hits at a time, rounded up. Infinity as for sb_tbf_count(). */
 double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 
-/* For estimates: so many units at the base, of any sign, as hits at a time; rounded to nearest, without slack. */
-double		sb_tbf_hits(const sb_tbf *tbf, double units, int64_t at) SB_NOEXCEPT;
-
 /*
  * An upper bound of the probability that an item is counted too high by more than `over` hits, of `total` hits in all, both at
  * the same time: (k W / (m t))^k, by Markov's inequality for each of the k cells. NaN unless over > 0 and total >= 0.
@@ -138,33 +128,38 @@ double		sb_tbf_hits(const sb_tbf *tbf, double units, int64_t at) SB_NOEXCEPT;
 double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
 
 /*
- * Estimates an item's hits, in units: the smallest of its k counters, less what other items add to it on average, which is the
- * mean of the smallest of k counters drawn from the block. The result lies between 0 and the smallest counter, and may be too
- * small. Not for minimum increase, whose counters are no sums. SB_BAD_CELLS if the block cannot be read.
+ * Estimates an item's hits at the time `at`: the smallest of its k counters, less what other items add to it on average, which is
+ * the mean of the smallest of k counters drawn from the block. The result lies between 0 and the smallest counter, and may be too
+ * small; there is no slack in it, and it is rounded to nearest. Not for minimum increase, whose counters are no sums. SB_BAD_CELLS
+ * if the block cannot be read.
  */
-SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at, double *out) SB_NOEXCEPT;
 
-/*
- * How many counters have how many binary digits: counts[0] are zero, counts[b] lie between 2^(b-1) and 2^b - 1 units. Of an exact
- * filter it is about the counts of its items. SB_BAD_CELLS, SB_INTERRUPTED.
- */
 #define SB_TBF_WIDTHS 64
-SB_NODISCARD sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS]) SB_NOEXCEPT;
+
+/* What the counters of a filter are like; of an exact filter, the counts of its items. */
+typedef struct sb_tbf_stats
+{
+	uint64_t	widths[SB_TBF_WIDTHS];	/* widths[0] counters are zero, widths[b] lie between 2^(b-1) and 2^b - 1 units */
+	double		fill;			/* the share of counters that are not zero; exact: 0 */
+	double		current_fpr;	/* the share of items that are overcounted now, fill^k; exact: 0 */
+	double		items;			/* their number, estimated from fill; infinite if no counter is zero; exact: their number */
+} sb_tbf_stats;
 
 /*
- * The share of items that are overcounted now, fill^k: of an exact filter 0. It is estimated from at most 16 of its blocks, which takes some
- * microseconds. 0 if a block cannot be read.
+ * Measures a filter, or where it has more blocks than `most_blocks` so many of them, which lie evenly in it: sixteen take some
+ * microseconds. SB_BAD_CELLS, SB_INTERRUPTED. REQUIRES: most_blocks > 0.
  */
-double		sb_tbf_sample_fpr(const sb_tbf *tbf, const void *cells) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks, sb_tbf_stats *out) SB_NOEXCEPT;
 
 /*
- * The sum over all items of the product of their counts in two filters, in the units of the one times the units of the other. Of two
- * exact filters it is exact; else it is estimated from the counters of each block, (sum(a b) - A B / m) / (k (1 - k/m)), where A and B
- * are the sums of the block's m counters, and is at least 0. Not for minimum increase, and not for recurring minimum.
- * SB_DIFFERENT: both have cells, and not the same number of them. SB_BAD_CELLS, SB_INTERRUPTED.
+ * The sum over all items of the product of their counts in two filters, at the time `at`. Of two exact filters it is exact, but for
+ * rounding to nearest; else it is estimated from the counters of each block, (sum(a b) - A B / m) / (k (1 - k/m)), where A and B are
+ * the sums of the block's m counters, and is at least 0. Not for minimum increase, and not for recurring minimum. May be infinite, as
+ * sb_tbf_count(). SB_DIFFERENT: both have cells, and not the same number of them. SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right,
-											const void *right_cells, double *out) SB_NOEXCEPT;
+											const void *right_cells, int64_t at, double *out) SB_NOEXCEPT;
 
 /* The weight that a hit keeps for one epoch: 2^(-epoch / half_life); 1 without decay. */
 double		sb_tbf_decay_factor(const sb_tbf *tbf) SB_NOEXCEPT;

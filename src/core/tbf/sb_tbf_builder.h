@@ -54,14 +54,11 @@ SB_NODISCARD sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *
 /* Releases all its memory. Not needed where the whole sb_memory ends. */
 void		sb_tbf_builder_release(sb_tbf_builder *builder) SB_NOEXCEPT;
 
-/* The parameters of the filter that is built. The pointer is good as long as the builder. */
-const sb_tbf *sb_tbf_builder_parameters(const sb_tbf_builder *builder) SB_NOEXCEPT;
-
-/* Were stored filters added to it, or to one that it was united with? */
-bool		sb_tbf_builder_merges(const sb_tbf_builder *builder) SB_NOEXCEPT;
-
-/* Says what kind the items are. REQUIRES: none was said before. */
-void		sb_tbf_builder_set_kind(sb_tbf_builder *builder, const sb_kind *kind) SB_NOEXCEPT;
+/*
+ * The parameters of the filter that is built. The pointer is good as long as the builder. The caller may set the kind while it is none,
+ * and nothing else.
+ */
+sb_tbf	   *sb_tbf_builder_parameters(sb_tbf_builder *builder) SB_NOEXCEPT;
 
 /* -------------------------------------------------------------------- hits */
 

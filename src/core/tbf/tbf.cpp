@@ -97,11 +97,10 @@ sb_status sb_tbf_plan(uint64_t items, double fpr, int64_t half_life, int64_t epo
 	return SB_OK;
 }
 
-double sb_tbf_estimate_items(const sb_tbf *tbf, uint64_t touched) noexcept
+double streambloom::items_for_fill(const sb_tbf *tbf, double fill)
 {
 	/* As for bf: the mean fill of blocks under a Poisson load is 1 - exp(-load * (1 - (1 - 1/cells)^k)). */
-	auto cells = static_cast<double>(sb_tbf_cells(tbf));
-	double empty = 1 - static_cast<double>(touched) / cells;
+	double empty = 1 - fill;
 	double covered = -std::expm1(tbf->hash_count * std::log1p(-1.0 / tbf->block_cells));
 	return empty > 0 ? tbf->block_count * (std::fabs(std::log(empty)) / covered) : INFINITY;
 }
@@ -272,8 +271,8 @@ static bool payload_is_valid(const sb_tbf *tbf)
 		return false;
 	if ((!exact && tbf->layout == SB_TBF_FLAT) || tbf->payload == 0)
 		return tbf->payload == 0;
-	const uint64_t blocks = exact ? blocks_of(tbf) : tbf->block_count;
-	return blocks != 0 && (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > 4 * blocks;
+	const uint64_t directory = exact ? directory_entry * blocks_of(tbf) : uint64_t{4} * tbf->block_count;
+	return directory != 0 && (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > directory;
 }
 
 sb_status sb_tbf_decode_header(const void *data, size_t have, size_t total, sb_tbf *out) noexcept

@@ -133,14 +133,9 @@ void sb_tbf_builder_release(sb_tbf_builder *builder) noexcept
 	memory.release(memory.context, builder);
 }
 
-const sb_tbf *sb_tbf_builder_parameters(const sb_tbf_builder *builder) noexcept
+sb_tbf *sb_tbf_builder_parameters(sb_tbf_builder *builder) noexcept
 {
 	return &builder->plan;
-}
-
-void sb_tbf_builder_set_kind(sb_tbf_builder *builder, const sb_kind *kind) noexcept
-{
-	builder->plan.kind = *kind;
 }
 
 /* ------------------------------------------------------------------- adding */

@@ -224,8 +224,3 @@ sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, s
 	status = other->form == sums_form::cells ? unite_cells(builder, other) : unite_items(builder, other);
 	return status == SB_OK && joined.top != 0 ? unite_lists(&builder->top, &builder->memory, &other->top) : status;
 }
-
-bool sb_tbf_builder_merges(const sb_tbf_builder *builder) noexcept
-{
-	return builder->sums.merged || builder->filters != nullptr;
-}

@@ -167,7 +167,7 @@ static void unpack_flat(const sb_tbf *tbf, const unsigned char *from, uint64_t *
 	}
 }
 
-sb_status sb_tbf_unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters) noexcept
+sb_status streambloom::unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters)
 {
 	size_t offset;
 	size_t size;
@@ -213,7 +213,7 @@ sb_status streambloom::unpack_counters(const sb_tbf *tbf, const void *cells, uin
 	if (sb_status status = block_range(tbf, block, bytes + (at - SB_TBF_HEADER), &offset, &size); status != SB_OK)
 		return status;
 	*empty = tbf->layout == SB_TBF_FLAT ? !any_byte(bytes + (offset - SB_TBF_HEADER), size) : size == 0;
-	return *empty ? SB_OK : sb_tbf_unpack_block(tbf, cells, block, counters);
+	return *empty ? SB_OK : unpack_block(tbf, cells, block, counters);
 }
 
 uint32_t streambloom::count_packed_blocks(const sb_tbf *tbf, const void *cells)

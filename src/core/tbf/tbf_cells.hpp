@@ -1,6 +1,6 @@
 /*
  * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own files;
- * everybody else goes through sb_lookup.h and sb_tbf_unpack_block().
+ * everybody else goes through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
@@ -24,6 +24,9 @@ inline size_t directory_size(const sb_tbf *tbf)
 
 /* The counters of one block, unpacked. */
 using block_counters = uint64_t[SB_TBF_BLOCK];
+
+/* Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block < block_count. */
+[[nodiscard]] sb_status unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters);
 
 /*
  * The first of two passes over the counters of a filter that is to be stored: finds out what its header will say of them.
@@ -158,7 +161,7 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 }
 
 /*
- * sb_tbf_unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are looked for.
+ * unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are looked for.
  */
 [[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters, bool *empty);
 

@@ -153,7 +153,7 @@ double sb_tbf_total(const sb_tbf *tbf, int64_t at) noexcept
 	return at_time(tbf, tbf->total, at);
 }
 
-double sb_tbf_hits(const sb_tbf *tbf, double units, int64_t at) noexcept
+double streambloom::hits_at(const sb_tbf *tbf, double units, int64_t at)
 {
 	sb_moment moment;
 	sb_tbf_moment(tbf->half_life, tbf->epoch, at, &moment);

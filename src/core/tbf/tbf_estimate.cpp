@@ -7,7 +7,9 @@
 #include "base/bits.hpp"
 #include "base/stop.hpp"
 #include "streambloom.h"
+#include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_packed.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <algorithm>
@@ -54,74 +56,74 @@ static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t has
 	return std::max(static_cast<double>(least) - by_others, 0.0);
 }
 
-/* Nobody else's hits are in an exact count. */
-static sb_status exact_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out)
+sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at, double *out) noexcept
 {
+	uint64_t counters[SB_TBF_BLOCK];
 	uint64_t units;
-	const sb_status status = exact_count(tbf, cells, hash, &units);
-	*out = static_cast<double>(units);
+	sb_status status;
+	if (is_exact(tbf))
+	{
+		/* nobody else's hits are in an exact count */
+		status = exact_count(tbf, cells, hash, &units);
+		*out = hits_at(tbf, static_cast<double>(units), at);
+		return status;
+	}
+	status = unpack_block(tbf, cells, block_of(tbf->block_count, hash), counters);
+	if (status == SB_OK)
+		*out = hits_at(tbf, estimate(tbf, counters, hash), at);
 	return status;
 }
 
-sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, double *out) noexcept
-{
-	uint64_t counters[SB_TBF_BLOCK];
-	if (is_exact(tbf))
-		return exact_estimate(tbf, cells, hash, out);
-	if (sb_status status = sb_tbf_unpack_block(tbf, cells, block_of(tbf->block_count, hash), counters); status != SB_OK)
-		return status;
-	*out = estimate(tbf, counters, hash);
-	return SB_OK;
-}
+/* -------------------------------------------------------------------- measures */
 
-/* ------------------------------------------------------------------ histograms */
-
-static void count_widths(const uint64_t *counters, size_t count, uint64_t counts[SB_TBF_WIDTHS])
-{
-	for (size_t i = 0; i < count; i++)
-		counts[std::min<int>(static_cast<int>(std::bit_width(counters[i])), SB_TBF_WIDTHS - 1)]++;
-}
-
-static sb_status exact_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS])
+static sb_status measure_items(const sb_tbf *tbf, const void *cells, sb_tbf_stats *out)
 {
 	exact_reader items(tbf, cells);
 	while (const size_t count = items.next())
-		count_widths(items.units(), count, counts);
+		add_widths(items.units(), static_cast<uint32_t>(count), false, out->widths);
+	out->items = tbf->item_count;
 	return items.status();
 }
 
-sb_status sb_tbf_histogram(const sb_tbf *tbf, const void *cells, uint64_t counts[SB_TBF_WIDTHS]) noexcept
+/* Of a packed block zeros are counted without being unpacked. */
+static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
 {
-	std::fill_n(counts, SB_TBF_WIDTHS, uint64_t{0});
-	if (is_exact(tbf))
-		return exact_histogram(tbf, cells, counts);
+	gathered counters;
+	const sb_status status = gather_block(tbf, cells, block, &counters);
+	if (status != SB_OK)
+		return status;
+	widths[0] += tbf->block_cells - counters.count;
+	add_widths(counters.codes, counters.count, true, widths);
+	return SB_OK;
+}
+
+static sb_status add_flat_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
+{
 	uint64_t counters[SB_TBF_BLOCK];
-	sb_status status = SB_OK;
-	for (uint32_t block = 0; block < tbf->block_count && status == SB_OK; block++)
-	{
-		status = stop_wanted() ? SB_INTERRUPTED : sb_tbf_unpack_block(tbf, cells, block, counters);
-		if (status == SB_OK)
-			count_widths(counters, tbf->block_cells, counts);
-	}
+	const sb_status status = unpack_block(tbf, cells, block, counters);
+	if (status == SB_OK)
+		add_widths(counters, tbf->block_cells, false, widths);
 	return status;
 }
 
-double sb_tbf_sample_fpr(const sb_tbf *tbf, const void *cells) noexcept
+sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks, sb_tbf_stats *out) noexcept
 {
-	constexpr uint32_t most_blocks = 16;
+	*out = {};
 	if (is_exact(tbf))
-		return 0;
-	uint64_t counters[SB_TBF_BLOCK];
+		return measure_items(tbf, cells, out);
+	const auto add = tbf->layout == SB_TBF_FLAT ? add_flat_widths : add_packed_widths;
 	const uint32_t blocks = std::min(tbf->block_count, most_blocks);
-	uint64_t zeros = 0;
 	for (uint32_t i = 0; i < blocks; i++)
 	{
 		const auto block = static_cast<uint32_t>(uint64_t{i} * tbf->block_count / blocks);
-		if (sb_tbf_unpack_block(tbf, cells, block, counters) != SB_OK)
-			return 0;
-		zeros += static_cast<uint64_t>(std::count(counters, counters + tbf->block_cells, uint64_t{0}));
+		if (const sb_status status = stop_wanted() ? SB_INTERRUPTED : add(tbf, cells, block, out->widths); status != SB_OK)
+			return status;
 	}
-	return std::pow(1 - static_cast<double>(zeros) / (static_cast<double>(blocks) * tbf->block_cells), tbf->hash_count);
+	const uint64_t measured = uint64_t{blocks} * tbf->block_cells;
+	out->fill = static_cast<double>(measured - out->widths[0]) / static_cast<double>(measured);
+	out->current_fpr = std::pow(out->fill, tbf->hash_count);
+	out->items = items_for_fill(tbf, out->fill);
+	return SB_OK;
 }
 
 /* ------------------------------------------------------------- inner products */
@@ -174,7 +176,7 @@ class product_side
 	sb_status unpack(uint32_t block)
 	{
 		uint64_t counters[SB_TBF_BLOCK];
-		const sb_status status = sb_tbf_unpack_block(filter_, cells_, block, counters);
+		const sb_status status = unpack_block(filter_, cells_, block, counters);
 		std::copy(counters, counters + (status == SB_OK ? shape_->block_cells : 0), counters_);
 		return status;
 	}
@@ -232,8 +234,9 @@ static sb_status exact_product(const sb_tbf *left, const void *left_cells, const
 	return a.status() != SB_OK ? a.status() : b.status();
 }
 
-sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells,
-							   double *out) noexcept
+/* The sum in the units of the one times the units of the other. */
+static sb_status product_of_units(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells,
+								  double *out)
 {
 	*out = 0;
 	if (is_exact(left) && is_exact(right))
@@ -255,4 +258,12 @@ sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const
 	}
 	*out = std::max(sum, 0.0);
 	return SB_OK;
+}
+
+sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const sb_tbf *right, const void *right_cells, int64_t at,
+							   double *out) noexcept
+{
+	const sb_status status = product_of_units(left, left_cells, right, right_cells, out);
+	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* in this order 0 stays 0 */
+	return status;
 }

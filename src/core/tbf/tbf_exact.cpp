@@ -4,30 +4,29 @@
 #include "tbf/tbf_exact.hpp"
 
 #include "base/bit_stream.hpp"
+#include "base/simd.hpp"
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_place.hpp"
 
 #include <algorithm>
 
 using namespace streambloom;
 
-/* The lower digits of a hash, which are kept apart. REQUIRES: items > 0. */
-static int lower_digits(uint32_t items)
+/* Where a block begins or ends: a value of SB_TBF_EXACT_ITEMS items has less than 2^24 bytes, whatever their counts are. */
+static uint32_t load_end(const unsigned char *entry)
 {
-	return 64 - static_cast<int>(std::bit_width(items));
+	return entry[0] | static_cast<uint32_t>(load_le<uint16_t>(entry + 1)) << 8;
 }
 
-/* How many buckets a block has: 2 to 64. */
-static uint32_t buckets_for(uint32_t items)
+static void store_end(unsigned char *entry, uint32_t end)
 {
-	return UINT32_C(1) << (64 - std::countr_zero(blocks_for(items)) - lower_digits(items));
+	entry[0] = static_cast<unsigned char>(end);
+	store_le(entry + 1, static_cast<uint16_t>(end >> 8));
 }
 
-static uint64_t first_hash_of(uint32_t block, uint32_t blocks)
+static uint64_t first_hash_of(const hash_digits &digits, uint32_t block)
 {
-	const int digits = std::countr_zero(blocks);
-	return digits == 0 ? 0 : static_cast<uint64_t>(block) << (64 - digits);
+	return digits.of_block == 0 ? 0 : static_cast<uint64_t>(block) << (64 - digits.of_block);
 }
 
 namespace {
@@ -57,62 +56,60 @@ class order_of_counts
 } // namespace
 
 constexpr size_t block_header = 3;
+constexpr int most_digits = 62; /* of a count */
 
 /* The bytes of a block of so many items, which are not none; *k becomes that of its counts. */
-static size_t block_size(const exact_item *items, size_t count, uint32_t buckets, int digits, int *k)
+static size_t block_size(const exact_item *items, size_t count, const hash_digits &digits, int *k)
 {
 	order_of_counts counts;
 	for (size_t i = 0; i < count; i++)
 		counts.add(items[i].units);
 	*k = counts.order();
-	size_t bits = buckets + count * static_cast<size_t>(2 + digits + *k);
+	size_t bits = digits.buckets() + count * static_cast<size_t>(2 + digits.lower + *k);
 	for (size_t i = 0; i < count; i++)
 		if (const uint64_t rest = (items[i].units - 1) >> *k; rest != 0)
 			bits += gamma_bits(rest);
 	return block_header + (bits + 7) / 8;
 }
 
-static unsigned char *write_block(const exact_item *items, size_t count, uint64_t first_hash, uint32_t buckets, int digits, int k,
-								  unsigned char *out)
+static unsigned char *write_block(const exact_item *items, size_t count, const hash_digits &digits, int k, unsigned char *out)
 {
 	store_le(out, static_cast<uint16_t>(count - 1));
 	out[2] = static_cast<unsigned char>(k);
 	bit_writer bits(out + block_header);
-	uint64_t bucket = 0;
-	for (size_t i = 0; i < count; i++)
+	for (uint32_t bucket = 0, i = 0; bucket < digits.buckets(); bucket++)
 	{
-		for (; bucket < (items[i].hash - first_hash) >> digits; bucket++)
-			bits.put(0, 1);
-		bits.put(1, 1);
+		const bool taken = i < count && digits.bucket(items[i].hash) == bucket;
+		bits.put(taken, 1);
+		while (taken && i < count && digits.bucket(items[i].hash) == bucket)
+			i++;
 	}
-	for (; bucket < buckets; bucket++)
-		bits.put(0, 1);
 	for (size_t i = 0; i < count; i++)
-		bits.put_wide(lower_bits(items[i].hash, digits), digits);
+		bits.put(i + 1 == count || digits.bucket(items[i].hash) != digits.bucket(items[i + 1].hash), 1);
 	for (size_t i = 0; i < count; i++)
 		bits.put((items[i].units - 1) >> k != 0, 1);
 	for (size_t i = 0; i < count; i++)
+	{
+		bits.put_wide(lower_bits(items[i].hash, digits.lower), digits.lower);
 		bits.put_wide(lower_bits(items[i].units - 1, k), k);
+	}
 	for (size_t i = 0; i < count; i++)
 		if (const uint64_t rest = (items[i].units - 1) >> k; rest != 0)
 			bits.put_gamma(rest);
 	return bits.finish();
 }
 
-/* The items of each block to visit(block, first hash, items, count). */
+/* The items of each block to visit(block, items, count). */
 template <typename Visit>
-static void for_each_block(const exact_item *items, uint32_t count, Visit visit)
+static void for_each_block(const exact_item *items, uint32_t count, const hash_digits &digits, Visit visit)
 {
-	const uint32_t blocks = blocks_for(count);
 	const exact_item *end = items + count;
-	for (uint32_t block = 0; block < blocks; block++)
+	for (uint32_t block = 0; block < digits.blocks(); block++)
 	{
-		const uint64_t first = first_hash_of(block, blocks);
-		const uint64_t last = first + (UINT64_MAX >> std::countr_zero(blocks));
 		const exact_item *begin = items;
-		while (items < end && items->hash <= last)
+		while (items < end && digits.block(items->hash) == block)
 			items++;
-		visit(block, first, begin, static_cast<size_t>(items - begin));
+		visit(block, begin, static_cast<size_t>(items - begin));
 	}
 }
 
@@ -120,13 +117,12 @@ size_t streambloom::exact_size(const exact_item *items, uint32_t count)
 {
 	if (count == 0)
 		return 0;
-	const uint32_t buckets = buckets_for(count);
-	const int digits = lower_digits(count);
-	size_t size = size_t{4} * blocks_for(count);
-	for_each_block(items, count, [&](uint32_t, uint64_t, const exact_item *of_block, size_t many) {
+	const hash_digits digits(count);
+	size_t size = directory_entry * digits.blocks();
+	for_each_block(items, count, digits, [&](uint32_t, const exact_item *of_block, size_t many) {
 		int k;
 		if (many != 0)
-			size += block_size(of_block, many, buckets, digits, &k);
+			size += block_size(of_block, many, digits, &k);
 	});
 	return size;
 }
@@ -135,19 +131,18 @@ void streambloom::exact_write(const exact_item *items, uint32_t count, unsigned 
 {
 	if (count == 0)
 		return;
-	const uint32_t buckets = buckets_for(count);
-	const int digits = lower_digits(count);
-	unsigned char *const first_block = out + size_t{4} * blocks_for(count);
+	const hash_digits digits(count);
+	unsigned char *const first_block = out + directory_entry * digits.blocks();
 	unsigned char *end = first_block;
-	for_each_block(items, count, [&](uint32_t block, uint64_t first_hash, const exact_item *of_block, size_t many) {
+	for_each_block(items, count, digits, [&](uint32_t block, const exact_item *of_block, size_t many) {
 		if (many != 0)
 		{
 			order_of_counts counts;
 			for (size_t i = 0; i < many; i++)
 				counts.add(of_block[i].units);
-			end = write_block(of_block, many, first_hash, buckets, digits, counts.order(), end);
+			end = write_block(of_block, many, digits, counts.order(), end);
 		}
-		store_le(out + size_t{4} * block, static_cast<uint32_t>(end - first_block));
+		store_end(out + directory_entry * block, static_cast<uint32_t>(end - first_block));
 	});
 }
 
@@ -163,133 +158,109 @@ void streambloom::describe_items(const exact_item *items, uint32_t count, sb_tbf
 
 /* ------------------------------------------------------------------- reading */
 
-sb_status exact_block::open(const sb_tbf *filter, uint32_t block, const unsigned char *begin, const unsigned char *end)
+namespace {
+
+/* Where the parts of a block begin, in bits from its first byte on. */
+struct block_parts
 {
-	const auto size = static_cast<size_t>(end - begin);
+	uint32_t items;
+	int order_of_counts;
+	size_t last;
+	size_t more;
+	size_t records;
+	size_t record; /* the digits of one */
+	size_t rest;
+};
+
+constexpr size_t taken_at = block_header * 8;
+
+/* false: so many items cannot be in a block of this size. */
+SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter, block_parts *out)
+{
 	if (size < block_header)
-		return SB_BAD_CELLS;
-	*this = {};
-	bits_ = bit_reader(begin + block_header, end);
-	items_ = load_le<uint16_t>(begin) + 1u;
-	order_of_counts_ = begin[2];
-	lower_digits_ = lower_digits(filter->item_count);
-	buckets_ = buckets_for(filter->item_count);
-	first_hash_ = first_hash_of(block, blocks_of(filter));
-	if (items_ > filter->item_count || order_of_counts_ > 62)
-		return SB_BAD_CELLS;
-	lower_ = size_t{items_} + buckets_;
-	more_ = lower_ + size_t{items_} * static_cast<size_t>(lower_digits_);
-	counts_ = more_ + items_;
-	rest_ = counts_ + size_t{items_} * static_cast<size_t>(order_of_counts_);
-	bits_.seek(rest_);
-	return rest_ <= (size - block_header) * 8 ? SB_OK : SB_BAD_CELLS;
+		return false;
+	out->items = load_le<uint16_t>(block) + 1u;
+	out->order_of_counts = block[2];
+	out->last = taken_at + digits.buckets();
+	out->more = out->last + out->items;
+	out->records = out->more + out->items;
+	out->record = static_cast<size_t>(digits.lower + out->order_of_counts);
+	out->rest = out->records + out->items * out->record;
+	return out->items <= items_of_filter && out->order_of_counts <= most_digits && out->rest <= size * 8;
 }
 
-/* REQUIRES: bits_ stands at the rest of the item, if it has one. */
-sb_status exact_block::units_of(uint32_t item, bool more, uint64_t *units)
+} // namespace
+
+/* A count of its lower digits less 1, and of the others. SB_BAD_CELLS: no count is so large. */
+static sb_status put_together(uint64_t low, uint64_t rest, int order_of_counts, uint64_t *units)
 {
-	const uint64_t low = bits_.at(counts_ + size_t{item} * static_cast<size_t>(order_of_counts_), order_of_counts_);
-	u128 number = low;
-	if (more)
-		number |= u128{bits_.gamma()} << order_of_counts_;
+	const u128 number = u128{rest} << order_of_counts | low;
 	*units = static_cast<uint64_t>(number) + 1;
-	return bits_.ok() && number + 1 < SB_TBF_MAX_CELL ? SB_OK : SB_BAD_CELLS;
+	return number + 1 < SB_TBF_MAX_CELL ? SB_OK : SB_BAD_CELLS;
+}
+
+sb_status exact_block::open(const sb_tbf *filter, uint32_t block, const unsigned char *begin, const unsigned char *end)
+{
+	const hash_digits digits(filter->item_count);
+	block_parts parts;
+	if (!read_parts(begin, static_cast<size_t>(end - begin), digits, filter->item_count, &parts))
+		return SB_BAD_CELLS;
+	*this = {};
+	bits_ = bit_reader(begin, end);
+	bits_.seek(parts.rest);
+	items_ = parts.items;
+	first_hash_ = first_hash_of(digits, block);
+	buckets_ = digits.buckets();
+	last_ = parts.last;
+	record_ = parts.records;
+	lower_digits_ = digits.lower;
+	order_of_counts_ = parts.order_of_counts;
+	find_taken();
+	return SB_OK;
+}
+
+/* Goes to the first bucket from bucket_ on that is taken, or beyond the last one. */
+void exact_block::find_taken()
+{
+	while (bucket_ < buckets_)
+	{
+		const uint64_t taken = bits_.word_at(taken_at + bucket_);
+		bucket_ += static_cast<uint32_t>(std::countr_zero(taken));
+		if (taken != 0)
+			break;
+	}
 }
 
 sb_status exact_block::next(exact_item *out)
 {
-	for (; bits_.at(upper_, 1) == 0; upper_++)
-	{
-		if (++bucket_ >= buckets_)
-			return SB_BAD_CELLS;
-		same_bucket_ = false;
-	}
-	upper_++;
-	const uint64_t lower = lower_of(next_);
+	if (bucket_ >= buckets_)
+		return SB_BAD_CELLS;
+	const uint64_t lower = bits_.at(record_, lower_digits_);
+	const uint64_t low = bits_.at(record_ + static_cast<size_t>(lower_digits_), order_of_counts_);
 	if (same_bucket_ && lower <= last_lower_)
 		return SB_BAD_CELLS;
 	out->hash = first_hash_ + (static_cast<uint64_t>(bucket_) << lower_digits_) + lower;
 	last_lower_ = lower;
-	same_bucket_ = true;
-	const sb_status status = units_of(next_, bits_.at(more_ + next_, 1) != 0, &out->units);
+	same_bucket_ = bits_.at(last_ + next_, 1) == 0;
+	const uint64_t rest = bits_.at(last_ + items_ + next_, 1) != 0 ? bits_.gamma() : 0;
+	record_ += static_cast<size_t>(lower_digits_ + order_of_counts_);
 	next_++;
-	return status;
-}
-
-bool exact_block::is_at_end()
-{
-	/* what is left of upper: a zero for each bucket from here on */
-	for (; upper_ < lower_; upper_++)
-		if (bits_.at(upper_, 1) != 0)
-			return false;
-	return bits_.is_at_end();
-}
-
-/* The first of some items of a bucket whose lower digits are not below these. */
-uint32_t exact_block::first_at_least(uint32_t begin, uint32_t end, uint64_t lower) const
-{
-	while (begin < end)
+	if (!same_bucket_)
 	{
-		const uint32_t half = begin + (end - begin) / 2;
-		if (lower_of(half) < lower)
-			begin = half + 1;
-		else
-			end = half;
+		bucket_++;
+		find_taken();
 	}
-	return begin;
-}
 
-/* The place of the zero that ends a bucket, counted from the begin of upper, or `end`. */
-static size_t end_of_bucket(const bit_reader &bits, uint64_t bucket, size_t end)
-{
-	for (size_t at = 0; at < end; at += 64)
-	{
-		uint64_t zeros = ~bits.word_at(at);
-		const auto count = static_cast<uint64_t>(std::popcount(zeros));
-		if (bucket >= count)
-		{
-			bucket -= count;
-			continue;
-		}
-		for (; bucket > 0; bucket--)
-			zeros &= zeros - 1;
-		return std::min(at + static_cast<size_t>(std::countr_zero(zeros)), end);
-	}
-	return end;
-}
-
-sb_status exact_block::find(uint64_t hash, uint64_t *units)
-{
-	const uint64_t bucket = (hash - first_hash_) >> lower_digits_;
-	const uint64_t lower = lower_bits(hash, lower_digits_);
-	*units = 0;
-
-	/* before the end of a bucket there is a zero for each one before it */
-	const size_t begin = bucket == 0 ? 0 : end_of_bucket(bits_, bucket - 1, lower_) + 1;
-	size_t end = begin;
-	while (end < lower_ && bits_.at(end, 1) != 0)
-		end++;
-	if (begin < bucket || end - bucket > items_)
+	/* the last item ends the last bucket that is taken */
+	if (!bits_.ok() || (next_ == items_ && bucket_ < buckets_))
 		return SB_BAD_CELLS;
-	const auto last = static_cast<uint32_t>(end - bucket);
-	const uint32_t item = first_at_least(static_cast<uint32_t>(begin - bucket), last, lower);
-	if (item == last || lower_of(item) != lower)
-		return SB_OK;
-
-	/* the rests of the items before it come first */
-	const bool more = bits_.at(more_ + item, 1) != 0;
-	int before = 0;
-	for (uint32_t i = 0; more && i < item; i += 32)
-		before += std::popcount(bits_.at(more_ + i, static_cast<int>(std::min(item - i, 32u))));
-	for (; before > 0; before--)
-		(void) bits_.gamma();
-	return units_of(item, more, units);
+	return put_together(low, rest, order_of_counts_, &out->units);
 }
 
 /* Where a block lies, counted from the end of the directory. */
 static sb_status range_of(const sb_tbf *filter, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
 {
-	const size_t directory = size_t{4} * blocks_of(filter);
+	const size_t directory = directory_entry * blocks_of(filter);
 	if (begin > end || filter->payload < directory || end > filter->payload - directory)
 		return SB_BAD_CELLS;
 	*offset = directory + begin;
@@ -299,8 +270,8 @@ static sb_status range_of(const sb_tbf *filter, uint32_t begin, uint32_t end, si
 
 bool exact_reader::open_block()
 {
-	const uint32_t begin = block_ == 0 ? 0 : load_le<uint32_t>(cells_ + size_t{4} * (block_ - 1));
-	const uint32_t end = load_le<uint32_t>(cells_ + size_t{4} * block_);
+	const uint32_t begin = block_ == 0 ? 0 : load_end(cells_ + directory_entry * (block_ - 1));
+	const uint32_t end = load_end(cells_ + directory_entry * block_);
 	size_t offset;
 	size_t size;
 	status_ = range_of(filter_, begin, end, &offset, &size);
@@ -359,21 +330,21 @@ sb_status streambloom::exact_check(const sb_tbf *filter, const void *cells)
 	uint64_t largest = 0;
 	uint64_t items = 0;
 	uint32_t end = 0;
-	if (filter->payload < size_t{4} * blocks)
+	if (filter->payload < directory_entry * blocks)
 		return SB_BAD_CELLS;
 	for (uint32_t block = 0; block < blocks; block++)
 	{
 		size_t offset;
 		size_t size;
 		const uint32_t begin = end;
-		end = load_le<uint32_t>(bytes + size_t{4} * block);
+		end = load_end(bytes + directory_entry * block);
 		sb_status status = stop_wanted() ? SB_INTERRUPTED : range_of(filter, begin, end, &offset, &size);
 		if (status == SB_OK && size != 0)
 			status = check_block(filter, block, bytes + offset, size, &items, &largest);
 		if (status != SB_OK)
 			return status;
 	}
-	return items == filter->item_count && size_t{4} * blocks + end == filter->payload &&
+	return items == filter->item_count && directory_entry * blocks + end == filter->payload &&
 				   narrowest_cell(largest) == filter->cell_bits
 			   ? SB_OK
 			   : SB_BAD_CELLS;
@@ -387,9 +358,9 @@ void streambloom::exact_directory_range(const sb_tbf *filter, uint64_t hash, siz
 	*size = 0;
 	if (filter->item_count == 0)
 		return;
-	const uint32_t block = block_of(blocks_of(filter), hash);
-	*size = block == 0 ? 4 : 8;
-	*offset += size_t{4} * (block == 0 ? 0 : block - 1);
+	const uint32_t block = hash_digits(filter->item_count).block(hash);
+	*size = block == 0 ? directory_entry : 2 * directory_entry;
+	*offset += directory_entry * (block == 0 ? 0 : block - 1);
 }
 
 sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset, size_t *size)
@@ -399,22 +370,173 @@ sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, co
 	if (filter->item_count == 0)
 		return SB_OK;
 	const auto *ends = static_cast<const unsigned char *>(directory);
-	const bool is_first = block_of(blocks_of(filter), hash) == 0;
-	const uint32_t begin = is_first ? 0 : load_le<uint32_t>(ends);
-	const sb_status status = range_of(filter, begin, load_le<uint32_t>(is_first ? ends : ends + 4), offset, size);
+	const bool is_first = hash_digits(filter->item_count).block(hash) == 0;
+	const uint32_t begin = is_first ? 0 : load_end(ends);
+	const sb_status status = range_of(filter, begin, load_end(is_first ? ends : ends + directory_entry), offset, size);
 	*offset += SB_TBF_HEADER;
 	return status;
 }
 
-sb_status streambloom::exact_find(const sb_tbf *filter, const void *block, size_t size, uint64_t hash, uint64_t *units)
+namespace {
+
+/* Strings of bits that begin at the first byte of a block. */
+class block_bits
+{
+  public:
+	block_bits(const unsigned char *begin, size_t size) : begin_(begin), end_(begin + size) {}
+
+	/* 64 bits from any one in the block on, with zeros after the last byte. REQUIRES: the bit is in the block. */
+	SB_KERNEL uint64_t word(size_t bit) const
+	{
+		const unsigned char *byte = begin_ + bit / 8;
+		const int skip = static_cast<int>(bit % 8);
+		if (end_ - byte > 8) [[likely]]
+			return load_le<uint64_t>(byte) >> skip | static_cast<uint64_t>(byte[8]) << 1 << (63 - skip);
+		return load_up_to(byte, end_) >> skip;
+	}
+	SB_KERNEL uint64_t digits(size_t bit, int count) const { return lower_bits(word(bit), count); }
+
+  private:
+	const unsigned char *begin_;
+	const unsigned char *end_;
+};
+
+#if SB_HAS_AVX2_CODE
+SB_AVX2 inline uint64_t lowest_ones_at_once(uint64_t word, uint32_t number)
+{
+	return _pdep_u64(UINT64_C(1) << number, word);
+}
+#endif
+
+/* Which bit is the one with this number, counted from 0? REQUIRES: the word has so many. */
+template <sb_simd variant>
+SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
+{
+#if SB_HAS_AVX2_CODE
+	if constexpr (variant == SB_SIMD_AVX2)
+		return static_cast<uint32_t>(std::countr_zero(lowest_ones_at_once(word, number)));
+#endif
+	for (; number > 0; number--)
+		word &= word - 1;
+	return static_cast<uint32_t>(std::countr_zero(word));
+}
+
+/* The items of a bucket: those from *begin to *end - 1; `before` buckets before it are taken. false: there are not so many buckets. */
+template <sb_simd variant>
+SB_KERNEL bool items_of_bucket(const block_bits &bits, const block_parts &parts, uint32_t before, uint32_t *begin, uint32_t *end)
+{
+	uint32_t first = 0;
+	uint64_t last = bits.word(parts.last);
+	for (uint32_t ones; before > (ones = ones_of<variant>(last)); before -= ones)
+	{
+		first += 64;
+		if (first >= parts.items)
+			return false;
+		last = bits.word(parts.last + first);
+	}
+
+	/* the bucket begins after the last item of the one before it, and mostly ends in the same word */
+	*begin = first + (before == 0 ? 0 : place_of_one<variant>(last, before - 1) + 1);
+	for (first = *begin; first < parts.items; first += 64)
+		if (last = bits.word(parts.last + first); last != 0)
+		{
+			*end = first + static_cast<uint32_t>(std::countr_zero(last)) + 1;
+			return *end <= parts.items;
+		}
+	return false;
+}
+
+/* How many of so many bits are set. */
+template <sb_simd variant>
+SB_KERNEL uint32_t count_ones(const block_bits &bits, size_t from, uint32_t count)
+{
+	uint32_t ones = 0;
+	for (; count >= 64; count -= 64, from += 64)
+		ones += ones_of<variant>(bits.word(from));
+	return ones + ones_of<variant>(bits.digits(from, static_cast<int>(count)));
+}
+
+/* What the rests say of an item that has one. */
+template <sb_simd variant>
+SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts, uint32_t item,
+							uint64_t *rest)
+{
+	bit_reader rests(block, block + size);
+	rests.seek(parts.rest);
+	for (uint32_t before = count_ones<variant>(bits, parts.more, item); before > 0; before--)
+		(void) rests.gamma();
+	*rest = rests.gamma();
+	return rests.ok() ? SB_OK : SB_BAD_CELLS;
+}
+
+template <sb_simd variant>
+SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size, uint64_t hash,
+										 uint64_t *units)
+{
+	const hash_digits digits(filter->item_count);
+	const uint32_t bucket = digits.bucket(hash);
+	const block_bits bits(block, have);
+	block_parts parts;
+	const size_t head = taken_at + digits.buckets();
+	if (size * 8 < head)
+		return SB_BAD_CELLS;
+	if (have * 8 < head)
+		return SB_NEED_BYTES;
+	if (bits.digits(taken_at + bucket, 1) == 0)
+		return SB_OK;
+	if (!read_parts(block, size, digits, filter->item_count, &parts))
+		return SB_BAD_CELLS;
+	if (have * 8 < parts.records)
+		return SB_NEED_BYTES;
+
+	uint32_t begin;
+	uint32_t end;
+	if (!items_of_bucket<variant>(bits, parts, count_ones<variant>(bits, taken_at, bucket), &begin, &end))
+		return SB_BAD_CELLS;
+	if (have * 8 < parts.records + end * parts.record)
+		return SB_NEED_BYTES;
+	const uint64_t lower = lower_bits(hash, digits.lower);
+	const auto lower_of = [&](uint32_t item) __attribute__((always_inline)) {
+		return bits.digits(parts.records + item * parts.record, digits.lower);
+	};
+	uint32_t item = end - 1;
+	while (begin < item) /* buckets of chosen items may be long */
+	{
+		const uint32_t half = begin + (item - begin) / 2;
+		if (lower_of(half) < lower)
+			begin = half + 1;
+		else
+			item = half;
+	}
+	if (lower_of(item) != lower)
+		return SB_OK;
+
+	const bool more = bits.digits(parts.more + item, 1) != 0;
+	const size_t count = parts.records + item * parts.record + static_cast<size_t>(digits.lower);
+	const uint64_t low = parts.order_of_counts == 0 ? 0 : bits.digits(count, parts.order_of_counts);
+	uint64_t rest = 0;
+	if (more && have < size)
+		return SB_NEED_BYTES;
+	if (more)
+		if (sb_status status = rest_of<variant>(block, size, bits, parts, item, &rest); status != SB_OK)
+			return status;
+	return put_together(low, rest, parts.order_of_counts, units);
+}
+SB_VARIANTS(sb_status, find_in_block,
+			(const sb_tbf *filter, const unsigned char *block, size_t have, size_t size, uint64_t hash, uint64_t *units),
+			(filter, block, have, size, hash, units))
+
+} // namespace
+
+size_t streambloom::exact_head(const sb_tbf *filter)
+{
+	return block_header + (hash_digits(filter->item_count).buckets() + 7) / 8;
+}
+
+sb_status streambloom::exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash, uint64_t *units)
 {
 	*units = 0;
-	if (size == 0)
-		return SB_OK;
-	const auto *begin = static_cast<const unsigned char *>(block);
-	exact_block items;
-	const sb_status status = items.open(filter, block_of(blocks_of(filter), hash), begin, begin + size);
-	return status == SB_OK ? items.find(hash, units) : status;
+	return size == 0 ? SB_OK : find_in_block(filter, static_cast<const unsigned char *>(block), have, size, hash, units);
 }
 
 sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units)
@@ -426,5 +548,5 @@ sb_status streambloom::exact_count(const sb_tbf *filter, const void *cells, uint
 	exact_directory_range(filter, hash, &offset, &size);
 	if (sb_status status = exact_block_range(filter, hash, bytes + (offset - SB_TBF_HEADER), &offset, &size); status != SB_OK)
 		return status;
-	return exact_find(filter, bytes + (offset - SB_TBF_HEADER), size, hash, units);
+	return exact_find(filter, bytes + (offset - SB_TBF_HEADER), size, size, hash, units);
 }

@@ -4,27 +4,29 @@
  *
  * What follows the header (n: sb_tbf.item_count, 1 to SB_TBF_EXACT_ITEMS; without items there are no bytes at all):
  *
- *     directory      4 bytes for each block: where the block ends, counted from the end of the directory
+ *     directory      3 bytes for each block: where the block ends, counted from the end of the directory
  *     blocks         a block has the items whose hashes begin with its number; no bytes if it has none
  *
- * There are 2^b blocks, b the largest number for which a block has at least 32 items on average (0 if n < 32). With the lower
- * l = 63 - floor(log2 n) digits of a hash kept apart, 64 - b - l digits are left that tell hashes of one block from each other: its bucket.
+ * There are 2^b blocks, b the largest number for which a block has at least 64 items on average (0 if n < 64): so a filter of
+ * fewer than 65,536 items has its header and its directory in the first 1,664 bytes. The q digits of a hash after the block's number
+ * are its bucket: 8 of them, or floor(log2 n) + 2 if that is less. The l = 64 - b - q digits after those are kept as they are.
  * A block of m items is
  *
  *     m - 1          2 bytes
  *     k              1 byte
- *     upper          for each bucket of the block, as many ones as it has items, and a zero
- *     lower          the l lower digits of each hash
+ *     taken          a bit for each bucket of the block: does it have items?
+ *     last           a bit for each item: is it the last one of its bucket?
  *     more           a bit for each item: does its count less 1 have more than k digits?
- *     counts         the k lower digits of each count less 1
+ *     records        for each item the l lower digits of its hash, then the k lower digits of its count less 1
  *     rest           for each item with more digits: those, in gamma code
  *
  * Strings of bits follow each other without gaps; numbers begin with their lowest digit, which is the lowest bit of a byte; zeros fill up
  * the last byte. k is the smallest number for which at most half of the block's counts less 1 have more than k digits. So there is one way
  * only to write a set of items.
  *
- * (Elias 1974 and Fano 1971 write sorted numbers so, in 2 + log2(range / n) bits: 6.3 bytes for 65,536 hashes, 7 for a thousand.) A look-up
- * finds its bucket by counting zeros, and compares the one or two hashes in it: it decodes nothing else.
+ * A hash costs three to five bits beyond its lower digits, nearly as in the code of Elias 1974 and Fano 1971: 6.4 bytes for 65,536
+ * hashes, 7 for a thousand. A look-up reads the bit of its bucket, which answers two of three for items that are not there. If the bucket
+ * is taken it finds its record by counting bits, and decodes nothing else but the rests before its own.
  */
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
@@ -54,17 +56,6 @@ inline uint8_t unit_bits_of_parts(const sb_tbf *tbf)
 	return is_exact(tbf) ? SB_TBF_HIT_BITS : SB_TBF_UNIT_BITS;
 }
 
-/* The number of blocks. REQUIRES: items > 0. */
-inline uint32_t blocks_for(uint32_t items)
-{
-	return items < 32 ? 1 : std::bit_floor(items / 32);
-}
-
-inline uint32_t blocks_of(const sb_tbf *exact)
-{
-	return exact->item_count == 0 ? 0 : blocks_for(exact->item_count);
-}
-
 /*
  * The bytes of directory and blocks, and writing them: out has room for so many. REQUIRES: count <= SB_TBF_EXACT_ITEMS, the
  * hashes ascend, and no two are the same.
@@ -75,7 +66,33 @@ void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
 /* What the header says of these items: how many they are, the width of the largest count, the bytes they take. REQUIRES as above. */
 void describe_items(const exact_item *items, uint32_t count, sb_tbf *out);
 
-/* A block, which may be any bytes. */
+/* How the hashes of so many items are cut. REQUIRES: items > 0. */
+struct hash_digits
+{
+	explicit hash_digits(uint32_t items)
+		: of_block(std::max(static_cast<int>(std::bit_width(items)) - 7, 0)),
+		  of_bucket(std::min(static_cast<int>(std::bit_width(items)) + 1, 8)), lower(64 - of_block - of_bucket)
+	{
+	}
+	uint32_t blocks() const { return UINT32_C(1) << of_block; }
+	uint32_t block(uint64_t hash) const { return of_block == 0 ? 0 : static_cast<uint32_t>(hash >> (64 - of_block)); }
+	uint32_t buckets() const { return UINT32_C(1) << of_bucket; }
+	uint32_t bucket(uint64_t hash) const { return static_cast<uint32_t>(hash >> lower) & (buckets() - 1); }
+
+	int of_block;
+	int of_bucket;
+	int lower; /* those that are kept */
+};
+
+/* The bytes of an entry of the directory: where a block ends. */
+constexpr size_t directory_entry = 3;
+
+inline uint32_t blocks_of(const sb_tbf *exact)
+{
+	return exact->item_count == 0 ? 0 : hash_digits(exact->item_count).blocks();
+}
+
+/* A block, which may be any bytes, and where its parts begin, in bits. */
 class exact_block
 {
   public:
@@ -86,33 +103,25 @@ class exact_block
 	uint32_t left() const { return items_ - next_; }
 	[[nodiscard]] sb_status next(exact_item *out);
 
-	/* The units of a hash, 0 if it is not there. Not together with next(). */
-	[[nodiscard]] sb_status find(uint64_t hash, uint64_t *units);
-
 	/* The k of its counts. */
 	int order_of_counts() const { return order_of_counts_; }
 
 	/* After the last item: is there nothing but zeros up to the next whole byte, which is the end? */
-	bool is_at_end();
+	bool is_at_end() const { return bits_.is_at_end(); }
 
   private:
-	uint64_t lower_of(uint32_t item) const { return bits_.at(lower_ + size_t{item} * static_cast<size_t>(lower_digits_), lower_digits_); }
-	[[nodiscard]] sb_status units_of(uint32_t item, bool more, uint64_t *units);
-	uint32_t first_at_least(uint32_t begin, uint32_t end, uint64_t lower) const;
+	void find_taken();
 
 	bit_reader bits_{nullptr, nullptr}; /* stands at the next item's rest */
 	uint32_t items_ = 0;
 	uint32_t next_ = 0;
+	uint64_t first_hash_ = 0; /* of the block */
 	uint32_t buckets_ = 0;
-	uint32_t bucket_ = 0;	/* of the next item, or before it */
-	size_t upper_ = 0;		/* where the strings begin; of upper, the next bit */
-	size_t lower_ = 0;
-	size_t more_ = 0;
-	size_t counts_ = 0;
-	size_t rest_ = 0;
-	uint64_t first_hash_ = 0;
+	uint32_t bucket_ = 0; /* of the next item, or before it */
 	uint64_t last_lower_ = 0; /* of the item before, if that is in the same bucket */
 	bool same_bucket_ = false;
+	size_t last_ = 0;
+	size_t record_ = 0; /* the next one */
 	int lower_digits_ = 0;
 	int order_of_counts_ = 0;
 };
@@ -151,12 +160,14 @@ class exact_reader
 
 /*
  * A look-up: which bytes of the directory say where the block of a hash lies (size 0: there are no items); where the
- * block lies, given these bytes; and the item's units in that block, 0 if it is not there. Offsets count from the header's first
- * byte. SB_BAD_CELLS.
+ * block lies, given these bytes; and the item's units in that block, 0 if it is not there. Offsets count from the header's first byte.
+ * Of the `size` bytes of a block the first `have` are at hand. SB_NEED_BYTES: they are not enough; exact_head() of them often are, all of
+ * them always are. SB_BAD_CELLS.
  */
 void exact_directory_range(const sb_tbf *filter, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset, size_t *size);
-[[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t size, uint64_t hash, uint64_t *units);
+size_t exact_head(const sb_tbf *filter);
+[[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash, uint64_t *units);
 
 /* The same for whom all bytes after the header are at hand. */
 [[nodiscard]] sb_status exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units);

@@ -109,12 +109,19 @@ sb_status search_table(sb_lookup *lookup)
 
 /* ------------------------------------------------------------------- counters */
 
+/* Most items need a part of the block only, and many of those that are not there no more than its head. */
 sb_status read_exact_block(sb_lookup *lookup)
 {
-	const unsigned char *block = nullptr;
-	if (lookup->to != 0 && (block = at_hand(lookup, lookup->from, lookup->to)) == nullptr)
-		return SB_NEED_BYTES;
-	const sb_status status = exact_find(&lookup->header.tbf, block, lookup->to, lookup->hash, &lookup->units);
+	const sb_tbf &tbf = lookup->header.tbf;
+	size_t have;
+	const unsigned char *block = at_hand_from(lookup, lookup->from, &have);
+	have = std::min<size_t>(have, lookup->to);
+	const sb_status status = exact_find(&tbf, block, have, lookup->to, lookup->hash, &lookup->units);
+	if (status == SB_NEED_BYTES)
+	{
+		const size_t head = exact_head(&tbf);
+		lookup->need = {lookup->from, lookup->to, have < head ? head : lookup->to};
+	}
 	return status == SB_OK ? answer(lookup) : status;
 }
 

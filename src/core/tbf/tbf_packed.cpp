@@ -215,6 +215,17 @@ SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t ab
 		of_width[width] = part[0][width] + part[1][width] + part[2][width] + part[3][width];
 }
 
+template <sb_simd variant>
+SB_KERNEL void add_widths_kernel(const uint64_t *numbers, uint32_t count, bool codes, uint64_t *of_width)
+{
+	uint32_t here[64];
+	count_widths(numbers, count, codes ? UINT64_MAX : 0, here);
+	for (int width = 0; width < 64; width++)
+		of_width[width] += here[width];
+}
+SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool codes, uint64_t *of_width),
+			(numbers, count, codes, of_width))
+
 /*
  * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
  * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.

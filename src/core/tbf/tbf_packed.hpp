@@ -51,6 +51,9 @@ constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
 uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out);
 void scatter(const gathered *block, uint32_t cells, uint64_t *counters);
 
+/* Adds to of_width[b], of 64, how many counters have b binary digits, 0 to 63. Given are counters, or their codes. */
+void add_widths(const uint64_t *numbers, uint32_t count, bool codes, uint64_t *of_width);
+
 /* Levels of the fewest bytes. */
 levels levels_of(const gathered *block);
 levels levels_of(const uint64_t *counters, uint32_t cells);

@@ -32,6 +32,12 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 	}
 }
 
+/* Estimates the number of items from the share of cells that are not 0; infinity if no cell is 0. */
+double items_for_fill(const sb_tbf *tbf, double fill);
+
+/* For estimates: so many units at the base, of any sign, as hits at a time; rounded to nearest, without slack. */
+double hits_at(const sb_tbf *tbf, double units, int64_t at);
+
 /* Makes the header of an empty filter with the same parameters. */
 void clear_hits(sb_tbf *tbf);
 

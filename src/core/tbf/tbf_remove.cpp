@@ -108,7 +108,7 @@ sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, con
 	const sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters, bool *empty) {
 		if (index != of_item)
 			return unpack_counters(tbf, cells, index, counters, empty);
-		const sb_status read = sb_tbf_unpack_block(tbf, cells, index, counters);
+		const sb_status read = unpack_block(tbf, cells, index, counters);
 		if (read == SB_OK && !take_out(tbf, hash, moment, hit, counters, most))
 			return SB_OUT_OF_RANGE;
 		return read;

@@ -213,7 +213,7 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 										uint32_t *count);
 
 /*
- * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: sb_tbf_unpack_block() with
+ * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: unpack_block() with
  * *out gives them back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
  */
 [[nodiscard]] sb_status sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room);

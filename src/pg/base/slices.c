@@ -2,7 +2,7 @@
  * slices.c: see slices.h.
  *
  * The cache keeps chunks as TOAST stores them: pieces of 1,996 bytes, found by the value and their number. Finding one
- * takes about 50 ns. Reading it from its TOAST table takes some microseconds and touches three or four buffers. When
+ * takes about 20 ns. Reading it from its TOAST table takes some microseconds and touches three or four buffers. When
  * the memory is used up, all chunks are dropped at once. So a scan over many filters, each of which is asked once,
  * pays only for copying the chunks.
  */
@@ -13,7 +13,6 @@
 #include "access/xact.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "base/expanded.h"
@@ -21,6 +20,9 @@
 
 /* A slice of more chunks than this is not kept: no look-up needs so many. */
 #define MOST_TOAST_CHUNKS 8
+
+/* What a chunk takes: it, what the memory context adds to it, and its share of the table, which is at least 4/10 full. */
+#define BYTES_OF_CHUNK (TOAST_MAX_CHUNK_SIZE + 144)
 
 typedef struct ToastChunkKey
 {
@@ -33,40 +35,48 @@ typedef struct ToastChunkKey
 typedef struct ToastChunk
 {
 	ToastChunkKey key;
-	char		data[TOAST_MAX_CHUNK_SIZE];
+	char		status;			/* for simplehash.h */
+	char	   *data;			/* TOAST_MAX_CHUNK_SIZE bytes */
 } ToastChunk;
+
+/* Few bytes of the keys differ, so hashing all of them would take longer and spread no better. */
+static inline uint32
+hash_of_key(const ToastChunkKey *key)
+{
+	return murmurhash32(key->value ^ key->number * UINT32_C(0x9e3779b1));
+}
+
+static inline bool
+keys_equal(const ToastChunkKey *left, const ToastChunkKey *right)
+{
+	return left->number == right->number && left->value == right->value && left->table == right->table && left->size == right->size;
+}
+
+/* A table whose look-ups are inlined, without calls through pointers: each look-up of an item makes two or three of them. */
+#define SH_PREFIX chunks
+#define SH_ELEMENT_TYPE ToastChunk
+#define SH_KEY_TYPE ToastChunkKey
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) hash_of_key(&key)
+#define SH_EQUAL(table, left, right) keys_equal(&left, &right)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 struct SliceCache
 {
-	MemoryContext context;		/* of the hash table */
-	HTAB	   *chunks;
-	size_t		count;			/* of chunks */
+	MemoryContext context;		/* of the table and the chunks */
+	chunks_hash *chunks;
 	TimestampTz statement;		/* chunks are dropped at its end: later the same key might stand for another value */
 };
-
-/* Few bytes of the keys differ, so hashing all of them would take longer and spread no better. */
-static uint32
-hash_of_key(const void *key, Size size)
-{
-	const ToastChunkKey *chunk = key;
-
-	return murmurhash32(chunk->value ^ chunk->number * UINT32_C(0x9e3779b1));
-}
 
 static void
 forget_all(SliceCache *cache)
 {
-	HASHCTL		control = {
-		.keysize = sizeof(ToastChunkKey),
-		.entrysize = sizeof(ToastChunk),
-		.hash = hash_of_key,
-		.hcxt = cache->context,
-	};
-
 	MemoryContextReset(cache->context);
-	cache->count = 0;
 	cache->statement = GetCurrentStatementStartTimestamp();
-	cache->chunks = hash_create("streambloom slices", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_CONTEXT);
+	cache->chunks = chunks_create(cache->context, 64, NULL);
 }
 
 static SliceCache *
@@ -82,45 +92,55 @@ make_cache(MemoryContext context)
 /* Reads the chunks from first to last into the cache. `whole` is the size of the value. */
 static void
 read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, uint32 last, size_t whole,
-			ToastChunk *chunks[MOST_TOAST_CHUNKS])
+			char *chunks[MOST_TOAST_CHUNKS])
 {
 	size_t		begin = (size_t) first * TOAST_MAX_CHUNK_SIZE;
 	size_t		end = Min((size_t) (last + 1) * TOAST_MAX_CHUNK_SIZE, whole);
 	const char *data = value_slice(value, begin, end - begin);
 
 	/* Before the chunks of this slice are entered, so that none of them is dropped. */
-	if ((cache->count + MOST_TOAST_CHUNKS) * sizeof(ToastChunk) > get_hash_memory_limit())
+	if ((cache->chunks->members + MOST_TOAST_CHUNKS) * BYTES_OF_CHUNK > get_hash_memory_limit())
 		forget_all(cache);
 	for (uint32 number = first; number <= last; number++)
 	{
 		size_t		at = (size_t) number * TOAST_MAX_CHUNK_SIZE;
-		bool		found;
+		ToastChunk *chunk;
 
 		key->number = number;
-		chunks[number - first] = hash_search(cache->chunks, key, HASH_ENTER, &found);
-		if (!found)
-			cache->count++;
-		memcpy(chunks[number - first]->data, data + (at - begin), Min(TOAST_MAX_CHUNK_SIZE, end - at));
+		chunk = chunks_lookup(cache->chunks, *key);
+		if (chunk == NULL)
+		{
+			char	   *memory = MemoryContextAlloc(cache->context, TOAST_MAX_CHUNK_SIZE);
+			bool		found;
+
+			chunk = chunks_insert(cache->chunks, *key, &found);
+			chunk->data = memory;
+		}
+		chunks[number - first] = chunk->data;
+		memcpy(chunk->data, data + (at - begin), Min(TOAST_MAX_CHUNK_SIZE, end - at));
 	}
 }
 
 /*
- * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. The result may be used
- * until the next call with this hasher.
+ * Reads `size` bytes from `offset` of a stored form, as value_slice() does, through the cache. Where they do not lie in
+ * one piece, but the first `enough` of them do, it returns only as many. *have: how many. The result may be used until
+ * the next call with this hasher.
  */
 static const void *
-cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
+cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size, size_t enough, size_t *have)
 {
 	SliceCache **where;
 	struct varatt_external pointer;
 	SliceCache *cache;
 	ToastChunkKey key;
-	ToastChunk *chunks[MOST_TOAST_CHUNKS];
+	char	   *chunks[MOST_TOAST_CHUNKS];
 	uint32		first;
 	uint32		last;
 	bool		missing = false;
 	char	   *copy;
+	size_t		in_first = TOAST_MAX_CHUNK_SIZE - offset % TOAST_MAX_CHUNK_SIZE;
 
+	*have = size;
 	first = (uint32) (offset / TOAST_MAX_CHUNK_SIZE);
 	last = (uint32) ((offset + Max(size, 1) - 1) / TOAST_MAX_CHUNK_SIZE);
 	if (hasher == NULL || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(value)) || last - first >= MOST_TOAST_CHUNKS)
@@ -136,14 +156,21 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 
 	for (uint32 number = first; number <= last && !missing; number++)
 	{
+		ToastChunk *chunk;
+
 		key.number = number;
-		chunks[number - first] = hash_search(cache->chunks, &key, HASH_FIND, NULL);
-		missing = chunks[number - first] == NULL;
+		chunk = chunks_lookup(cache->chunks, key);
+		missing = chunk == NULL;
+		if (!missing)
+			chunks[number - first] = chunk->data;
 	}
 	if (missing)
 		read_chunks(cache, value, &key, first, last, pointer.va_rawsize - VARHDRSZ, chunks);
-	if (first == last)
-		return chunks[0]->data + offset % TOAST_MAX_CHUNK_SIZE;
+	if (in_first >= enough)
+	{
+		*have = Min(size, in_first);
+		return chunks[0] + offset % TOAST_MAX_CHUNK_SIZE;
+	}
 
 	copy = palloc(size);
 	for (uint32 number = first; number <= last; number++)
@@ -152,7 +179,7 @@ cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size)
 		size_t		begin = Max(at, offset);
 		size_t		end = Min(at + TOAST_MAX_CHUNK_SIZE, offset + size);
 
-		memcpy(copy + (begin - offset), chunks[number - first]->data + (begin - at), end - begin);
+		memcpy(copy + (begin - offset), chunks[number - first] + (begin - at), end - begin);
 	}
 	return copy;
 }
@@ -189,8 +216,7 @@ look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum v
 		else
 		{
 			/* The header and the rest of its chunk, which in a tbf mostly has the whole directory of blocks. */
-			have = Min(size, TOAST_MAX_CHUNK_SIZE);
-			bytes = cached_slice(hasher, value, 0, have);
+			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE), &have);
 		}
 	}
 	status = sb_lookup_open(lookup, type, bytes, have, size);
@@ -202,7 +228,12 @@ void
 look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status status)
 {
 	while (status == SB_NEED_BYTES)
-		status = sb_lookup_next(lookup, cached_slice(hasher, value, lookup->need.offset, lookup->need.size));
+	{
+		size_t		have;
+		const void *bytes = cached_slice(hasher, value, lookup->need.offset, lookup->need.size, lookup->need.enough, &have);
+
+		status = sb_lookup_next(lookup, bytes, have);
+	}
 	if (unlikely(status != SB_OK))
 		value_refuse(lookup->type_name, status);
 }

@@ -98,7 +98,8 @@ value_refuse(const char *type, sb_status status)
 			 errmsg("invalid value for type %s", type),
 			 errdetail("The value cannot be used: %s.", sb_status_text(status)),
 			 status == SB_BAD_VERSION ?
-			 errhint("It may have been written by a later version of streambloom: update the extension.") : 0));
+			 errhint("It may have been written by a later version of streambloom: update the extension.") :
+			 errhint("Take the value again from where it came from, or build the filter again from its rows.")));
 	pg_unreachable();
 }
 

@@ -74,6 +74,14 @@ must_read(sb_status status)
 	value_refuse("bf", status);
 }
 
+/* The items of an exact filter. */
+static sb_status
+read_items(const BfValue *bf, sb_bf_exact *items)
+{
+	items->count = 0;
+	return sb_bf_exact_combine(items, &bf->header, bf->lines, false);
+}
+
 static Datum
 copy_bf(const BfValue *bf, unsigned char **lines)
 {
@@ -175,7 +183,7 @@ add_to_exact(ItemHasher *hasher, Datum item, const BfValue *bf)
 	sb_bf		header = bf->header;
 	sb_bf_exact items;
 
-	must_read(sb_bf_exact_read(&header, bf->lines, &items));
+	must_read(read_items(bf, &items));
 	sb_bf_exact_add(&items, item_hash_to_add(hasher, item, &header.kind));
 	return make_of_items(&header, &items);
 }
@@ -210,12 +218,12 @@ add_all_to_exact(Elements *elements, const BfValue *bf)
 	Datum		item;
 	Datum		result;
 
-	must_read(sb_bf_exact_read(&bf->header, bf->lines, &before));
+	must_read(read_items(bf, &before));
 	must_finish(sb_bf_builder_begin(&builder, &memory, &bf->header));
 	must_finish(sb_bf_builder_add_many(&builder, before.hashes, before.count, false));
 	while (next_item(elements, &item))
 		must_finish(sb_bf_builder_add(&builder, item_hash_to_add(elements->hasher, item, &builder.plan.kind)));
-	must_finish(sb_bf_builder_plan_with_room(&builder, &header));
+	must_finish(sb_bf_builder_plan(&builder, true, &header));
 	result = bf_make(&header, &stored);
 	must_finish(sb_bf_builder_write(&builder, &header, stored));
 	return result;
@@ -263,14 +271,10 @@ SB_CONTAINS(bf, SB_LOOKUP_BF)
 static bool
 search_batches(const BfValue *bf, Elements *elements, bool answer)
 {
-	const bool	exact = sb_bf_is_exact(&bf->header);
-	sb_bf_exact items;
 	uint64_t	hashes[ITEMS_AT_ONCE];
 	bool		found[ITEMS_AT_ONCE];
 	Datum		item;
 
-	if (exact)
-		must_read(sb_bf_exact_read(&bf->header, bf->lines, &items));
 	for (int at_once = 8; elements->at < elements->count; at_once = Min(at_once * 2, ITEMS_AT_ONCE))
 	{
 		int			hashed = 0;
@@ -279,11 +283,8 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 			hashes[hashed++] = item_hash_for(elements->hasher, item, &bf->header.kind);
 		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
 			memset(found, false, sizeof found);
-		else if (exact)
-			for (int j = 0; j < hashed; j++)
-				found[j] = sb_bf_exact_contains(&items, hashes[j]);
 		else
-			sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found);
+			must_read(sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found));
 		for (int j = 0; j < hashed; j++)
 			if (found[j] == answer)
 				return true;
@@ -317,16 +318,9 @@ combine_items(const BfValue *left, const BfValue *right, const sb_bf *planned, b
 	const BfValue *first = sb_bf_is_exact(&left->header) ? left : right;
 	const BfValue *second = first == left ? right : left;
 	sb_bf_exact items;
-	sb_bf_exact others;
 
-	must_read(sb_bf_exact_read(&first->header, first->lines, &items));
-	if (intersect)
-		must_read(sb_bf_exact_intersect(&items, &second->header, second->lines));
-	else
-	{
-		must_read(sb_bf_exact_read(&second->header, second->lines, &others));
-		sb_bf_exact_unite(&items, &others);
-	}
+	must_read(read_items(first, &items));
+	must_read(sb_bf_exact_combine(&items, &second->header, second->lines, intersect));
 	return make_of_items(planned, &items);
 }
 
@@ -337,17 +331,17 @@ combine_items(const BfValue *left, const BfValue *right, const sb_bf *planned, b
 static void
 warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
 {
+	const double highest = highest_rate(united->fpr);
+	const double rate = sb_bf_sample_fpr(united, lines, highest);
 	sb_bf_stats stats;
-	double		rate;
 
-	if (likely(!sb_bf_seems_above(united, lines, highest_rate(united->fpr))))
+	if (likely(rate <= highest))
 		return;
-	rate = sb_bf_sample_fpr(united, lines);
-	if ((left != NULL && rate <= sb_bf_sample_fpr(&left->header, left->lines)) ||
-		(right != NULL && rate <= sb_bf_sample_fpr(&right->header, right->lines)))
+	if ((left != NULL && rate <= sb_bf_sample_fpr(&left->header, left->lines, 0)) ||
+		(right != NULL && rate <= sb_bf_sample_fpr(&right->header, right->lines, 0)))
 		return;
 	must_finish(sb_bf_measure(united, lines, &stats));
-	if (stats.current_fpr > highest_rate(united->fpr))
+	if (stats.current_fpr > highest)
 		warn_of_rate("bf", "union", stats.current_fpr, united->fpr,
 					 "Give the number of items of the union to each filter, as in bf_agg(item, expected_items), or build one filter from the rows.");
 }
@@ -383,9 +377,9 @@ combine_arguments(FunctionCallInfo fcinfo, bool intersect, bool in_place)
 	else
 	{
 		result = bf_make(&united, &lines);
-		must_read(sb_bf_or(&united, lines, &left.header, left.lines));
+		must_read(sb_bf_combine(&united, lines, &left.header, left.lines, false));
 	}
-	must_read((intersect ? sb_bf_and : sb_bf_or) (&united, lines, &right.header, right.lines));
+	must_read(sb_bf_combine(&united, lines, &right.header, right.lines, intersect));
 	if (!intersect && !in_place && rate_warning_is_due())
 		warn_if_too_full(&united, lines, &left, &right);
 	return result;

@@ -134,7 +134,7 @@ bf_agg_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (BfState *) PG_GETARG_POINTER(0);
-	must_finish(sb_bf_builder_plan(&state->builder, &header));
+	must_finish(sb_bf_builder_plan(&state->builder, false, &header));
 	lines = sb_bf_builder_lines(&state->builder, &header);
 	if (lines != NULL && sb_bf_size(&header) >= LENT_FROM_BYTES)
 		return lend_lines(&header, lines);

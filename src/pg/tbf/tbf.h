@@ -64,17 +64,17 @@ tbf_is_exact(const sb_tbf *header)
 	return (header->flags & SB_TBF_EXACT) != 0;
 }
 
-/* The number of counters that are not zero. REQUIRES: the filter is not exact. */
-extern uint64_t tbf_nonzero_cells(const TbfValue *tbf);
+/* sb_tbf_measure(). Raises an error for a damaged value. */
+extern void tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *stats);
+
+/* The share of items that are overcounted now, estimated from a few blocks. */
+extern double tbf_sample_rate(const TbfValue *tbf);
 
 /*
  * Warns if a merge has lifted a filter's rate to more than twice the rate asked for, and above what its parts had: `rate_before`, or 0 if
  * that is not known.
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
-
-/* The number of its distinct items: estimated, or of an exact filter exact. */
-extern double tbf_items(const TbfValue *tbf);
 
 /* Raises the error for a time so early that the count at this time exceeds double precision. */
 extern SB_NORETURN void tbf_refuse_count(TimestampTz at);

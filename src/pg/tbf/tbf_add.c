@@ -206,7 +206,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 	ItemHasher *hasher;
 	TbfValue	tbf;
 	sb_tbf_builder *builder;
-	const sb_tbf *plan;
+	sb_tbf	   *plan;
 	ExpandedFilter *target;
 	sb_moment	moment;
 	uint64_t	hash;
@@ -222,7 +222,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add)
 	builder = builder_to_change(fcinfo, &tbf, &moment, hit, 1, &target);
 	plan = sb_tbf_builder_parameters(builder);
 	if (plan->kind.code == SB_KIND_NONE)
-		sb_tbf_builder_set_kind(builder, &tbf.header.kind);
+		plan->kind = tbf.header.kind;
 	tbf_builder_add_hit(builder, plan, hasher, PG_GETARG_DATUM(1), hash, &moment, hit, PG_GETARG_FLOAT8(3));
 	return changed_filter(builder, target);
 }

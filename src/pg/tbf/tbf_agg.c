@@ -257,16 +257,27 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
 		state = make_state(context, tbf_builder_begin_merge(context, &tbf));
 	tbf_builder_add_filter(state->builder, &tbf, weight);
 	if (rate_warning_is_due() || IsParallelWorker())
-		state->rate_before = Max(state->rate_before, sb_tbf_sample_fpr(&tbf.header, tbf.cells));
+		state->rate_before = Max(state->rate_before, tbf_sample_rate(&tbf));
 	PG_RETURN_POINTER(state);
 }
 
 /* ------------------------------------------------------------------ of both */
 
-/* Does not change what the state holds, so that a moving window can add more rows to it. */
+/* The final functions do not change what the state holds, so that a moving window can add more rows to it. */
 SB_FUNCTION(tbf_agg_final);
 Datum
 tbf_agg_final(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return tbf_builder_store(((TbfAggState *) PG_GETARG_POINTER(0))->builder);
+}
+
+/* That of tbf_merge_agg also raises the warning of a rate. */
+SB_FUNCTION(tbf_merge_agg_final);
+Datum
+tbf_merge_agg_final(PG_FUNCTION_ARGS)
 {
 	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
 	Datum		filter;
@@ -275,8 +286,7 @@ tbf_agg_final(PG_FUNCTION_ARGS)
 	if (state == NULL)
 		PG_RETURN_NULL();
 	filter = tbf_builder_store(state->builder);
-	if (sb_tbf_builder_merges(state->builder) && rate_warning_is_due())
-		tbf_warn_of_rate(filter, state->rate_before);
+	tbf_warn_of_rate(filter, state->rate_before);
 	return filter;
 }
 

@@ -70,7 +70,7 @@ tbf_builder_hash(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher
 	uint64_t	hash = item_hash_to_add(hasher, item, &kind);
 
 	if (plan->kind.code == SB_KIND_NONE)
-		sb_tbf_builder_set_kind(builder, &kind);
+		sb_tbf_builder_parameters(builder)->kind = kind;
 	return hash;
 }
 

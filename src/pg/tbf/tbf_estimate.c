@@ -83,7 +83,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 	TimestampTz at = tbf_time_argument(fcinfo, 2);
 	TbfValue	tbf;
 	uint64_t	hash;
-	double		units;
+	double		hits;
 	sb_status	status;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
@@ -92,19 +92,21 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_estimate)
 	if (tbf.header.kind.code == SB_KIND_NONE)
 		PG_RETURN_FLOAT8(0);
 	must_hold_sums(&tbf.header, "a count");
-	status = sb_tbf_estimate(&tbf.header, tbf.cells, hash, &units);
+	status = sb_tbf_estimate(&tbf.header, tbf.cells, hash, at, &hits);
 	if (status != SB_OK)
 		value_refuse("tbf", status);
-	PG_RETURN_FLOAT8(sb_tbf_hits(&tbf.header, units, at));
+	PG_RETURN_FLOAT8(hits);
 }
 
 /* tbf_cardinality(tbf) */
 SB_FUNCTION_IN_OWN_MEMORY(tbf_cardinality)
 {
 	TbfValue	tbf;
+	sb_tbf_stats stats;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	PG_RETURN_FLOAT8(tbf_items(&tbf));
+	tbf_measure(&tbf, PG_UINT32_MAX, &stats);
+	PG_RETURN_FLOAT8(stats.items);
 }
 
 /* tbf_inner_product(tbf, tbf [, at]) */
@@ -124,7 +126,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 	(void) total_at(&right.header, at);
 	must_hold_sums(&left.header, "an inner product");
 	must_hold_sums(&right.header, "an inner product");
-	status = sb_tbf_inner_product(&left.header, left.cells, &right.header, right.cells, &product);
+	status = sb_tbf_inner_product(&left.header, left.cells, &right.header, right.cells, at, &product);
 	if (status == SB_DIFFERENT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -132,7 +134,6 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_inner_product)
 						sb_tbf_cells(&left.header), sb_tbf_cells(&right.header)),
 				 errhint("Build both with the same number of expected items.")));
 	tbf_builder_must(status);
-	product *= sb_tbf_hits(&left.header, 1, at) * sb_tbf_hits(&right.header, 1, at);
 	if (isinf(product))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

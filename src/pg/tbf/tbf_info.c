@@ -20,31 +20,22 @@ unit_of(const sb_tbf *tbf)
 	return ldexp(1, -tbf->unit_bits);
 }
 
-/* How many counters have how many binary digits. Returns the number of the widest ones, plus 1. */
+void
+tbf_measure(const TbfValue *tbf, uint32 most_blocks, sb_tbf_stats *stats)
+{
+	tbf_builder_must(sb_tbf_measure(&tbf->header, tbf->cells, most_blocks, stats));
+}
+
+/* The same of the whole filter, for who draws its widths. Returns the number of the widest ones, plus 1. */
 static int
-histogram(const TbfValue *tbf, uint64_t counts[SB_TBF_WIDTHS])
+measure_widths(const TbfValue *tbf, sb_tbf_stats *stats)
 {
 	int			used = SB_TBF_WIDTHS;
 
-	tbf_builder_must(sb_tbf_histogram(&tbf->header, tbf->cells, counts));
-	while (used > 1 && counts[used - 1] == 0)
+	tbf_measure(tbf, PG_UINT32_MAX, stats);
+	while (used > 1 && stats->widths[used - 1] == 0)
 		used--;
 	return used;
-}
-
-uint64_t
-tbf_nonzero_cells(const TbfValue *tbf)
-{
-	uint64_t	counts[SB_TBF_WIDTHS];
-
-	histogram(tbf, counts);
-	return sb_tbf_cells(&tbf->header) - counts[0];
-}
-
-double
-tbf_items(const TbfValue *tbf)
-{
-	return tbf_is_exact(&tbf->header) ? tbf->header.item_count : sb_tbf_estimate_items(&tbf->header, tbf_nonzero_cells(tbf));
 }
 
 SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
@@ -57,13 +48,13 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	bool		nulls[columns_] = {false};
 	bool		hits;
 	bool		exact;
-	double		filled;
+	sb_tbf_stats stats;
 	TimestampTz base_time;
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	hits = (tbf.header.flags & SB_TBF_HAS_HITS) && tbf.header.half_life != 0;
 	exact = tbf_is_exact(&tbf.header);
-	filled = exact ? 0 : (double) tbf_nonzero_cells(&tbf) / sb_tbf_cells(&tbf.header);
+	tbf_measure(&tbf, PG_UINT32_MAX, &stats);
 	base_time = tbf.header.base * tbf.header.half_life;
 
 	values[item_kind_] = CStringGetTextDatum(item_kind_text(&tbf.header.kind));
@@ -88,10 +79,10 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	nulls[newest] = !hits || !IS_VALID_TIMESTAMP(tbf.header.newest);
 	values[slack] = Float8GetDatum(ldexp((double) sb_tbf_slack(&tbf.header), -SB_TBF_HIT_BITS));
 	values[total] = Float8GetDatum(ldexp((double) tbf.header.total, -SB_TBF_HIT_BITS));
-	values[fill] = Float8GetDatum(filled);
+	values[fill] = Float8GetDatum(stats.fill);
 	nulls[fill] = exact;
-	values[current_rate] = Float8GetDatum(pow(filled, tbf.header.hash_count));
-	values[cardinality] = Float8GetDatum(tbf_items(&tbf));
+	values[current_rate] = Float8GetDatum(stats.current_fpr);
+	values[cardinality] = Float8GetDatum(stats.items);
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
 	values[top] = Int32GetDatum(tbf.header.top);
@@ -102,13 +93,13 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
-	uint64_t	counts[SB_TBF_WIDTHS];
+	sb_tbf_stats stats;
 	TbfValue	tbf;
 	int			used;
 
 	InitMaterializedSRF(fcinfo, 0);
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	used = histogram(&tbf, counts);
+	used = measure_widths(&tbf, &stats);
 	for (int digits = tbf_is_exact(&tbf.header) ? 1 : 0; digits < used; digits++)
 	{
 		Datum		values[3];
@@ -116,7 +107,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 
 		values[0] = Float8GetDatum(digits == 0 ? 0 : ldexp(unit_of(&tbf.header), digits - 1));
 		values[1] = Float8GetDatum(digits == 0 ? 0 : (ldexp(1, digits) - 1) * unit_of(&tbf.header));
-		values[2] = Int64GetDatum(counts[digits]);
+		values[2] = Int64GetDatum(stats.widths[digits]);
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 	}
 	return (Datum) 0;
@@ -125,20 +116,20 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 {
 	TbfValue	tbf;
-	uint64_t	counts[SB_TBF_WIDTHS];
+	sb_tbf_stats stats;
 	double		heights[SB_TBF_WIDTHS];
 	int			used;
 	char	   *fill = "exact";
 
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
-	used = histogram(&tbf, counts);
+	used = measure_widths(&tbf, &stats);
 	if (!tbf_is_exact(&tbf.header))
-		fill = psprintf("%.1f%% full", 100.0 * (sb_tbf_cells(&tbf.header) - counts[0]) / sb_tbf_cells(&tbf.header));
+		fill = psprintf("%.1f%% full", 100 * stats.fill);
 
 	/* The fill shows the zeros. The other numbers span orders of magnitude, so their logarithms are drawn. */
 	for (int digits = 1; digits < used; digits++)
-		heights[digits - 1] = log2(1 + (double) counts[digits]);
+		heights[digits - 1] = log2(1 + (double) stats.widths[digits]);
 	return text_result(psprintf("tbf of %s: %.0f items, %s, counters below %g hits |%s|",
-								item_kind_text(&tbf.header.kind), tbf_items(&tbf), fill,
+								item_kind_text(&tbf.header.kind), stats.items, fill,
 								ldexp(unit_of(&tbf.header), used - 1), sketch_bars(heights, used - 1)));
 }

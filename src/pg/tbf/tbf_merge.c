@@ -50,10 +50,15 @@ tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 		refuse_difference("tbf", "merge", &difference);
 }
 
-static double
-rate_of(const TbfValue *filter)
+double
+tbf_sample_rate(const TbfValue *filter)
 {
-	return sb_tbf_sample_fpr(&filter->header, filter->cells);
+	sb_tbf_stats stats;
+
+	if (tbf_is_exact(&filter->header))
+		return 0;
+	tbf_measure(filter, 16, &stats);
+	return stats.current_fpr;
 }
 
 void
@@ -65,7 +70,7 @@ tbf_warn_of_rate(Datum merged, double rate_before)
 	if (!rate_warning_is_due())
 		return;
 	tbf_open(merged, &tbf);
-	rate = rate_of(&tbf);
+	rate = tbf_sample_rate(&tbf);
 	if (rate > highest_rate(tbf.header.fpr) && rate > rate_before)
 		warn_of_rate("tbf", "merge", rate, tbf.header.fpr,
 					 "Give all of the filters the number of items that they have together: tbf_agg(item, at, half_life, weight, expected_items, fpr), or merge filters that size themselves.");
@@ -85,7 +90,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_merge)
 	tbf_builder_add_filter(builder, &right, 1);
 	merged = tbf_builder_store(builder);
 	if (rate_warning_is_due())
-		tbf_warn_of_rate(merged, Max(rate_of(&left), rate_of(&right)));
+		tbf_warn_of_rate(merged, Max(tbf_sample_rate(&left), tbf_sample_rate(&right)));
 	return merged;
 }
 

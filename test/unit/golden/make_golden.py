@@ -78,13 +78,11 @@ def bf_exact(items, hashes=6, fpr=0.01):
 	ordered = sorted(set(hash_int64(item) for item in items))
 	bits = ""
 	if ordered:
-		order = 63 - (len(ordered).bit_length() - 1)
-		following = 0
-		for h in ordered:
-			distance = h - following
-			rest = distance % (1 << order)
-			bits += "0" * (distance >> order) + "1" + "".join(str(rest >> i & 1) for i in range(order))
-			following = h + 1
+		lower = 64 - len(ordered).bit_length()
+		buckets = [h >> lower for h in ordered]
+		bits += "".join("01"[bucket in buckets] for bucket in range(1 << 64 - lower))
+		bits += "".join("01"[bucket not in buckets[i + 1:]] for i, bucket in enumerate(buckets))
+		bits += "".join(str(h >> i & 1) for h in ordered for i in range(lower))
 	bits += "0" * (-len(bits) % 8)
 	data = bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
 	return common(1, 1, 1) + struct.pack("<IBBHQd", len(ordered), hashes, 0, len(data), 0, fpr) + data
@@ -208,13 +206,15 @@ def gamma(value):
 
 
 def exact_block(n, b, first, items):
-	lower = 63 - (n.bit_length() - 1)
+	q = min(n.bit_length() + 1, 8)
+	lower = 64 - b - q
+	buckets = [h - first >> lower for h, _ in items]
 	widths = [(units - 1).bit_length() for _, units in items]
 	k = next(k for k in range(64) if 2 * sum(w > k for w in widths) <= len(widths))
-	bits = "".join("1" * sum(h - first >> lower == bucket for h, _ in items) + "0" for bucket in range(1 << 64 - b - lower))
-	bits += "".join(fixed(h, lower) for h, _ in items)
+	bits = "".join("01"[bucket in buckets] for bucket in range(1 << q))
+	bits += "".join("01"[bucket not in buckets[i + 1:]] for i, bucket in enumerate(buckets))
 	bits += "".join("01"[w > k] for w in widths)
-	bits += "".join(fixed(units - 1, k) for _, units in items)
+	bits += "".join(fixed(h, lower) + fixed(units - 1, k) for h, units in items)
 	bits += "".join(gamma(units - 1 >> k) for _, units in items if units - 1 >> k)
 	bits += "0" * (-len(bits) % 8)
 	return struct.pack("<HB", len(items) - 1, k) + bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
@@ -223,14 +223,14 @@ def exact_block(n, b, first, items):
 def exact_value(t, items):
 	n = len(items)
 	b = 0
-	while n >> b + 1 >= 32:
+	while n >> b + 1 >= 64:
 		b += 1
 	directory = blocks = b""
 	for number in range(1 << b):
 		part = sorted((h, units) for h, units in items.items() if h >> 64 - b == number)
 		if part:
 			blocks += exact_block(n, b, number << 64 - b, part)
-		directory += struct.pack("<I", len(blocks))
+		directory += len(blocks).to_bytes(3, "little")
 	largest = max(items.values())
 	bits = next(bits for bits in (8, 16, 32, 64) if largest >> bits == 0)
 	header = common(4, t["flags"], t["kind"]) + struct.pack(
