@@ -1,10 +1,11 @@
 /*
  * scan.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
  *
- * For each group and each item that is searched for, one page of the index is read. Under the lock of this page a
- * range is ruled out if it is summarized there, its bits say that the item is not in it, and the summary has left out
- * no row that the snapshot may see (the horizon). All other ranges are read, and so is everything behind the last
- * group.
+ * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
+ * read. Under the lock of this page a range is ruled out if it is summarized there, its bits say that the item is not in
+ * it, and the summary has left out no row that the snapshot may see (the horizon). What is left is searched on the level
+ * below, and so on down to level 0. Where a level has no groups, the level below decides; behind the last group of level
+ * 0 everything is read.
  */
 #include "index/bf_index.h"
 
@@ -14,6 +15,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -34,6 +36,19 @@ typedef struct Condition
 	ItemHasher *hasher;			/* NULL: none was needed yet */
 } Condition;
 
+/* Items of a condition are carried from level to level as bits of a word. A condition with more is asked on level 0 only. */
+#define MOST_CARRIED 64
+
+/* What is known of a part of the heap: for each condition the items that may be there. */
+typedef uint64 ItemSet;
+
+/* One level of a search. */
+typedef struct LevelSearch
+{
+	ItemSet    *found;			/* of range r of the group being searched, condition c: found[r * conditions + c] */
+	ItemSet    *below;			/* of each condition: what may be in the range that is searched on the level below */
+} LevelSearch;
+
 /* A search: keys with their items hashed, for a snapshot. */
 struct BfSearch
 {
@@ -42,6 +57,9 @@ struct BfSearch
 	Condition  *conditions;
 	BfViewer	viewer;
 	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
+	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
+	ItemSet    *everything;		/* of each condition all items */
+	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* of level 0 nothing; allocated when they are needed */
 };
 
 /* ------------------------------------------------------------------ the keys */
@@ -149,6 +167,10 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 	search->context = CurrentMemoryContext;
 	search->count = nkeys;
 	search->conditions = palloc0(Max(nkeys, 1) * sizeof(Condition));
+	search->order = palloc(Max(nkeys, 1) * sizeof(int));
+	search->everything = palloc(Max(nkeys, 1) * sizeof(ItemSet));
+	memset(search->everything, 0xff, Max(nkeys, 1) * sizeof(ItemSet));
+	memset(search->level, 0, sizeof search->level);
 	for (int i = 0; i < nkeys; i++)
 	{
 		search->conditions[i].key = &keys[i];
@@ -164,7 +186,14 @@ static void
 hash_all_items(BfSearch *search, Relation index)
 {
 	for (int i = 0; i < search->count; i++)
+	{
+		int			at = i;
+
 		hash_items(search, &search->conditions[i], index);
+		for (; at > 0 && search->conditions[search->order[at - 1]].count > search->conditions[i].count; at--)
+			search->order[at] = search->order[at - 1];
+		search->order[at] = i;
+	}
 }
 
 /* Is there a condition that no row satisfies? */
@@ -225,98 +254,192 @@ add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *mask)
 		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
 }
 
-/* Sets the mask to the ranges of a group that may hold a row which satisfies one condition. */
-static void
-find_ranges_for_condition(Relation index, const BfGeometry *geometry, uint32 number, BfViewer *viewer,
-						  const Condition *condition, Mask *mask)
+/* --------------------------------------------------------- a search going down */
+
+/* A search in one index. */
+typedef struct Descent
 {
-	const BfGroup *group = &geometry->group[number];
-	BlockNumber start = bf_index_column_start(geometry, number, condition->column);
-	uint32		lines = geometry->lines[number * geometry->columns + condition->column];
+	Relation	index;
+	const BfGeometry *geometry;
+	BfSearch   *search;
+	TIDBitmap  *tbm;			/* NULL: stop at the first page */
+	int64		pages;			/* found so far */
+} Descent;
+
+/* Is the condition asked on this level? */
+static inline bool
+is_asked(const Condition *condition, int level)
+{
+	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
+}
+
+/* Adds an item to what was found for those ranges of the group that are in the mask and not yet ruled out. */
+static void
+note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
+{
+	ItemSet    *found = descent->search->level[level].found;
+	int			conditions = descent->search->count;
+
+	for (int word = 0; word < MASK_WORDS; word++)
+		for (uint64 bits = candidates->words[word] & mask->words[word]; bits != 0; bits &= bits - 1)
+			found[(word * 64 + pg_rightmost_one_pos64(bits)) * conditions + condition] |= UINT64_C(1) << item;
+}
+
+/*
+ * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
+ * may be in this part of the heap.
+ */
+static void
+check_condition(Descent *descent, const BfGroup *group, int number, ItemSet items, Mask *candidates)
+{
+	const Condition *condition = &descent->search->conditions[number];
+	const BfParameters *parameters = bf_index_parameters(descent->geometry, group->level, condition->column);
+	const bool	carried = condition->count <= MOST_CARRIED;
+	BlockNumber start = bf_index_column_start(group, condition->column);
 	BlockNumber block = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
+	Mask		untrusted;
+	Mask		any;
 
-	memset(mask, 0, sizeof *mask);
+	memset(&any, 0, sizeof any);
+	memset(&untrusted, 0, sizeof untrusted);
 	for (uint32 i = 0; i < condition->count; i++)
 	{
 		uint64		hash = condition->hashes[i];
-		uint32		line = sb_bf_line_of(lines, hash);
+		uint32		line = sb_bf_line_of(group->lines[condition->column], hash);
 		BfFilterPage *content;
+		Mask		mask;
 
+		if (carried && (items >> i & 1) == 0)
+			continue;
 		if (block != start + line / group->positions)
 		{
 			if (BufferIsValid(buffer))
 				UnlockReleaseBuffer(buffer);
 			CHECK_FOR_INTERRUPTS();
 			block = start + line / group->positions;
-			buffer = bf_index_read_page(index, block);
+			buffer = bf_index_read_page(descent->index, block);
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-			content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, condition->column,
+			sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
+			content = bf_index_filter_page(descent->index, block, BufferGetPage(buffer), group, condition->column,
 										   block - start);
-			add_untrusted(viewer, content, mask);
+			memset(&untrusted, 0, sizeof untrusted);
+			add_untrusted(&descent->search->viewer, content, &untrusted);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hash_count,
-							   hash, mask->words);
+		mask = untrusted;
+		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, parameters->hashes,
+							   hash, mask.words);
+		if (carried && group->level > 0)
+			note_item(descent, group->level, number, candidates, &mask, i);
+		for (int word = 0; word < MASK_WORDS; word++)
+			any.words[word] |= mask.words[word];
 	}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
+	for (int word = 0; word < MASK_WORDS; word++)
+		candidates->words[word] &= any.words[word];
 }
 
-/* Sets *found to the ranges of a group that may hold a row which satisfies all conditions. */
-static void
-find_ranges(Relation index, const BfGeometry *geometry, uint32 number, BfSearch *search, Mask *found)
+/* Has enough been found? */
+static inline bool
+is_done(const Descent *descent)
 {
-	set_first(found, geometry->group[number].ranges);
-	for (int i = 0; i < search->count && !is_empty(found); i++)
+	return descent->tbm == NULL && descent->pages > 0;
+}
+
+/* Adds the pages from `first` to `end` (exclusive) to what is found. */
+static void
+add_pages(Descent *descent, uint64 first, uint64 end)
+{
+	descent->pages += end - first;
+	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
+		tbm_add_page(descent->tbm, (BlockNumber) block);
+}
+
+static void search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items);
+
+/* Searches the pages from `first` to `end` (exclusive), which are ranges of one group. */
+static void
+search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
+{
+	BfSearch   *search = descent->search;
+	LevelSearch *here = &search->level[group->level];
+	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
+	uint32		from = first / pages_per_range - group->first_range;
+	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
+	Mask		candidates;
+
+	memset(&candidates, 0, sizeof candidates);
+	for (uint32 range = from; range < to; range++)
+		candidates.words[range / 64] |= UINT64_C(1) << range % 64;
+	if (group->level > 0)
+		memset(&here->found[from * search->count], 0, (to - from) * search->count * sizeof(ItemSet));
+	for (int i = 0; i < search->count && !is_empty(&candidates); i++)
 	{
-		Mask		mask;
+		int			number = search->order[i];
 
-		if (search->conditions[i].unknown)
-			continue;
-		find_ranges_for_condition(index, geometry, number, &search->viewer, &search->conditions[i], &mask);
-		for (int word = 0; word < MASK_WORDS; word++)
-			found->words[word] &= mask.words[word];
+		if (is_asked(&search->conditions[number], group->level))
+			check_condition(descent, group, number, items[number], &candidates);
 	}
-}
+	for (uint32 range = from; range < to && !is_done(descent); range++)
+	{
+		uint64		range_first = ((uint64) group->first_range + range) * pages_per_range;
+		uint64		range_end = Min(range_first + pages_per_range, end);
 
-/* --------------------------------------------------------- the pages of the heap */
-
-/* Adds the pages from `first` to `end` (exclusive) to the bitmap. */
-static void
-add_pages(TIDBitmap *tbm, uint64 first, uint64 end)
-{
-	for (uint64 block = first; block < end; block++)
-		tbm_add_page(tbm, (BlockNumber) block);
+		if (!has_range(&candidates, range))
+			continue;
+		if (group->level == 0)
+			add_pages(descent, range_first, range_end);
+		else
+		{
+			memcpy(here->below, &here->found[range * search->count], search->count * sizeof(ItemSet));
+			search_pages(descent, group->level - 1, range_first, range_end, here->below);
+		}
+	}
 }
 
 /*
- * Adds the pages of a group's ranges that may match to the bitmap, and returns how many they are. Without a bitmap it
- * stops at the first range.
+ * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a range;
+ * items[] says for each condition what may be there.
  */
-static int64
-find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, BlockNumber heap_blocks,
-					BfSearch *search, TIDBitmap *tbm)
+static void
+search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items)
 {
-	const BfGroup *group = &geometry->group[number];
-	int64		count = 0;
-	Mask		found;
+	const BfLevel *of = &descent->geometry->level[level];
+	uint64		covered = Min((uint64) of->covered * of->pages_per_range, end);
 
-	find_ranges(index, geometry, number, search, &found);
-	for (uint32 i = 0; i < group->ranges; i++)
+	while (first < covered && !is_done(descent))
 	{
-		uint64		first = (uint64) (group->first_range + i) * geometry->pages_per_range;
-		uint64		end = Min(first + geometry->pages_per_range, heap_blocks);
+		BfGroup		group;
+		uint64		group_end;
 
-		if (!has_range(&found, i) || first >= end)
-			continue;
-		count += end - first;
-		if (tbm == NULL)
-			break;
-		add_pages(tbm, first, end);
+		bf_index_find_group(descent->geometry, level, first / of->pages_per_range, &group);
+		group_end = Min(((uint64) group.first_range + group.ranges) * of->pages_per_range, covered);
+		search_group(descent, &group, first, group_end, items);
+		first = group_end;
 	}
-	return count;
+	if (first >= end || is_done(descent))
+		return;
+	if (level == 0)
+		add_pages(descent, first, end);
+	else
+		search_pages(descent, level - 1, first, end, items);
+}
+
+/* Makes room for what is found on the levels above 0. */
+static void
+prepare_levels(BfSearch *search, int levels)
+{
+	int			conditions = Max(search->count, 1);
+
+	for (int level = 1; level < levels; level++)
+		if (search->level[level].found == NULL)
+		{
+			search->level[level].found =
+				MemoryContextAlloc(search->context, BF_INDEX_MAX_RANGES * conditions * sizeof(ItemSet));
+			search->level[level].below = MemoryContextAlloc(search->context, conditions * sizeof(ItemSet));
+		}
 }
 
 /*
@@ -326,35 +449,25 @@ find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, B
 static int64
 find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap *tbm)
 {
-	const BfGeometry *cached = bf_index_geometry(index);
-	BfGeometry *geometry;
-	uint64		covered_blocks;
-	int64		count = 0;
+	Descent		descent = {.index = index, .search = search, .tbm = tbm};
 
 	if (heap_blocks == 0 || is_impossible(search))
 		return 0;
-	/* If groups were added since the geometry was read, their ranges can be ruled out too. */
-	if ((uint64) cached->covered * cached->pages_per_range < heap_blocks)
-		cached = bf_index_current_geometry(index);
-	geometry = bf_index_copy_geometry(cached);
-	covered_blocks = search->trusted ? (uint64) geometry->covered * geometry->pages_per_range : 0;
-
-	for (uint32 number = 0; search->trusted && number < geometry->groups; number++)
+	/*
+	 * The geometry stays valid: nothing that follows takes a lock. If groups were added since it was read, their ranges
+	 * can be ruled out too.
+	 */
+	descent.geometry = bf_index_geometry(index);
+	if ((uint64) descent.geometry->level[0].covered * descent.geometry->level[0].pages_per_range < heap_blocks)
+		descent.geometry = bf_index_current_geometry(index);
+	if (!search->trusted || descent.geometry->levels == 0)
+		add_pages(&descent, 0, heap_blocks);
+	else
 	{
-		if ((uint64) geometry->group[number].first_range * geometry->pages_per_range >= heap_blocks)
-			break;
-		count += find_pages_in_group(index, geometry, number, heap_blocks, search, tbm);
-		if (tbm == NULL && count > 0)
-			break;
+		prepare_levels(search, descent.geometry->levels);
+		search_pages(&descent, descent.geometry->levels - 1, 0, heap_blocks, search->everything);
 	}
-	if (covered_blocks < heap_blocks)
-	{
-		count += heap_blocks - covered_blocks;
-		if (tbm != NULL)
-			add_pages(tbm, covered_blocks, heap_blocks);
-	}
-	pfree(geometry);
-	return count;
+	return descent.pages;
 }
 
 bool
