@@ -52,6 +52,7 @@ static void
 end_change(Change *change)
 {
 	change->meta->publications++;
+	bf_index_seal_meta_page(change->meta);
 	GenericXLogFinish(change->xlog);
 	UnlockReleaseBuffer(change->buffer);
 }
@@ -72,7 +73,7 @@ bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 	Change		change;
 
 	begin_change(index, &change);
-	bf_index_choose_pages_per_range(change.meta, pages_per_range);
+	change.meta->pages_per_range = pages_per_range;
 	end_change(&change);
 }
 

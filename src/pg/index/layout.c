@@ -68,22 +68,21 @@ checksum_of(const void *data, Size size)
 
 /* ------------------------------------------------------------- the meta page */
 
-/* Of the fields that do not change, or (pages_per_range) only once. */
 static uint32
-parameters_checksum(const BfMetaPage *meta)
+meta_checksum(const BfMetaPage *meta)
 {
 	char		copy[offsetof(BfMetaPage, column) + INDEX_MAX_KEYS * sizeof(BfParameters)];
-	BfMetaPage *fields = (BfMetaPage *) copy;
 	Size		size = offsetof(BfMetaPage, column) + meta->columns * sizeof(BfParameters);
 
 	memcpy(copy, meta, size);
-	fields->checksum = 0;
-	fields->publications = 0;
-	fields->directory_pages = 0;
-	fields->stretches = 0;
-	memset(fields->groups, 0, sizeof fields->groups);
-	memset(fields->begun, 0, sizeof fields->begun);
+	((BfMetaPage *) copy)->checksum = 0;
 	return checksum_of(copy, size);
+}
+
+void
+bf_index_seal_meta_page(BfMetaPage *meta)
+{
+	meta->checksum = meta_checksum(meta);
 }
 
 static BfParameters
@@ -111,15 +110,8 @@ bf_index_init_meta_page(Page page, Relation index)
 	meta->upper = parameters_for(BF_INDEX_UPPER_FPR);
 	for (int column = 0; column < meta->columns; column++)
 		meta->column[column] = parameters_for(bf_index_fpr_option(index, column));
-	meta->checksum = parameters_checksum(meta);
+	bf_index_seal_meta_page(meta);
 	set_content_size(page, BF_PAGE_SPACE);
-}
-
-void
-bf_index_choose_pages_per_range(BfMetaPage *meta, BlockNumber pages_per_range)
-{
-	meta->pages_per_range = pages_per_range;
-	meta->checksum = parameters_checksum(meta);
 }
 
 static bool
@@ -151,7 +143,7 @@ bf_index_meta_page(Relation index, Page page)
 		good = is_in_range(&meta->column[column]);
 	if (!good)
 		bf_index_report_damage(index, 0, "a parameter is out of its range");
-	if (meta->checksum != parameters_checksum(meta))
+	if (meta->checksum != meta_checksum(meta))
 		bf_index_report_damage(index, 0, "the checksum of its parameters is wrong");
 	return meta;
 }

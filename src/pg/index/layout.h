@@ -67,7 +67,7 @@ typedef struct BfMetaPage
 	uint32		magic;
 	uint16		version;
 	uint16		columns;
-	uint32		checksum;		/* CRC-32C of what does not change: see parameters_checksum() in layout.c */
+	uint32		checksum;		/* CRC-32C of this struct, all columns included, with zeros in checksum */
 	BlockNumber pages_per_range;	/* on level 0; 0: it is chosen when the first group is made */
 	uint64		publications;	/* grows before a range of any level becomes a placeholder, and when a group is added */
 	uint16		levels;			/* the most that the index may have, 1 .. BF_INDEX_MAX_LEVELS */
@@ -173,8 +173,8 @@ extern void bf_index_init_meta_page(Page page, Relation index);
 /* The content of the meta page; an error if it is not one, or if its parameters are damaged. */
 extern BfMetaPage *bf_index_meta_page(Relation index, Page page);
 
-/* Writes the checksum again after pages_per_range was chosen. */
-extern void bf_index_choose_pages_per_range(BfMetaPage *meta, BlockNumber pages_per_range);
+/* Writes the checksum, after the content was changed. */
+extern void bf_index_seal_meta_page(BfMetaPage *meta);
 
 /* The blocks of the directory pages, and the entries on the meta page. */
 extern BlockNumber *bf_index_directory(BfMetaPage *meta);
