@@ -473,6 +473,16 @@ extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snaps
  */
 extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
 
+/* The ranges of level 0 in which such a row may be. If there are none, no such row is in the heap. */
+typedef struct BfVerdict
+{
+	int64		maybe;			/* they are summarized, and their filters say yes */
+	int64		unsummarized;	/* they are not summarized, or have left out rows that the snapshot may see */
+} BfVerdict;
+
+/* Why does bf_index_may_match() return true? REQUIRES: the same. */
+extern void bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict);
+
 /* ------------------------------------------- the other callbacks of the access method */
 
 /* build.c */

@@ -262,8 +262,10 @@ typedef struct Descent
 	Relation	index;
 	const BfGeometry *geometry;
 	BfSearch   *search;
-	TIDBitmap  *tbm;			/* NULL: stop at the first page */
-	int64		pages;			/* found so far */
+	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
+	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
+	int64		pages;			/* found so far; with neither of the two it stops at the first one */
+	Mask		untrusted;		/* of the group of level 0 that was searched last: ranges of which no page said anything */
 } Descent;
 
 /* Is the condition asked on this level? */
@@ -338,21 +340,31 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 	for (int word = 0; word < MASK_WORDS; word++)
+	{
 		candidates->words[word] &= any.words[word];
+		descent->untrusted.words[word] |= untrusted.words[word];
+	}
 }
 
 /* Has enough been found? */
 static inline bool
 is_done(const Descent *descent)
 {
-	return descent->tbm == NULL && descent->pages > 0;
+	return descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0;
 }
 
-/* Adds the pages from `first` to `end` (exclusive) to what is found. */
+/* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
 static void
-add_pages(Descent *descent, uint64 first, uint64 end)
+add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
 	descent->pages += end - first;
+	if (descent->verdict != NULL)
+	{
+		if (summarized)
+			descent->verdict->maybe += ranges;
+		else
+			descent->verdict->unsummarized += ranges;
+	}
 	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
 		tbm_add_page(descent->tbm, (BlockNumber) block);
 }
@@ -371,6 +383,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 	Mask		candidates;
 
 	memset(&candidates, 0, sizeof candidates);
+	memset(&descent->untrusted, 0, sizeof descent->untrusted);
 	for (uint32 range = from; range < to; range++)
 		candidates.words[range / 64] |= UINT64_C(1) << range % 64;
 	if (group->level > 0)
@@ -390,7 +403,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 		if (!has_range(&candidates, range))
 			continue;
 		if (group->level == 0)
-			add_pages(descent, range_first, range_end);
+			add_pages(descent, range_first, range_end, 1, !has_range(&descent->untrusted, range));
 		else
 		{
 			memcpy(here->below, &here->found[range * search->count], search->count * sizeof(ItemSet));
@@ -422,7 +435,7 @@ search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSe
 	if (first >= end || is_done(descent))
 		return;
 	if (level == 0)
-		add_pages(descent, first, end);
+		add_pages(descent, first, end, (end - first + of->pages_per_range - 1) / of->pages_per_range, false);
 	else
 		search_pages(descent, level - 1, first, end, items);
 }
@@ -443,13 +456,13 @@ prepare_levels(BfSearch *search, int levels)
 }
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap, and returns how many they are. Without a
- * bitmap it stops at the first range, so that the result only says whether there are any.
+ * Adds all pages of the heap that may hold matching rows to the bitmap, or their ranges to the verdict, and returns how many
+ * pages they are. With neither of the two it stops at the first range, so that the result only says whether there are any.
  */
 static int64
-find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap *tbm)
+find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap *tbm, BfVerdict *verdict)
 {
-	Descent		descent = {.index = index, .search = search, .tbm = tbm};
+	Descent		descent = {.index = index, .search = search, .tbm = tbm, .verdict = verdict};
 
 	if (heap_blocks == 0 || is_impossible(search))
 		return 0;
@@ -461,7 +474,7 @@ find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap 
 	if ((uint64) descent.geometry->level[0].covered * descent.geometry->level[0].pages_per_range < heap_blocks)
 		descent.geometry = bf_index_current_geometry(index);
 	if (!search->trusted || descent.geometry->levels == 0)
-		add_pages(&descent, 0, heap_blocks);
+		add_pages(&descent, 0, heap_blocks, Max(bf_index_ranges_of(descent.geometry, 0, heap_blocks), 1), false);
 	else
 	{
 		prepare_levels(search, descent.geometry->levels);
@@ -477,7 +490,18 @@ bf_index_may_match(BfSearch *search, Relation index, Relation heap)
 
 	hash_all_items(search, index);
 	MemoryContextSwitchTo(caller);
-	return find_pages(index, RelationGetNumberOfBlocks(heap), search, NULL) > 0;
+	return find_pages(index, RelationGetNumberOfBlocks(heap), search, NULL, NULL) > 0;
+}
+
+void
+bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict)
+{
+	MemoryContext caller = MemoryContextSwitchTo(search->context);
+
+	memset(verdict, 0, sizeof *verdict);
+	hash_all_items(search, index);
+	MemoryContextSwitchTo(caller);
+	(void) find_pages(index, RelationGetNumberOfBlocks(heap), search, NULL, verdict);
 }
 
 /* ------------------------------------------------------------ as an index scan */
@@ -540,7 +564,7 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		state->search->conditions[i].hashes = NULL; /* the keys have other arguments now */
 	caller = MemoryContextSwitchTo(state->context);
 	hash_all_items(state->search, scan->indexRelation);
-	pages = find_pages(scan->indexRelation, state->heap_blocks, state->search, tbm);
+	pages = find_pages(scan->indexRelation, state->heap_blocks, state->search, tbm, NULL);
 	MemoryContextSwitchTo(caller);
 	return pages * ROWS_REPORTED_PER_PAGE;
 }
