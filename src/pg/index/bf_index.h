@@ -81,6 +81,7 @@ typedef struct BfGeometry
 	Size		size;			/* of this chunk of memory */
 	Buffer		meta_buffer;	/* where the meta page was last: a hint */
 	uint64		publications;	/* as the meta page counted them */
+	BfBeyond	beyond;			/* as the meta page said then */
 	int			columns;
 	int			most_levels;	/* that the index may have */
 	int			levels;			/* that have groups */
@@ -161,6 +162,12 @@ extern void bf_index_publish_group(Relation index, const BfGroup *group);
  * placeholders. REQUIRES: as above; groups cover the ranges.
  */
 extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
+
+/*
+ * Writes what is known of the pages behind the ranges of level 0 that have begun, if it is `from` now, or in any case if
+ * nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
+ */
+extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
 /* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
@@ -437,6 +444,9 @@ extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *tas
 /* For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. */
 extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader);
 
+/* For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that all of it is in the index. */
+extern void bf_index_built(Relation index, Relation heap);
+
 /*
  * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
  * which a full range fills about eight lines of the column with the most items. But a table that 32 pages a range make
@@ -472,6 +482,21 @@ extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snaps
  * taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
+
+/*
+ * A *probe* asks an index again without opening it or its heap: where its pages were last, and its geometry. It looks only at
+ * pages that are still in these buffers, and only if nothing was published since it was made.
+ *
+ * bf_index_make_probe() is bf_index_may_match(), and also makes a probe in the current memory context; NULL if the search or the
+ * index does not allow for one. bf_index_probe_says_no() returns true if no row that the search's snapshot sees and that satisfies
+ * its keys is in the heap; false if there may be such a row, or if that cannot be told in this way. REQUIRES: the search has
+ * hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that it had.
+ */
+typedef struct BfProbe BfProbe;
+
+extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_match);
+extern bool bf_index_probe_says_no(BfProbe *probe, BfSearch *search);
+extern void bf_index_free_probe(BfProbe *probe);
 
 /* The ranges of level 0 in which such a row may be. If there are none, no such row is in the heap. */
 typedef struct BfVerdict

@@ -231,6 +231,9 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
 	bf_index_build_upper_levels(index, heap, reader);
+	/* While an index is built concurrently, rows are written that nobody enters before it is validated. */
+	if (!indexInfo->ii_Concurrent)
+		bf_index_built(index, heap);
 	bf_index_close_heap(reader);
 	bf_index_become_caller(&who_calls);
 	MemoryContextSwitchTo(caller);

@@ -67,6 +67,20 @@ bf_index_begin_ranges(Relation index, int level, uint32 end)
 	end_change(&change);
 }
 
+bool
+bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to)
+{
+	Change		change;
+	bool		is_from;
+
+	begin_change(index, &change);
+	is_from = change.meta->beyond == from;
+	if (is_from || to == BF_BEYOND_UNKNOWN)
+		change.meta->beyond = to;
+	end_change(&change);
+	return is_from;
+}
+
 void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {

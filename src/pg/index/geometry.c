@@ -239,6 +239,7 @@ read_geometry(Relation index)
 	meta = bf_index_meta_page(index, BufferGetPage(buffer));
 	header.meta_buffer = buffer;
 	header.publications = meta->publications;
+	header.beyond = meta->beyond;
 	header.columns = meta->columns;
 	header.most_levels = meta->levels;
 	header.upper = meta->upper;
@@ -278,7 +279,7 @@ read_meta_page(Relation index)
 
 	if (geometry == NULL)
 		return bf_index_read_page(index, 0);
-	if (!BufferIsValid(geometry->meta_buffer) || !sb_read_recent_buffer(index, 0, geometry->meta_buffer))
+	if (!BufferIsValid(geometry->meta_buffer) || !sb_read_recent_buffer(sb_locator_of(index), 0, geometry->meta_buffer))
 		geometry->meta_buffer = bf_index_read_page(index, 0);
 	return geometry->meta_buffer;
 }

@@ -131,6 +131,19 @@ add_items(Relation index, const BfGeometry *geometry, BlockNumber block, const u
 	}
 }
 
+/*
+ * Is a row of this block written behind the ranges that have begun, although nothing was known to be there? What the
+ * geometry says of this is right if nothing was published since it was read, as with ranges that have not begun.
+ */
+static bool
+is_beyond(const BfGeometry *geometry, BlockNumber block)
+{
+	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
+
+	return geometry->beyond != BF_BEYOND_UNKNOWN &&
+		(pages_per_range == 0 || block / pages_per_range >= geometry->level[0].begun);
+}
+
 bool
 bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap, IndexUniqueCheck check,
 				bool unchanged, IndexInfo *indexInfo)
@@ -139,6 +152,11 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 
+	if (is_beyond(geometry, block))
+	{
+		(void) bf_index_set_beyond(index, BF_BEYOND_UNKNOWN, BF_BEYOND_UNKNOWN);
+		geometry = bf_index_current_geometry(index);
+	}
 	if (has_begun(geometry, block))
 	{
 		BfHashers  *hashers = statement_hashers(index, indexInfo);

@@ -137,7 +137,7 @@ bf_index_meta_page(Relation index, Page page)
 				 errhint("Please REINDEX it.")));
 	good = meta->columns == IndexRelationGetNumberOfKeyAttributes(index) &&
 		meta->pages_per_range <= BF_INDEX_MAX_PAGES_PER_RANGE && meta->levels >= 1 &&
-		meta->levels <= BF_INDEX_MAX_LEVELS && meta->directory_pages <= BF_INDEX_MAX_DIRECTORY_PAGES &&
+		meta->levels <= BF_INDEX_MAX_LEVELS && meta->beyond <= BF_BEYOND_EMPTY && meta->directory_pages <= BF_INDEX_MAX_DIRECTORY_PAGES &&
 		is_in_range(&meta->upper);
 	for (int column = 0; good && column < meta->columns; column++)
 		good = is_in_range(&meta->column[column]);
@@ -258,15 +258,21 @@ bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 fi
 	set_content_size(page, size);
 }
 
+bool
+bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber number)
+{
+	const BfFilterPage *content = (const BfFilterPage *) PageGetContents(page);
+
+	return !PageIsNew(page) && content->magic == BF_FILTER_MAGIC && content->level == group->level &&
+		content->column == column && content->ranges == group->ranges && content->first_range == group->first_range &&
+		content->first_line == number * group->positions && has_content_size(page, filter_page_size(group));
+}
+
 BfFilterPage *
 bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
 					 BlockNumber number)
 {
-	BfFilterPage *content = (BfFilterPage *) PageGetContents(page);
-
-	if (PageIsNew(page) || content->magic != BF_FILTER_MAGIC || content->level != group->level ||
-		content->column != column || content->ranges != group->ranges || content->first_range != group->first_range ||
-		content->first_line != number * group->positions || !has_content_size(page, filter_page_size(group)))
+	if (!bf_index_is_filter_page(page, group, column, number))
 		bf_index_report_damage(index, block, "it is not the filter page that it should be");
-	return content;
+	return (BfFilterPage *) PageGetContents(page);
 }

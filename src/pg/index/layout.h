@@ -62,6 +62,18 @@ typedef enum BfKeys
 	BF_KEYS_VALUE = 0			/* the value is the only item */
 } BfKeys;
 
+/*
+ * What is known of the pages behind the ranges of level 0 that have begun. It is like the state of a range: a summarizer
+ * first writes "placeholder"; then it looks at the length of the heap; and if there are no such pages, it writes "empty",
+ * unless a writer has written "unknown" meanwhile, as everyone does who writes a row there.
+ */
+typedef enum BfBeyond
+{
+	BF_BEYOND_UNKNOWN = 0,		/* there may be rows */
+	BF_BEYOND_PLACEHOLDER = 1,
+	BF_BEYOND_EMPTY = 2			/* no snapshot sees a row there */
+} BfBeyond;
+
 typedef struct BfMetaPage
 {
 	uint32		magic;
@@ -75,7 +87,8 @@ typedef struct BfMetaPage
 	uint32		stretches;		/* entries of the directory */
 	uint32		groups[BF_INDEX_MAX_LEVELS];	/* of each level, that are published */
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
-	uint32		zero[2];
+	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
+	uint32		zero;
 	BfParameters upper;			/* of the levels above 0, for all columns */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;
@@ -199,10 +212,10 @@ extern uint32 bf_index_entries_on_directory_page(int columns);
 /* Writes the content of an empty filter page. */
 extern void bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line);
 
-/*
- * The content of a filter page. It is an error if this is not page `number` (from 0) of the group's run for this
- * column.
- */
+/* Is this page `number` (from 0) of the group's run for this column? */
+extern bool bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber number);
+
+/* The content of a filter page. It is an error if this is not page `number` of the group's run for this column. */
 extern BfFilterPage *bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group,
 										  int column, BlockNumber number);
 

@@ -256,10 +256,31 @@ add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *mask)
 
 /* --------------------------------------------------------- a search going down */
 
+/* A page of an index, and the buffer where it was last. */
+typedef struct PageHint
+{
+	BlockNumber block;
+	Buffer		buffer;
+} PageHint;
+
+#define PAGE_HINTS 16
+
+struct BfProbe
+{
+	sb_locator	locator;
+	Buffer		meta_buffer;
+	Oid			type;			/* as which the items of the search were hashed, and the collation */
+	Oid			collation;
+	PageHint	hints[PAGE_HINTS];	/* the page of a block is at block % PAGE_HINTS */
+	BfGeometry *geometry;
+};
+
 /* A search in one index. */
 typedef struct Descent
 {
-	Relation	index;
+	Relation	index;			/* NULL: only pages that the probe finds in their buffers are looked at */
+	BfProbe    *probe;			/* remembers where pages are; may be NULL */
+	bool		failed;			/* the index is NULL, and a page was not found */
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
@@ -288,6 +309,38 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 }
 
 /*
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer, and the search has
+ * failed, if it was not found by a probe.
+ */
+static Buffer
+open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
+{
+	BlockNumber block = bf_index_column_start(group, column) + number;
+	PageHint   *hint = descent->probe != NULL ? &descent->probe->hints[block % PAGE_HINTS] : NULL;
+	Buffer		buffer;
+
+	if (descent->index == NULL)
+	{
+		descent->failed = hint->block != block || !sb_read_recent_buffer(descent->probe->locator, block, hint->buffer);
+		if (descent->failed)
+			return InvalidBuffer;
+		LockBuffer(hint->buffer, BUFFER_LOCK_SHARE);
+		descent->failed = !bf_index_is_filter_page(BufferGetPage(hint->buffer), group, column, number);
+		if (!descent->failed)
+			return hint->buffer;
+		UnlockReleaseBuffer(hint->buffer);
+		return InvalidBuffer;
+	}
+	buffer = bf_index_read_page(descent->index, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
+	(void) bf_index_filter_page(descent->index, block, BufferGetPage(buffer), group, column, number);
+	if (hint != NULL)
+		*hint = (PageHint) {.block = block, .buffer = buffer};
+	return buffer;
+}
+
+/*
  * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
  * may be in this part of the heap.
  */
@@ -297,8 +350,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 	const Condition *condition = &descent->search->conditions[number];
 	const BfParameters *parameters = bf_index_parameters(descent->geometry, group->level, condition->column);
 	const bool	carried = condition->count <= MOST_CARRIED;
-	BlockNumber start = bf_index_column_start(group, condition->column);
-	BlockNumber block = InvalidBlockNumber;
+	BlockNumber page = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
 	Mask		untrusted;
 	Mask		any;
@@ -314,19 +366,17 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 
 		if (carried && (items >> i & 1) == 0)
 			continue;
-		if (block != start + line / group->positions)
+		if (page != line / group->positions)
 		{
 			if (BufferIsValid(buffer))
 				UnlockReleaseBuffer(buffer);
 			CHECK_FOR_INTERRUPTS();
-			block = start + line / group->positions;
-			buffer = bf_index_read_page(descent->index, block);
-			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
-			content = bf_index_filter_page(descent->index, block, BufferGetPage(buffer), group, condition->column,
-										   block - start);
+			page = line / group->positions;
+			buffer = open_page(descent, group, condition->column, page);
+			if (descent->failed)
+				return;
 			memset(&untrusted, 0, sizeof untrusted);
-			add_untrusted(&descent->search->viewer, content, &untrusted);
+			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
 		mask = untrusted;
@@ -350,7 +400,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 static inline bool
 is_done(const Descent *descent)
 {
-	return descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0;
+	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0);
 }
 
 /* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
@@ -388,7 +438,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 		candidates.words[range / 64] |= UINT64_C(1) << range % 64;
 	if (group->level > 0)
 		memset(&here->found[from * search->count], 0, (to - from) * search->count * sizeof(ItemSet));
-	for (int i = 0; i < search->count && !is_empty(&candidates); i++)
+	for (int i = 0; i < search->count && !is_empty(&candidates) && !descent->failed; i++)
 	{
 		int			number = search->order[i];
 
@@ -460,48 +510,125 @@ prepare_levels(BfSearch *search, int levels)
  * pages they are. With neither of the two it stops at the first range, so that the result only says whether there are any.
  */
 static int64
-find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap *tbm, BfVerdict *verdict)
+find_pages(Descent *descent, BlockNumber heap_blocks)
 {
-	Descent		descent = {.index = index, .search = search, .tbm = tbm, .verdict = verdict};
+	BfSearch   *search = descent->search;
 
 	if (heap_blocks == 0 || is_impossible(search))
 		return 0;
-	/*
-	 * The geometry stays valid: nothing that follows takes a lock. If groups were added since it was read, their ranges
-	 * can be ruled out too.
-	 */
-	descent.geometry = bf_index_geometry(index);
-	if ((uint64) descent.geometry->level[0].covered * descent.geometry->level[0].pages_per_range < heap_blocks)
-		descent.geometry = bf_index_current_geometry(index);
-	if (!search->trusted || descent.geometry->levels == 0)
-		add_pages(&descent, 0, heap_blocks, Max(bf_index_ranges_of(descent.geometry, 0, heap_blocks), 1), false);
+	if (!search->trusted || descent->geometry->levels == 0)
+		add_pages(descent, 0, heap_blocks, Max(bf_index_ranges_of(descent->geometry, 0, heap_blocks), 1), false);
 	else
 	{
-		prepare_levels(search, descent.geometry->levels);
-		search_pages(&descent, descent.geometry->levels - 1, 0, heap_blocks, search->everything);
+		prepare_levels(search, descent->geometry->levels);
+		search_pages(descent, descent->geometry->levels - 1, 0, heap_blocks, search->everything);
 	}
-	return descent.pages;
+	return descent->pages;
+}
+
+/*
+ * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. If groups
+ * were added since it was read, their ranges can be ruled out too.
+ */
+static const BfGeometry *
+geometry_for(Relation index, BlockNumber heap_blocks)
+{
+	const BfGeometry *geometry = bf_index_geometry(index);
+
+	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks)
+		geometry = bf_index_current_geometry(index);
+	return geometry;
+}
+
+/* Hashes the items of the search for this index, and looks for pages. Without a verdict it stops at the first one. */
+static int64
+search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfVerdict *verdict)
+{
+	MemoryContext caller = MemoryContextSwitchTo(search->context);
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
+	Descent		descent = {.index = index, .search = search, .probe = probe, .verdict = verdict};
+
+	hash_all_items(search, index);
+	MemoryContextSwitchTo(caller);
+	descent.geometry = geometry_for(index, heap_blocks);
+	return find_pages(&descent, heap_blocks);
 }
 
 bool
 bf_index_may_match(BfSearch *search, Relation index, Relation heap)
 {
-	MemoryContext caller = MemoryContextSwitchTo(search->context);
-
-	hash_all_items(search, index);
-	MemoryContextSwitchTo(caller);
-	return find_pages(index, RelationGetNumberOfBlocks(heap), search, NULL, NULL) > 0;
+	return search_index(search, index, heap, NULL, NULL) > 0;
 }
 
 void
 bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict)
 {
-	MemoryContext caller = MemoryContextSwitchTo(search->context);
-
 	memset(verdict, 0, sizeof *verdict);
-	hash_all_items(search, index);
-	MemoryContextSwitchTo(caller);
-	(void) find_pages(index, RelationGetNumberOfBlocks(heap), search, NULL, verdict);
+	(void) search_index(search, index, heap, NULL, verdict);
+}
+
+/* --------------------------------------------------------------------- as a probe */
+
+/* A geometry that takes more than this is not kept for a probe. */
+#define MOST_BYTES_OF_PROBE 4096
+
+BfProbe *
+bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_match)
+{
+	const BfGeometry *geometry;
+	BfProbe    *probe = palloc0(sizeof(BfProbe));
+
+	*may_match = search_index(search, index, heap, probe, NULL) > 0;
+	geometry = bf_index_current_geometry(index);
+	if (search->count != 1 || search->conditions[0].hasher == NULL || !search->trusted || sb_snapshots_grow_old() ||
+		RelationUsesLocalBuffers(index) || geometry->levels == 0 || geometry->size > MOST_BYTES_OF_PROBE)
+	{
+		pfree(probe);
+		return NULL;
+	}
+	probe->locator = sb_locator_of(index);
+	probe->meta_buffer = geometry->meta_buffer;
+	probe->type = search->conditions[0].type;
+	probe->collation = search->conditions[0].collation;
+	probe->geometry = bf_index_copy_geometry(geometry);
+	return probe;
+}
+
+void
+bf_index_free_probe(BfProbe *probe)
+{
+	pfree(probe->geometry);
+	pfree(probe);
+}
+
+/* Is the geometry the current one, and are there no rows behind the ranges that have begun? */
+static bool
+is_current(const BfProbe *probe)
+{
+	const BfMetaPage *meta;
+	bool		current;
+
+	if (!sb_read_recent_buffer(probe->locator, 0, probe->meta_buffer))
+		return false;
+	LockBuffer(probe->meta_buffer, BUFFER_LOCK_SHARE);
+	meta = (const BfMetaPage *) PageGetContents(BufferGetPage(probe->meta_buffer));
+	current = meta->publications == probe->geometry->publications && meta->beyond == BF_BEYOND_EMPTY;
+	UnlockReleaseBuffer(probe->meta_buffer);
+	return current;
+}
+
+bool
+bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
+{
+	const Condition *condition = &search->conditions[0];
+	const BfLevel *lowest = &probe->geometry->level[0];
+	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry};
+
+	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->hashes == NULL ||
+		condition->type != probe->type || condition->collation != probe->collation || sb_snapshots_grow_old() ||
+		!is_current(probe))
+		return false;
+	return find_pages(&descent, lowest->begun * lowest->pages_per_range) == 0 && !descent.failed;
 }
 
 /* ------------------------------------------------------------ as an index scan */
@@ -541,6 +668,7 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
 	BfScan	   *state = scan->opaque;
 	MemoryContext caller;
+	Descent		descent = {.index = scan->indexRelation, .tbm = tbm};
 	int64		pages;
 
 	pgstat_count_index_scan(scan->indexRelation);
@@ -562,9 +690,11 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	MemoryContextReset(state->context);
 	for (int i = 0; i < state->search->count; i++)
 		state->search->conditions[i].hashes = NULL; /* the keys have other arguments now */
+	descent.search = state->search;
 	caller = MemoryContextSwitchTo(state->context);
 	hash_all_items(state->search, scan->indexRelation);
-	pages = find_pages(scan->indexRelation, state->heap_blocks, state->search, tbm, NULL);
+	descent.geometry = geometry_for(scan->indexRelation, state->heap_blocks);
+	pages = find_pages(&descent, state->heap_blocks);
 	MemoryContextSwitchTo(caller);
 	return pages * ROWS_REPORTED_PER_PAGE;
 }

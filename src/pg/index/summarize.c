@@ -431,6 +431,33 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader)
 	(void) summarize_upper_levels(&work);
 }
 
+/* ------------------------------------------------------------ what lies behind it */
+
+/*
+ * Finds out whether the heap ends with the ranges of level 0 that have begun. If so, and until a row is written behind them,
+ * who asks whether the heap may hold a value need not look at the heap's length.
+ */
+static void
+look_beyond(const Summarizer *work)
+{
+	const BfGeometry *geometry = bf_index_current_geometry(work->index);
+
+	if (geometry->beyond == BF_BEYOND_EMPTY)
+		return;
+	(void) bf_index_set_beyond(work->index, geometry->beyond, BF_BEYOND_PLACEHOLDER);
+	geometry = bf_index_current_geometry(work->index);
+	if ((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range >= RelationGetNumberOfBlocks(work->heap))
+		(void) bf_index_set_beyond(work->index, BF_BEYOND_PLACEHOLDER, BF_BEYOND_EMPTY);
+}
+
+void
+bf_index_built(Relation index, Relation heap)
+{
+	const Summarizer work = {.index = index, .heap = heap};
+
+	look_beyond(&work);
+}
+
 /* --------------------------------------------------------------------- all of it */
 
 static int64
@@ -461,6 +488,7 @@ summarize(const Summarizer *work, const BfTask *task)
 	{
 		done += summarize_upper_levels(work);
 		refresh_fullest_range(work);
+		look_beyond(work);
 	}
 	return done;
 }
