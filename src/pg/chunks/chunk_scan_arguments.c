@@ -22,6 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/rls.h"
 #include "utils/typcache.h"
@@ -286,6 +287,9 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 {
 	memset(scan, 0, sizeof *scan);
 	scan->any = any;
+	scan->context = CurrentMemoryContext;
+	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
+	scan->count = -1;
 	scan->parent = open_parent(fcinfo);
 	scan->engines = chunk_find_engines();
 	chunk_require_own_rows(scan->engines, scan->parent);
