@@ -261,5 +261,6 @@ void
 chunk_scan_end(ChunkScan *scan)
 {
 	relation_close(scan->parent, NoLock);
+	MemoryContextDelete(scan->query_context);
 	MemoryContextDelete(scan->chunk_context);
 }

@@ -263,7 +263,7 @@ chunk_read_next(ChunkReader *reader)
 		reader->found = false;
 		if (reader->query == NULL)
 		{
-			caller = MemoryContextSwitchTo(scan->context);
+			caller = MemoryContextSwitchTo(scan->query_context);
 			reader->query = make_query(reader);
 			MemoryContextSwitchTo(caller);
 		}
@@ -278,5 +278,7 @@ chunk_read_stop(ChunkReader *reader)
 {
 	if (reader->chunk != NULL)
 		end_chunk(reader);
+	reader->query = NULL;
+	MemoryContextReset(reader->scan->query_context);
 	chunk_first(reader->scan);
 }

@@ -70,6 +70,7 @@ typedef struct ChunkScan
 
 	/* chunk_judge.c */
 	MemoryContext context;		/* in which the scan lives */
+	MemoryContext query_context;	/* emptied when the reading begins again */
 	MemoryContext chunk_context;	/* emptied after each chunk */
 	bool		stay_locked;	/* the chunks that are left alone stay locked too */
 	int			count;			/* of chunks; -1 before they are found */
@@ -135,7 +136,7 @@ typedef struct ChunkReader
 	List	   *(*conditions) (void *argument);
 	void	   *argument;
 
-	Query	   *query;			/* on the parent; NULL before the first chunk is read */
+	Query	   *query;			/* on the parent, in query_context; NULL before the first chunk is read */
 	Relation	chunk;			/* the chunk that is being read, or NULL */
 	ChunkVerdict verdict;		/* about it */
 	QueryDesc  *running;		/* its query */
