@@ -75,13 +75,13 @@ make_whole_row(Relation parent)
  * return.
  */
 static Query *
-make_query(const ChunkReader *reader)
+make_query(ChunkReader *reader)
 {
 	const ChunkScan *scan = reader->scan;
 	ParseState *pstate = make_parsestate(NULL);
 	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, scan->parent, AccessShareLock, NULL, false, true)->p_rte;
 	RangeTblRef *from = makeNode(RangeTblRef);
-	List	   *conditions = reader->conditions != NULL ? reader->conditions(reader->argument) : NIL;
+	List	   *conditions = reader->conditions != NULL ? reader->conditions(reader->argument, &reader->parameters) : NIL;
 	Query	   *query = makeNode(Query);
 	ListCell   *cell;
 
@@ -185,8 +185,8 @@ begin_chunk(ChunkReader *reader)
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("could not read \"%s\" because a child was attached to it", RelationGetRelationName(chunk)),
 				 errhint("Try the query again.")));
-	reader->running = CreateQueryDesc(plan, "chunk_scan", GetActiveSnapshot(), InvalidSnapshot, None_Receiver, NULL,
-									  NULL, 0);
+	reader->running = CreateQueryDesc(plan, "chunk_scan", GetActiveSnapshot(), InvalidSnapshot, None_Receiver,
+									  reader->parameters, NULL, 0);
 	ExecutorStart(reader->running, 0);
 }
 
@@ -279,6 +279,7 @@ chunk_read_stop(ChunkReader *reader)
 	if (reader->chunk != NULL)
 		end_chunk(reader);
 	reader->query = NULL;
+	reader->parameters = NULL;
 	MemoryContextReset(reader->scan->query_context);
 	chunk_first(reader->scan);
 }

@@ -15,6 +15,7 @@
 
 #include "executor/execdesc.h"
 #include "executor/tuptable.h"
+#include "nodes/params.h"
 #include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
 #include "utils/rel.h"
@@ -131,12 +132,14 @@ typedef struct ChunkReader
 
 	/*
 	 * Other conditions that the rows must satisfy: a list of expressions with varno 1 in their Vars, which have the
-	 * parent's numbers. It is called before the first chunk is read. NULL: there are none.
+	 * parent's numbers. It is called before the first chunk is read. If it sets *parameters, the Params of kind
+	 * PARAM_EXTERN in the conditions get their values from there. NULL: there are no conditions.
 	 */
-	List	   *(*conditions) (void *argument);
+	List	   *(*conditions) (void *argument, ParamListInfo *parameters);
 	void	   *argument;
 
 	Query	   *query;			/* on the parent, in query_context; NULL before the first chunk is read */
+	ParamListInfo parameters;	/* of the query; NULL if it has none */
 	Relation	chunk;			/* the chunk that is being read, or NULL */
 	ChunkVerdict verdict;		/* about it */
 	QueryDesc  *running;		/* its query */

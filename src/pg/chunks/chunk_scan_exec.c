@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/params.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
@@ -30,8 +31,16 @@
 #include "utils/ruleutils.h"
 #include "utils/typcache.h"
 
+#include "base/own_types.h"
 #include "chunks/chunk_scan.h"
 #include "chunks/chunk_snapshot.h"
+
+/* A parameter in the conditions. */
+typedef struct ConditionParameter
+{
+	Param	   *param;
+	ExprState  *expression;
+} ConditionParameter;
 
 typedef struct ChunkScanState
 {
@@ -51,6 +60,7 @@ typedef struct ChunkScanState
 	bool		begun;			/* there is a scan */
 	ChunkScan	scan;
 	ChunkReader reader;
+	List	   *condition_parameters;	/* of ConditionParameter, in the order of their numbers in the chunks' queries */
 	ChunkCounts counts;			/* of earlier scans */
 } ChunkScanState;
 
@@ -162,60 +172,84 @@ require_planned_columns(ChunkScanState *state)
 	}
 }
 
-/* The argument of adapt_condition(). */
-typedef struct Adapting
+/*
+ * Gives a parameter of the chunks' queries its value when it is first needed: a parameter in a condition may stand for
+ * a subquery that fails, or is never run because no row comes so far.
+ */
+static ParamExternData *
+fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExternData *workspace)
 {
-	ChunkScanState *state;
-	ExprContext *econtext;
-} Adapting;
+	ParamExternData *result = &parameters->params[number - 1];
 
-/* Evaluates a parameter. The value lives as long as the current memory context. */
-static Const *
-value_of_parameter(Param *parameter, const Adapting *adapting)
-{
-	ExprState  *expression = ExecInitExpr((Expr *) parameter, &adapting->state->css.ss.ps);
-	int16		length;
-	bool		by_value;
-	bool		isnull;
-	Datum		value;
+	(void) speculative;
+	(void) workspace;
+	if (!OidIsValid(result->ptype))
+	{
+		ChunkScanState *state = parameters->paramFetchArg;
+		ConditionParameter *parameter = list_nth(state->condition_parameters, number - 1);
+		MemoryContext caller;
+		int16		length;
+		bool		by_value;
 
-	get_typlenbyval(parameter->paramtype, &length, &by_value);
-	value = ExecEvalExprSwitchContext(expression, adapting->econtext, &isnull);
-	if (!isnull)
-		value = datumCopy(value, by_value, length);
-	return makeConst(parameter->paramtype, parameter->paramtypmod, parameter->paramcollid, length, value, isnull,
-					 by_value);
+		get_typlenbyval(parameter->param->paramtype, &length, &by_value);
+		result->value = ExecEvalExprSwitchContext(parameter->expression, state->css.ss.ps.ps_ExprContext,
+												  &result->isnull);
+		caller = MemoryContextSwitchTo(state->scan.query_context);
+		if (!result->isnull)
+			result->value = datumCopy(result->value, by_value, length);
+		MemoryContextSwitchTo(caller);
+		result->ptype = parameter->param->paramtype;
+	}
+	return result;
 }
 
-/*
- * Turns a condition on the node's tuples into one on the parent. Parameters are replaced by their values, because the
- * query of a chunk has none.
- */
+/* Turns a condition on the node's tuples into one on the parent, with parameters of its own. */
 static Node *
-adapt_condition(Node *node, Adapting *adapting)
+adapt_condition(Node *node, ChunkScanState *state)
 {
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Var))
 	{
-		int			number = list_nth_int(adapting->state->columns, ((Var *) node)->varattno - 1);
-		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(adapting->state->scan.parent), number - 1);
+		int			number = list_nth_int(state->columns, ((Var *) node)->varattno - 1);
+		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(state->scan.parent), number - 1);
 
 		return (Node *) makeVar(1, number, column->atttypid, column->atttypmod, column->attcollation, 0);
 	}
 	if (IsA(node, Param))
-		return (Node *) value_of_parameter((Param *) node, adapting);
-	return expression_tree_mutator(node, adapt_condition, adapting);
+	{
+		ConditionParameter *parameter = palloc(sizeof(ConditionParameter));
+		Param	   *param = copyObject((Param *) node);
+
+		parameter->param = (Param *) node;
+		parameter->expression = ExecInitExpr((Expr *) node, &state->css.ss.ps);
+		state->condition_parameters = lappend(state->condition_parameters, parameter);
+		param->paramkind = PARAM_EXTERN;
+		param->paramid = list_length(state->condition_parameters);
+		return (Node *) param;
+	}
+	return expression_tree_mutator(node, adapt_condition, state);
 }
 
 /* The conditions for a reader of chunks (chunk_scan.h). */
 static List *
-conditions_for_chunks(void *argument)
+conditions_for_chunks(void *argument, ParamListInfo *parameters)
 {
 	ChunkScanState *state = argument;
-	Adapting	adapting = {.state = state, .econtext = state->css.ss.ps.ps_ExprContext};
+	List	   *conditions;
+	int			count;
 
-	return (List *) adapt_condition((Node *) state->conditions, &adapting);
+	state->condition_parameters = NIL;
+	conditions = (List *) adapt_condition((Node *) state->conditions, state);
+	count = list_length(state->condition_parameters);
+	if (count > 0)
+	{
+		*parameters = makeParamList(count);
+		memset((*parameters)->params, 0, count * sizeof(ParamExternData));
+		(*parameters)->paramFetch = fetch_parameter;
+		(*parameters)->paramFetchArg = state;
+	}
+	return conditions;
 }
 
 /* Evaluates the arguments and begins a scan. */
@@ -424,7 +458,8 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	bool		prefix = list_length(es->rtable) > 1 || es->verbose;
 	Node	   *column = list_nth(state->call->args, CHUNK_SCAN_COLUMN);
 	Node	   *summaries = list_nth(state->call->args, CHUNK_SCAN_SUMMARIES);
-	char	   *value = deparse_expression(list_nth(state->call->args, CHUNK_SCAN_VALUE), context, prefix, false);
+	Node	   *item = list_nth(state->call->args, CHUNK_SCAN_VALUE);
+	char	   *value;
 	const char *name;
 	ChunkCounts counts = state->counts;
 
@@ -432,6 +467,12 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 		name = quote_identifier(NameStr(*DatumGetName(((Const *) column)->constvalue)));
 	else
 		name = deparse_expression(column, context, prefix, false);
+	if (is_null(item))
+		value = pstrdup("NULL");
+	else if (IsA(item, Const) && is_untyped_item(exprType(item)))
+		value = quote_literal_cstr(TextDatumGetCString(((Const *) item)->constvalue));
+	else
+		value = deparse_expression(item, context, prefix, false);
 	ExplainPropertyText("Chunks of", relation_of_type(exprType(linitial(state->call->args)), es->verbose), es);
 	ExplainPropertyText("Looks for", psprintf(state->any ? "%s = ANY (%s)" : "%s = %s", name, value), es);
 	if (!is_null(summaries))

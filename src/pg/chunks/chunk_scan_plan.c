@@ -146,7 +146,9 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 		else
 			others = lappend(others, condition->clause);
 	}
-	columns = add_columns(NIL, (Node *) target_list, rel->relid);
+	/* The planner may give the node another target list later, of whatever the nodes above need of the relation. */
+	columns = add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
+	columns = add_columns(columns, (Node *) target_list, rel->relid);
 	columns = add_columns(columns, (Node *) others, rel->relid);
 	columns = add_columns(columns, (Node *) conditions, rel->relid);
 	foreach(cell, columns)

@@ -40,7 +40,7 @@ chunk_report_changed(Relation parent)
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 			 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was planned",
 					RelationGetRelationName(parent)),
-			 errhint("Try the query again.")));
+			 errhint("Try the query again. A prepared statement has to be prepared again.")));
 }
 
 /*
