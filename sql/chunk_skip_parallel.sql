@@ -52,6 +52,7 @@ SELECT query, n.* FROM unnest(ARRAY[
 	'SELECT kind, count(*) FROM log WHERE uid IN (5000, 6000) AND id % 2 = 0 GROUP BY kind',
 	'SELECT * FROM log WHERE uid = 5000 AND kind = 0',
 	'SELECT * FROM (SELECT * FROM log WHERE uid = 5000 OFFSET 0) l WHERE kind = 0',
+	'WITH l AS MATERIALIZED (SELECT * FROM log WHERE uid = 5000) SELECT count(*) FROM l',
 	-- many rows are expected, no index answers, or nothing is asked
 	'SELECT count(*) FROM log WHERE kind = 1',
 	'SELECT count(*) FROM log WHERE id % 1000 = 1',
@@ -62,6 +63,8 @@ SELECT query, n.* FROM unnest(ARRAY[
 	-- partitions are pruned at run time
 	'SELECT count(*) FROM log WHERE uid = 5000 AND id > length(now()::text)',
 	'SELECT count(*) FROM log WHERE uid = 5000 AND id > 10',
+	-- a subquery in an expression: the outer query would no longer be parallel
+	'SELECT count(*) FROM big WHERE id + 3500 NOT IN (SELECT id FROM log WHERE uid = 5000)',
 	-- joins: the planner decides, and knows what skipping saves
 	'SELECT count(*) FROM log JOIN big ON big.uid = log.id WHERE log.uid = 5000',
 	'SELECT count(*) FROM log JOIN big ON big.uid = log.id WHERE log.kind = 1']) query, nodes(query) n;

@@ -215,6 +215,20 @@ cheapest(List *paths)
 
 /* ---------------------------------------------------------------------- deciding */
 
+/*
+ * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
+ * plan is parallel safe. So if this was taken from the plan, the outer query could no longer be parallel, and it may be
+ * the larger one. A query does not show which of its subqueries are in FROM, so all count if it has one elsewhere.
+ */
+static bool
+may_be_in_expression(const PlannerInfo *root)
+{
+	for (root = root->parent_root; root != NULL; root = root->parent_root)
+		if (root->parse->hasSubLinks)
+			return true;
+	return false;
+}
+
 static void
 take_partial_paths_away(RelOptInfo *rel, List *descendants)
 {
@@ -268,7 +282,7 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 
 	if (!chunk_skip_preferred || !chunk_skip_is_planned() || rte->rtekind != RTE_RELATION || !rte->inh ||
 		rel->reloptkind != RELOPT_BASEREL || rel->baserestrictinfo == NIL || rel->partial_pathlist == NIL ||
-		root->append_rel_array == NULL)
+		root->append_rel_array == NULL || may_be_in_expression(root))
 		return;
 	serial = cheapest(rel->pathlist);
 	parallel = cheapest(rel->partial_pathlist) + parallel_setup_cost;
@@ -288,10 +302,10 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 	 * If this is the whole query, the planner makes the table's paths again from those of the children when it applies
 	 * the final target list. So a cost that is set here would be lost, and the children may have no partial paths.
 	 */
-	if (bms_equal(rel->relids, root->all_baserels))
-		take_partial_paths_away(rel, list_concat(children, parents));
-	else
+	if (!bms_equal(rel->relids, root->all_baserels))
 		set_costs_with_node(rel, questions, share);
+	else
+		take_partial_paths_away(rel, list_concat(children, parents));
 }
 
 void
