@@ -283,6 +283,11 @@ ALTER TABLE log ALTER url TYPE varchar(10);
 EXECUTE kept_some(1234);
 ALTER TABLE log RENAME uid TO other;
 EXECUTE kept_row(1234);
+CREATE TABLE dropped (a int);
+PREPARE of_dropped AS SELECT * FROM chunk_scan(NULL::dropped, 'a', 1);
+EXECUTE of_dropped;
+DROP TABLE dropped;
+SELECT regexp_replace(error_of('EXECUTE of_dropped'), 'OID \d+', 'OID ...');
 RESET plan_cache_mode;
 DEALLOCATE ALL;
 

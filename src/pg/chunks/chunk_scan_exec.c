@@ -271,6 +271,8 @@ begin_scan(ChunkScanState *state)
 		NullableDatum *value = &fcinfo->args[foreach_current_index(cell)];
 
 		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
+		if (foreach_current_index(cell) == CHUNK_SCAN_RELATION)
+			value->isnull = true;	/* only its type is used, and this may have been dropped */
 		if (!value->isnull)
 		{
 			int16		length;
@@ -426,7 +428,7 @@ relation_of_type(Oid type, bool verbose)
 	char	   *schema = name != NULL && verbose ? get_namespace_name(get_rel_namespace(relation)) : NULL;
 
 	if (name == NULL)
-		return format_type_be(type);
+		return format_type_extended(type, -1, 0);	/* "???" if it was dropped */
 	return schema == NULL ? pstrdup(quote_identifier(name)) : quote_qualified_identifier(schema, name);
 }
 
