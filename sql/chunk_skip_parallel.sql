@@ -17,7 +17,7 @@ DO $$BEGIN
 	END LOOP;
 END$$;
 INSERT INTO log SELECT i, i, i % 5, i FROM generate_series(0, 39999) i;
-CREATE INDEX ON log USING bf (uid, kind, word);
+CREATE INDEX ON log USING bf (uid, kind, word) WITH (pages_per_range = 32);
 CREATE TABLE big (id int, uid bigint);
 INSERT INTO big SELECT i, i FROM generate_series(1, 40000) i;
 VACUUM ANALYZE log, big;

@@ -15,6 +15,7 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "partitioning/partdesc.h"
 #include "storage/predicate.h"
 #include "utils/builtins.h"
@@ -207,6 +208,24 @@ open_chunk(ChunkScan *scan, Oid oid)
 
 /* ---------------------------------------------------------------- one after the other */
 
+void
+chunk_use_cache(ChunkScan *scan)
+{
+	ChunkCacheKey key;
+
+	/* A summary table is asked first; what another extension keeps elsewhere may change at any time. */
+	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) || scan->engines != NULL ||
+		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return;
+	memset(&key, 0, sizeof key);
+	key.parent = RelationGetRelid(scan->parent);
+	key.column = scan->column;
+	key.any = scan->any;
+	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
+	key.collation = exprInputCollation((Node *) scan->clause);
+	scan->index_clause.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.snapshot);
+}
+
 Relation
 chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 {
@@ -221,6 +240,14 @@ chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 		CHECK_FOR_INTERRUPTS();
 		if (scan->left_alone[number])
 			continue;
+		if (scan->index_clause.cache != NULL &&
+			chunk_cache_says_no(scan->index_clause.cache, scan->index_clause.snapshot, scan->chunks[number],
+								scan->index_clause.search))
+		{
+			scan->left_alone[number] = true;
+			scan->passed_over++;
+			continue;
+		}
 		caller = MemoryContextSwitchTo(scan->chunk_context);
 		chunk = open_chunk(scan, scan->chunks[number]);
 		if (chunk != NULL)

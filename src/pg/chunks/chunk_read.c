@@ -250,6 +250,9 @@ chunk_read_next(ChunkReader *reader)
 			end_chunk(reader);
 		}
 		reader->chunk = chunk_next(scan, &reader->verdict);
+		reader->counts.asked += scan->passed_over;
+		reader->counts.because[CHUNK_INDEX_SAYS_NO] += scan->passed_over;
+		scan->passed_over = 0;
 		if (reader->chunk == NULL)
 			return NULL;
 		reader->counts.asked++;

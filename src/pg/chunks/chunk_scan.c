@@ -38,6 +38,7 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 	TupleTableSlot *row;
 
 	chunk_scan_begin(&scan, fcinfo, any);
+	chunk_use_cache(&scan);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked, so its row type does not change any more */
 	require_expected_columns(scan.parent, set->expectedDesc);
 	reader.columns = chunk_all_columns(scan.parent);

@@ -78,6 +78,7 @@ typedef struct ChunkScan
 	Oid		   *chunks;
 	bool	   *left_alone;		/* the chunk was judged before, and is left alone */
 	int			next;			/* the number of the chunk that is judged next */
+	int64		passed_over;	/* chunks of which an index said no without being opened; the caller may set this to 0 */
 } ChunkScan;
 
 /*
@@ -102,6 +103,9 @@ extern void chunk_require_readable(Relation relation);
  * is passed over.
  */
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
+
+/* Passes over chunks of which the index is known from an earlier query and says no. To be called before the first chunk. */
+extern void chunk_use_cache(ChunkScan *scan);
 
 /* Closes a chunk, and frees the memory that was taken from the scan's chunk_context for it. */
 extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict);

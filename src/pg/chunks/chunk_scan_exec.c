@@ -283,6 +283,7 @@ begin_scan(ChunkScanState *state)
 		}
 	}
 	chunk_scan_begin(&state->scan, fcinfo, state->any);
+	chunk_use_cache(&state->scan);
 	state->begun = true;
 	require_planned_columns(state);
 	memset(&state->reader, 0, sizeof state->reader);

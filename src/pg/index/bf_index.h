@@ -484,8 +484,8 @@ extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snaps
 extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
 
 /*
- * A *probe* asks an index again without opening it or its heap: where its pages were last, and its geometry. It looks only at
- * pages that are still in these buffers, and only if nothing was published since it was made.
+ * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the pages
+ * were last. It is of no use any more when something was published since it was made.
  *
  * bf_index_make_probe() is bf_index_may_match(), and also makes a probe in the current memory context; NULL if the search or the
  * index does not allow for one. bf_index_probe_says_no() returns true if no row that the search's snapshot sees and that satisfies

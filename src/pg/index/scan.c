@@ -268,8 +268,10 @@ typedef struct PageHint
 struct BfProbe
 {
 	sb_locator	locator;
+	bool		is_permanent;	/* neither temporary nor unlogged */
 	Buffer		meta_buffer;
-	Oid			type;			/* as which the items of the search were hashed, and the collation */
+	int			column;			/* that is searched; the type as which its items were hashed, and the collation */
+	Oid			type;
 	Oid			collation;
 	PageHint	hints[PAGE_HINTS];	/* the page of a block is at block % PAGE_HINTS */
 	BfGeometry *geometry;
@@ -278,9 +280,9 @@ struct BfProbe
 /* A search in one index. */
 typedef struct Descent
 {
-	Relation	index;			/* NULL: only pages that the probe finds in their buffers are looked at */
+	Relation	index;			/* NULL: the probe is asked */
 	BfProbe    *probe;			/* remembers where pages are; may be NULL */
-	bool		failed;			/* the index is NULL, and a page was not found */
+	bool		failed;			/* the index is NULL, and a page was not what it should be */
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
@@ -310,7 +312,7 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 
 /*
  * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer, and the search has
- * failed, if it was not found by a probe.
+ * failed, if this is a probe and the page is not what it should be.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -321,15 +323,20 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 
 	if (descent->index == NULL)
 	{
-		descent->failed = hint->block != block || !sb_read_recent_buffer(descent->probe->locator, block, hint->buffer);
+		buffer = hint->buffer;
+		if (hint->block != block || !sb_read_recent_buffer(descent->probe->locator, block, buffer))
+			buffer = ReadBufferWithoutRelcache(descent->probe->locator, MAIN_FORKNUM, block, RBM_NORMAL, NULL,
+											   descent->probe->is_permanent);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
 		if (descent->failed)
+		{
+			/* whoever opens the index raises the error */
+			UnlockReleaseBuffer(buffer);
 			return InvalidBuffer;
-		LockBuffer(hint->buffer, BUFFER_LOCK_SHARE);
-		descent->failed = !bf_index_is_filter_page(BufferGetPage(hint->buffer), group, column, number);
-		if (!descent->failed)
-			return hint->buffer;
-		UnlockReleaseBuffer(hint->buffer);
-		return InvalidBuffer;
+		}
+		*hint = (PageHint) {.block = block, .buffer = buffer};
+		return buffer;
 	}
 	buffer = bf_index_read_page(descent->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -575,23 +582,24 @@ bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdic
 BfProbe *
 bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_match)
 {
+	const Condition *condition = &search->conditions[0];
+	BfProbe		found = {
+		.locator = sb_locator_of(index),
+		.is_permanent = index->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT
+	};
 	const BfGeometry *geometry;
-	BfProbe    *probe = palloc0(sizeof(BfProbe));
 
-	*may_match = search_index(search, index, heap, probe, NULL) > 0;
+	*may_match = search_index(search, index, heap, &found, NULL) > 0;
 	geometry = bf_index_current_geometry(index);
-	if (search->count != 1 || search->conditions[0].hasher == NULL || !search->trusted || sb_snapshots_grow_old() ||
+	if (search->count != 1 || condition->hasher == NULL || !search->trusted || sb_snapshots_grow_old() ||
 		RelationUsesLocalBuffers(index) || geometry->levels == 0 || geometry->size > MOST_BYTES_OF_PROBE)
-	{
-		pfree(probe);
 		return NULL;
-	}
-	probe->locator = sb_locator_of(index);
-	probe->meta_buffer = geometry->meta_buffer;
-	probe->type = search->conditions[0].type;
-	probe->collation = search->conditions[0].collation;
-	probe->geometry = bf_index_copy_geometry(geometry);
-	return probe;
+	found.meta_buffer = geometry->meta_buffer;
+	found.column = condition->column;
+	found.type = condition->type;
+	found.collation = condition->collation;
+	found.geometry = bf_index_copy_geometry(geometry);
+	return memcpy(palloc(sizeof found), &found, sizeof found);
 }
 
 void
@@ -603,13 +611,13 @@ bf_index_free_probe(BfProbe *probe)
 
 /* Is the geometry the current one, and are there no rows behind the ranges that have begun? */
 static bool
-is_current(const BfProbe *probe)
+is_current(BfProbe *probe)
 {
 	const BfMetaPage *meta;
 	bool		current;
 
 	if (!sb_read_recent_buffer(probe->locator, 0, probe->meta_buffer))
-		return false;
+		probe->meta_buffer = ReadBufferWithoutRelcache(probe->locator, MAIN_FORKNUM, 0, RBM_NORMAL, NULL, probe->is_permanent);
 	LockBuffer(probe->meta_buffer, BUFFER_LOCK_SHARE);
 	meta = (const BfMetaPage *) PageGetContents(BufferGetPage(probe->meta_buffer));
 	current = meta->publications == probe->geometry->publications && meta->beyond == BF_BEYOND_EMPTY;
@@ -625,7 +633,8 @@ bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
 	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry};
 
 	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->hashes == NULL ||
-		condition->type != probe->type || condition->collation != probe->collation || sb_snapshots_grow_old() ||
+		condition->column != probe->column || condition->type != probe->type ||
+		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))
 		return false;
 	return find_pages(&descent, lowest->begun * lowest->pages_per_range) == 0 && !descent.failed;
