@@ -47,7 +47,7 @@ SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f
 
 -- functions over whole filters that the planner would think as cheap as an addition
 SELECT signature FROM functions
-WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send|support|handler)$|_agg_'
+WHERE prokind = 'f' AND procost < 5 AND proname !~ '^(bloom_|decay_|bytea$)|_(in|out|recv|send|support|handler|class_options)$|_agg_'
 ORDER BY 1;
 
 -- aggregates that cannot be parallel, or cannot be window aggregates

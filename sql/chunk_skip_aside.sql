@@ -80,7 +80,8 @@ FETCH c;
 SELECT count(*) FROM log WHERE uid = 77777;
 ROLLBACK;
 
--- parallel workers
+-- parallel workers, where the planner does not prefer the node
+SET streambloom.prefer_chunk_skip = off;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;

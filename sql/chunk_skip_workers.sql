@@ -21,6 +21,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
+SET streambloom.prefer_chunk_skip = off;
 
 -- What is in the plan, whether EXPLAIN ANALYZE works, and the answer, which must be the same without the node and without workers.
 CREATE FUNCTION run(query text) RETURNS text LANGUAGE plpgsql AS $$

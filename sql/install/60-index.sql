@@ -10,13 +10,18 @@ COMMENT ON FUNCTION bf_index_handler(internal) IS 'handler of the index access m
 CREATE ACCESS METHOD bf TYPE INDEX HANDLER bf_index_handler;
 COMMENT ON ACCESS METHOD bf IS 'Bloom filters of ranges of pages, which say that a range does not hold a value';
 
+-- The options of operator classes, as in (uid int8_ops (false_positive_rate = 0.0001)).
+
+CREATE FUNCTION bf_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_class_options(internal) IS 'declares the options of operator classes of the index access method bf';
+
 -- Operator classes. Each has one operator, which is the = by which items of the type are hashed. Operators between two types
 -- are in a family only if equal values of the two types have the same hash.
 
 CREATE OPERATOR FAMILY integer_ops USING bf;
-CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bf FAMILY integer_ops AS OPERATOR 1 =;
-CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int4 USING bf FAMILY integer_ops AS OPERATOR 1 =;
-CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE int8 USING bf FAMILY integer_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bf FAMILY integer_ops AS OPERATOR 1 =, FUNCTION 7 (int2) bf_class_options(internal);
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int4 USING bf FAMILY integer_ops AS OPERATOR 1 =, FUNCTION 7 (int4) bf_class_options(internal);
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE int8 USING bf FAMILY integer_ops AS OPERATOR 1 =, FUNCTION 7 (int8) bf_class_options(internal);
 ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int2, int4);
 ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int2, int8);
 ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int4, int2);
@@ -25,40 +30,40 @@ ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int8, int2);
 ALTER OPERATOR FAMILY integer_ops USING bf ADD OPERATOR 1 = (int8, int4);
 
 CREATE OPERATOR FAMILY float_ops USING bf;
-CREATE OPERATOR CLASS float4_ops DEFAULT FOR TYPE float4 USING bf FAMILY float_ops AS OPERATOR 1 =;
-CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING bf FAMILY float_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS float4_ops DEFAULT FOR TYPE float4 USING bf FAMILY float_ops AS OPERATOR 1 =, FUNCTION 7 (float4) bf_class_options(internal);
+CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING bf FAMILY float_ops AS OPERATOR 1 =, FUNCTION 7 (float8) bf_class_options(internal);
 ALTER OPERATOR FAMILY float_ops USING bf ADD OPERATOR 1 = (float4, float8);
 ALTER OPERATOR FAMILY float_ops USING bf ADD OPERATOR 1 = (float8, float4);
 
 CREATE OPERATOR FAMILY text_ops USING bf;
-CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING bf FAMILY text_ops AS OPERATOR 1 =;
-CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING bf FAMILY text_ops AS OPERATOR 1 =;
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING bf FAMILY text_ops AS OPERATOR 1 =, FUNCTION 7 (text) bf_class_options(internal);
+CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING bf FAMILY text_ops AS OPERATOR 1 =, FUNCTION 7 (name) bf_class_options(internal);
 ALTER OPERATOR FAMILY text_ops USING bf ADD OPERATOR 1 = (text, name);
 ALTER OPERATOR FAMILY text_ops USING bf ADD OPERATOR 1 = (name, text);
 
-CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE boolean USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS char_ops DEFAULT FOR TYPE "char" USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE character USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS interval_ops DEFAULT FOR TYPE interval USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS macaddr8_ops DEFAULT FOR TYPE macaddr8 USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS oid_ops DEFAULT FOR TYPE oid USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS pg_lsn_ops DEFAULT FOR TYPE pg_lsn USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS tid_ops DEFAULT FOR TYPE tid USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS time_ops DEFAULT FOR TYPE time USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS timetz_ops DEFAULT FOR TYPE timetz USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING bf AS OPERATOR 1 =;
-CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING bf AS OPERATOR 1 =;
+CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE boolean USING bf AS OPERATOR 1 =, FUNCTION 7 (boolean) bf_class_options(internal);
+CREATE OPERATOR CLASS char_ops DEFAULT FOR TYPE "char" USING bf AS OPERATOR 1 =, FUNCTION 7 ("char") bf_class_options(internal);
+CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE character USING bf AS OPERATOR 1 =, FUNCTION 7 (character) bf_class_options(internal);
+CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING bf AS OPERATOR 1 =, FUNCTION 7 (bytea) bf_class_options(internal);
+CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING bf AS OPERATOR 1 =, FUNCTION 7 (date) bf_class_options(internal);
+CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING bf AS OPERATOR 1 =, FUNCTION 7 (inet) bf_class_options(internal);
+CREATE OPERATOR CLASS interval_ops DEFAULT FOR TYPE interval USING bf AS OPERATOR 1 =, FUNCTION 7 (interval) bf_class_options(internal);
+CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bf AS OPERATOR 1 =, FUNCTION 7 (jsonb) bf_class_options(internal);
+CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING bf AS OPERATOR 1 =, FUNCTION 7 (macaddr) bf_class_options(internal);
+CREATE OPERATOR CLASS macaddr8_ops DEFAULT FOR TYPE macaddr8 USING bf AS OPERATOR 1 =, FUNCTION 7 (macaddr8) bf_class_options(internal);
+CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING bf AS OPERATOR 1 =, FUNCTION 7 (numeric) bf_class_options(internal);
+CREATE OPERATOR CLASS oid_ops DEFAULT FOR TYPE oid USING bf AS OPERATOR 1 =, FUNCTION 7 (oid) bf_class_options(internal);
+CREATE OPERATOR CLASS pg_lsn_ops DEFAULT FOR TYPE pg_lsn USING bf AS OPERATOR 1 =, FUNCTION 7 (pg_lsn) bf_class_options(internal);
+CREATE OPERATOR CLASS tid_ops DEFAULT FOR TYPE tid USING bf AS OPERATOR 1 =, FUNCTION 7 (tid) bf_class_options(internal);
+CREATE OPERATOR CLASS time_ops DEFAULT FOR TYPE time USING bf AS OPERATOR 1 =, FUNCTION 7 (time) bf_class_options(internal);
+CREATE OPERATOR CLASS timetz_ops DEFAULT FOR TYPE timetz USING bf AS OPERATOR 1 =, FUNCTION 7 (timetz) bf_class_options(internal);
+CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING bf AS OPERATOR 1 =, FUNCTION 7 (timestamp) bf_class_options(internal);
+CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING bf AS OPERATOR 1 =, FUNCTION 7 (timestamptz) bf_class_options(internal);
+CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING bf AS OPERATOR 1 =, FUNCTION 7 (uuid) bf_class_options(internal);
+CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING bf AS OPERATOR 1 =, FUNCTION 7 (xid8) bf_class_options(internal);
+CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS OPERATOR 1 =, FUNCTION 7 (anyarray) bf_class_options(internal);
+CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING bf AS OPERATOR 1 =, FUNCTION 7 (anyrange) bf_class_options(internal);
+CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING bf AS OPERATOR 1 =, FUNCTION 7 (anymultirange) bf_class_options(internal);
 
 -- The comments are shown by \dAc+ and \dAf+.
 COMMENT ON OPERATOR FAMILY integer_ops USING bf IS 'bf indexes on integers of all sizes';
@@ -122,13 +127,13 @@ COMMENT ON OPERATOR CLASS multirange_ops USING bf IS 'bf indexes on anymultirang
 
 CREATE FUNCTION bf_summarize_new_values(index regclass) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
-COMMENT ON FUNCTION bf_summarize_new_values(regclass) IS 'summarizes all ranges of a bf index that are not summarized, and returns how many these were';
-CREATE FUNCTION bf_summarize_range(index regclass, block bigint) RETURNS integer
+COMMENT ON FUNCTION bf_summarize_new_values(regclass) IS 'summarizes all ranges of all levels of a bf index that are not summarized, and returns how many these were; above level 0 only full ranges';
+CREATE FUNCTION bf_summarize_range(index regclass, block bigint, level integer DEFAULT 0) RETURNS integer
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 10000;
-COMMENT ON FUNCTION bf_summarize_range(regclass, bigint) IS 'summarizes the range that has this block of the table, and returns 1; returns 0 if the range was summarized before';
-CREATE FUNCTION bf_desummarize_range(index regclass, block bigint) RETURNS void
+COMMENT ON FUNCTION bf_summarize_range(regclass, bigint, integer) IS 'summarizes the range of a level that has this block of the table, and returns 1; returns 0 if the range was summarized before';
+CREATE FUNCTION bf_desummarize_range(index regclass, block bigint, level integer DEFAULT 0) RETURNS void
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint) IS 'removes the summary of the range that has this block of the table; the range is always read until it is summarized anew';
+COMMENT ON FUNCTION bf_desummarize_range(regclass, bigint, integer) IS 'removes the summary of the range of a level that has this block of the table, until it is summarized anew; on level 0 the range is always read meanwhile, unless a level above rules it out';
 CREATE PROCEDURE bf_summarize(relation regclass) AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE bf_summarize(regclass) IS 'summarizes all ranges of all bf indexes of a table, its partitions and children, or of an index and those of its partitions; commits after each index, which suits pg_cron';
 
@@ -140,6 +145,7 @@ COMMENT ON FUNCTION bf_index_check(regclass) IS 'checks that the index has every
 CREATE FUNCTION bf_index_stats(
 	index regclass,
 	OUT "column" text,
+	OUT level integer,
 	OUT pages_per_range integer,
 	OUT ranges bigint,
 	OUT summarized bigint,
@@ -152,7 +158,7 @@ CREATE FUNCTION bf_index_stats(
 	OUT false_positive_rate double precision,
 	OUT current_false_positive_rate double precision
 ) RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL RESTRICTED COST 10000 ROWS 2;
-COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row for each column of a bf index: ranges and their states, pages, fill, the false-positive rate asked for, and the one that follows from the bits';
-CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1) RETURNS bf
+COMMENT ON FUNCTION bf_index_stats(regclass) IS 'one row for each column and level of a bf index: ranges and their states, pages, fill, the false-positive rate asked for, and the one that follows from the bits';
+CREATE FUNCTION bf_of(index regclass, block bigint DEFAULT NULL, "column" integer DEFAULT 1, level integer DEFAULT 0) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C PARALLEL RESTRICTED COST 1000;
-COMMENT ON FUNCTION bf_of(regclass, bigint, integer) IS 'the filter of the range that has this block of the table; without a block that of all ranges together, which is an error if they have filters of different sizes; NULL if one of the ranges is not summarized';
+COMMENT ON FUNCTION bf_of(regclass, bigint, integer, integer) IS 'the filter of the range of a level that has this block of the table; without a block that of all ranges of the level together, which is an error if they have filters of different sizes; NULL if one of the ranges is not summarized';

@@ -3,14 +3,18 @@
 -- PARALLEL UNSAFE: the functions plan queries. Planner hooks of other extensions read their catalogs or assign
 -- transaction ids, and fail in parallel workers and in leaders while workers run.
 
+CREATE FUNCTION chunk_scan_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION chunk_scan_support(internal) IS 'planner support for chunk_scan() and chunk_scan_any(): how many rows they return';
+
 CREATE FUNCTION chunk_scan(relation anyelement, "column" name, value "any",
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL) RETURNS SETOF anyelement
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100 SUPPORT chunk_scan_support;
 COMMENT ON FUNCTION chunk_scan(anyelement, name, "any", regclass, name) IS 'the rows of a relation whose column equals the value; partitions whose summary or bf index says no are not read';
 
 CREATE FUNCTION chunk_scan_any(relation anyelement, "column" name, items "any",
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL) RETURNS SETOF anyelement
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100;
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100 SUPPORT chunk_scan_support;
 COMMENT ON FUNCTION chunk_scan_any(anyelement, name, "any", regclass, name) IS 'the rows of a relation whose column equals one of the array''s items; partitions whose summary or bf index says no are not read';
 
 CREATE FUNCTION chunk_scan_explain(relation anyelement, "column" name, value "any",

@@ -46,10 +46,11 @@ sub offset
 	return 10 + int(rand(14)) if Attack::chance(0.1);
 	return 24 + int(rand(32)) if $magic eq 'BfFl';
 	return 24 + int(rand(400)) if $magic ne 'BfIx';
-	return 24 + Attack::one_of(12, 36) + int(rand(4)) if Attack::chance(0.3); # how many groups and directory pages there are
-	return 24 + int(rand(64)) if Attack::chance(0.2);
-	return 24 + 64 + int(rand(16)) if Attack::chance(0.15);
-	return 24 + 64 + 4000 + int(rand(Attack::one_of(48, 48, 48, 4000)));
+	my $directory = 24 + 96 + 24 * unpack('S', substr($content, 24 + 6, 2));
+	return 24 + 16 + int(rand(48)) if Attack::chance(0.3); # publications, and how many pages, entries and groups there are
+	return 24 + int(rand(96)) if Attack::chance(0.2);
+	return $directory + int(rand(16)) if Attack::chance(0.15);
+	return $directory + 2000 + int(rand(Attack::one_of(48, 48, 48, 3000)));
 }
 
 # Damages pages in one way; returns what it did, and whether the core itself looks at that.
@@ -110,13 +111,15 @@ my %ways = (
 );
 
 # 32 columns and 3,800 ranges, so that some of the groups of ranges are on a directory page.
+# As in test/tap/024_damaged_index.pl: more entries than the meta page has room for.
 sub make_large
 {
 	my ($i) = @_;
 	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;
 	return "CREATE TABLE t$i (v integer, w text, filler text, " . join(', ', map { "v$_ integer DEFAULT $_" } 3 .. 32) . ") WITH (autovacuum_enabled = off);\n"
-		. "ALTER TABLE t$i ALTER filler SET STORAGE plain;\nINSERT INTO t$i SELECT i, i, repeat('x', 5000) FROM generate_series(1, 3800) i;\n"
-		. "CREATE INDEX t${i}_bf ON t$i USING bf ($names) WITH (pages_per_range = 1);\n";
+		. "ALTER TABLE t$i ALTER filler SET STORAGE plain;\nINSERT INTO t$i SELECT i, '', repeat('x', 400) FROM generate_series(1, 200) i;\nSELECT count(*) AS a_page FROM t$i WHERE ctid < '(1,0)' \\gset\n"
+		. "INSERT INTO t$i SELECT CASE WHEN i / (125 * :a_page) % 2 = 0 THEN i ELSE 0 END, '', repeat('x', 400) FROM generate_series(201, 40 * 125 * :a_page) i;\n"
+		. "CREATE INDEX t${i}_bf ON t$i USING bf ($names) WITH (pages_per_range = 1, false_positive_rate = 0.000001, levels = 1);\n";
 }
 
 # One round: tables, a damage to each, and all calls. Returns how many were noticed, and adds to the failures.

@@ -75,6 +75,9 @@ BEGIN
 		COMMIT;
 		PERFORM bf_desummarize_range(i, (random() * 60)::int) FROM unnest(ARRAY['t_a', 't_b', 'u_a']::regclass[]) i, generate_series(1, 4);
 		COMMIT;
+		-- a range of level 1 has all pages of the table here, or nearly all
+		PERFORM bf_desummarize_range(i, (random() * 200)::int, 1), bf_summarize_range(i, (random() * 200)::int, 1) FROM unnest(ARRAY['t_a', 't_b', 'u_a']::regclass[]) i;
+		COMMIT;
 		IF random() < 0.3 THEN
 			PERFORM bf_summarize_new_values(i) FROM unnest(ARRAY['t_a', 't_b', 'u_a']::regclass[]) i;
 		END IF;

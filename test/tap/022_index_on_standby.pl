@@ -94,6 +94,22 @@ subtest 'a snapshot that is older than what the primary has left out' => sub {
 	$_->close foreach $old, $cursor;
 };
 
+subtest 'the same on level 1' => sub {
+	is($db->sql("SELECT bf_summarize_range('old_a', 0, 1)"), 1, 'a range of level 1 has the whole table');
+	catch_up();
+	my $old = PsqlSession->new($db->name, port => $port);
+	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	$db->sql("SET enable_seqscan = off; DELETE FROM old WHERE id IN (170, 171, 1998); UPDATE old SET a = a + 1 WHERE id IN (3, 4, 1997)");
+	$db->sql("SELECT bf_desummarize_range('old_a', 0, 1), bf_summarize_range('old_a', 0, 1)");
+	is(pages(sub { $db->sql(@_) }, 'a = 1'), 0, 'the primary skips the table');
+	catch_up();
+	my $query = 'SELECT count(*), sum(id) FROM old WHERE a = ANY (ARRAY[1700, 1710, 19980, 30, 40, 19970]::bigint[])';
+	is($old->sql("$indexed $query"), $old->sql("$plain $query"), 'an old snapshot finds what it sees');
+	is($old->sql($query), '6|' . (170 + 171 + 1998 + 3 + 4 + 1997), 'rows that are gone for everybody else');
+	is(pages(\&standby_sql, 'a = 1'), 0, 'a new snapshot skips the table');
+	$old->close;
+};
+
 subtest 'what never committed needs no horizon' => sub {
 	my $old = PsqlSession->new($db->name, port => $port);
 	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');

@@ -31,11 +31,13 @@ sub words
 	my ($name, $offset, @numbers) = @_;
 	return map { ["$name, word $_", $offset + 4 * $_, 0] } @numbers;
 }
+# After the page header, the meta page has 96 bytes and 24 for each column, the blocks of 500 directory pages, and entries.
+my $entries = 96 + 24 * 2 + 2000;
 my @places = (
 	(map { ["header of block $_->[0], word $_->[1]", $_->[0] * 8192 + 4 * $_->[1], 1] } map { my $b = $_; map { [$b, $_] } 2 .. 5 } 0, 1, 2),
-	words('meta page', 24, 0 .. 15),
-	words('directory', 24 + 64, 0, 1, 999),
-	words('entries', 24 + 64 + 4000, 0 .. 17, 18, 19),
+	words('meta page', 24, 0 .. $entries / 4 - 501),
+	words('directory', 24 + $entries - 2000, 0, 1, 499),
+	words('entries', 24 + $entries, 0 .. 23),
 	(map { words("block $_", $_ * 8192 + 24, 0 .. 7) } 1, 2, 6));
 my @cases = map { my $place = $_; map { [@$place, $_ eq 'random' ? int(rand(2**32)) : $_] } @values } @places;
 # and files that are too short
@@ -81,8 +83,8 @@ subtest 'errors leave no memory behind' => sub {
 	$db->sql(DamagedIndex::make_table('m'));
 	my ($path) = DamagedIndex::paths($db, 'tm_bf');
 	DamagedIndex::stop();
-	# a group whose entry is zeros, behind those that are right
-	damage($path, ['groups', 24 + 12, 0, 100]);
+	# the number of groups in an entry
+	damage($path, ['groups', 24 + $entries + 4, 0, 100]);
 	StreambloomTap::restart_own_cluster();
 	my $grown = $db->sql(<<'SQL');
 SELECT ends('SELECT * FROM bf_index_stats(''tm_bf'')') FROM generate_series(1, 100) \g /dev/null
@@ -93,20 +95,25 @@ SQL
 	is($grown, 't', '2,000 of them');
 };
 
-# 32 columns, so that 28 groups fill the meta page: the others are on a directory page.
+# 32 columns, so that 34 entries fill the meta page: the others are on a directory page. Each group of 125 pages has filters of another
+# size than the one before, so each has an entry.
 subtest 'a directory page' => sub {
 	my $columns = join ', ', map { "v$_ integer DEFAULT $_" } 3 .. 32;
 	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;
-	my @at = ([0, 24 + 12], [0, 24 + 36], [0, 24 + 64], [0, 24 + 68], ['directory', 24], ['directory', 28], ['directory', 32],
-		['directory', 40], ['directory', 44], ['directory', 48]);
+	my $directory = 24 + 96 + 24 * 32;
+	my $entries = $directory + 2000;
+	my @at = ([0, 24 + 28], [0, 24 + 32], [0, $directory], [0, $entries], [0, $entries + 4], ['directory', 24], ['directory', 28],
+		['directory', 32], ['directory', 36], ['directory', 40], ['directory', 48], ['directory', 56]);
 	my @large = map { my $at = $_; map { [@$at, $_] } 0, 0xffffffff } @at;
 	$db->sql(<<"SQL");
 CREATE TABLE large (v integer, w text, filler text, $columns) WITH (autovacuum_enabled = off);
 ALTER TABLE large ALTER filler SET STORAGE plain;
-INSERT INTO large SELECT i, i, repeat('x', 5000) FROM generate_series(1, 3800) i;
-CREATE INDEX large_bf ON large USING bf ($names) WITH (pages_per_range = 1);
+INSERT INTO large SELECT i, '', repeat('x', 400) FROM generate_series(1, 200) i;
+SELECT count(*) AS a_page FROM large WHERE ctid < '(1,0)' \\gset
+INSERT INTO large SELECT CASE WHEN i / (125 * :a_page) % 2 = 0 THEN i ELSE 0 END, '', repeat('x', 400) FROM generate_series(201, 40 * 125 * :a_page) i;
+CREATE INDEX large_bf ON large USING bf ($names) WITH (pages_per_range = 1, false_positive_rate = 0.000001, levels = 1);
 SQL
-	is($db->sql("SELECT DISTINCT groups > 28 FROM bf_index_stats('large_bf')"), 't', 'there is one');
+	is($db->sql("SELECT DISTINCT groups FROM bf_index_stats('large_bf')"), '40', 'there is one');
 	my $bad = 0;
 	foreach my $case (@large)
 	{
@@ -116,7 +123,7 @@ SQL
 		if ($where eq 'directory')
 		{
 			open(my $file, '<:raw', "$data/$path") or die "cannot open $path: $!";
-			seek($file, 24 + 64, 0);
+			seek($file, $directory, 0);
 			read($file, my $word, 4);
 			close($file);
 			$offset += 8192 * unpack('L', $word);

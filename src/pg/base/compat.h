@@ -97,11 +97,23 @@ sb_interval_infinity(const Interval *interval)
 #define sb_count_index_search(scan) ((void) 0)
 #endif
 
-/* Pins the page in the buffer where it was last. Returns false if that buffer now has another page. */
+/* Where the files of a relation are: sb_locator, and that of an open relation. */
 #if PG_VERSION_NUM >= 160000
-#define sb_read_recent_buffer(relation, block, buffer) ReadRecentBuffer((relation)->rd_locator, MAIN_FORKNUM, block, buffer)
+#define sb_locator RelFileLocator
+#define sb_locator_of(relation) ((relation)->rd_locator)
 #else
-#define sb_read_recent_buffer(relation, block, buffer) ReadRecentBuffer((relation)->rd_node, MAIN_FORKNUM, block, buffer)
+#define sb_locator RelFileNode
+#define sb_locator_of(relation) ((relation)->rd_node)
+#endif
+
+/* Pins the page in the buffer where it was last. Returns false if that buffer now has another page. */
+#define sb_read_recent_buffer(locator, block, buffer) ReadRecentBuffer(locator, MAIN_FORKNUM, block, buffer)
+
+/* Are snapshots ended when they become too old? The setting went with PostgreSQL 17. */
+#if PG_VERSION_NUM < 170000
+#define sb_snapshots_grow_old() (old_snapshot_threshold >= 0)
+#else
+#define sb_snapshots_grow_old() false
 #endif
 
 /* The planner's estimate of the number of elements. */

@@ -3,10 +3,14 @@
  */
 #include "base/compat.h"
 
+#include "utils/guc.h"
+
 #include "base/call.h"
 #include "base/memory.h"
-#include "index/bf_index.h"
+#include "chunks/chunk_paths.h"
+#include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
+#include "index/bf_index.h"
 
 #if PG_VERSION_NUM < 160000
 PGDLLEXPORT void _PG_init(void);
@@ -18,5 +22,8 @@ _PG_init(void)
 	call_init();
 	memory_init();
 	bf_index_init();
+	chunk_scan_init();
 	chunk_skip_init();
+	chunk_paths_init();
+	MarkGUCPrefixReserved("streambloom");
 }

@@ -345,20 +345,18 @@ chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
 						   key->subtype, key->collation, key->function, value);
 }
 
-/* REQUIRES: open_usable() opened the index. */
-static bool
-ask_index(Relation heap, Relation index, BfSearch *search, Snapshot snapshot, bool explain_only)
+/*
+ * What is to be done before an index is asked, unless this is only for a plain EXPLAIN. The lock is the one that
+ * index_beginscan() would take. It is taken before the answer is found: then every row that is inserted from now on meets
+ * it.
+ */
+static void
+begin_asking(Relation index, Snapshot snapshot, bool explain_only)
 {
-	if (!explain_only)
-	{
-		/*
-		 * The lock that index_beginscan() would take. It is taken before the answer is found: then every row that is
-		 * inserted from now on meets it.
-		 */
-		PredicateLockRelation(index, snapshot);
-		pgstat_count_index_scan(index);
-	}
-	return bf_index_may_match(search, index, heap);
+	if (explain_only)
+		return;
+	PredicateLockRelation(index, snapshot);
+	pgstat_count_index_scan(index);
 }
 
 bool
@@ -372,7 +370,8 @@ chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, boo
 	index = open_usable(heap, oid, bf_index_am_oid());
 	if (index == NULL)
 		return true;
-	result = ask_index(heap, index, search, snapshot, explain_only);
+	begin_asking(index, snapshot, explain_only);
+	result = bf_index_may_match(search, index, heap);
 	relation_close(index, AccessShareLock);
 	return result;
 }
@@ -445,7 +444,9 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oi
 			BfSearch   *search = search_for_clause(clause, linitial(keys), snapshot);
 
 			*asked = lfirst_oid(cell);
-			result = ask_index(heap, index, search, snapshot, clause->explain_only);
+			begin_asking(index, snapshot, clause->explain_only);
+			result = clause->cache == NULL ? bf_index_may_match(search, index, heap) :
+				chunk_cache_ask(clause->cache, clause->snapshot, heap, index, search);
 		}
 		relation_close(index, AccessShareLock);
 		if (!result)

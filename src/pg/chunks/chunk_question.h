@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
+#include "chunks/chunk_cache.h"
 #include "index/bf_index.h"
 
 typedef struct QuestionKey
@@ -77,6 +78,8 @@ typedef struct ChunkClause
 	Oid			method;			/* bf_index_am_oid(): InvalidOid if there are no indexes to ask */
 	ChunkOperator known;
 	bool		explain_only;	/* as in chunk_may_match(); false at first */
+	ChunkCache *cache;			/* what is remembered of the tables' indexes; NULL at first */
+	uint64		snapshot;		/* the number of the snapshot in the cache */
 
 	/* The search in the index that was asked last: it serves for the next index too if the key is the same there. */
 	MemoryContext context;		/* of the search */

@@ -1,18 +1,58 @@
 /*
  * chunk_scan.h: one call of chunk_scan(), chunk_scan_any() or chunk_scan_explain(): its arguments, checked and ready
- * for use.
+ * for use; its chunks, judged one after the other; and the rows of those chunks that are read.
+ *
+ *   chunk_scan_arguments.c  checks the arguments
+ *   chunk_judge.c           goes through the chunks, and judges each
+ *   chunk_read.c            reads the rows of the chunks that may hold some
+ *
+ * The SQL functions (chunk_scan.c) and the plan node ChunkScan (chunk_scan_exec.c) use all three.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
 #define STREAMBLOOM_PG_CHUNK_SCAN_H
 
 #include "base/compat.h"
 
+#include "executor/execdesc.h"
+#include "executor/tuptable.h"
+#include "nodes/params.h"
+#include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
 #include "utils/rel.h"
 
 #include "chunks/chunk_engine.h"
 #include "chunks/chunk_question.h"
 #include "chunks/chunk_summary.h"
+
+/* Why a chunk is left alone, or why it is read. */
+typedef enum ChunkReason
+{
+	/* it is left alone */
+	CHUNK_EQUALS_NULL,			/* the value is NULL */
+	CHUNK_SUMMARY_SAYS_NO,
+	CHUNK_INDEX_SAYS_NO,
+	/* it is read */
+	CHUNK_HAS_NO_INDEX,
+	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named; the chunk has neither a summary nor an index */
+	CHUNK_SUMMARY_SAYS_MAYBE,	/* and there is no index */
+	CHUNK_INDEX_SAYS_MAYBE,
+	CHUNK_NOT_SUMMARIZED,		/* ranges of the index are not summarized; nothing else kept it from saying no */
+	CHUNK_REASONS				/* how many there are */
+} ChunkReason;
+
+/* Whether a chunk is read, and why. */
+typedef struct ChunkVerdict
+{
+	ChunkReason reason;
+	Oid			index;			/* the index that was asked last, or InvalidOid */
+	uint32		unsummarized;	/* for CHUNK_NOT_SUMMARIZED: the number of these ranges */
+} ChunkVerdict;
+
+static inline bool
+chunk_is_read(const ChunkVerdict *verdict)
+{
+	return verdict->reason >= CHUNK_HAS_NO_INDEX;
+}
 
 typedef struct ChunkScan
 {
@@ -28,19 +68,96 @@ typedef struct ChunkScan
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
 	bool		explains;		/* this is chunk_scan_explain() */
+
+	/* chunk_judge.c */
+	MemoryContext context;		/* in which the scan lives */
+	MemoryContext query_context;	/* emptied when the reading begins again */
 	MemoryContext chunk_context;	/* emptied after each chunk */
+	bool		stay_locked;	/* the chunks that are left alone stay locked too */
+	int			count;			/* of chunks; -1 before they are found */
+	Oid		   *chunks;
+	bool	   *left_alone;		/* the chunk was judged before, and is left alone */
+	int			next;			/* the number of the chunk that is judged next */
+	int64		passed_over;	/* chunks of which an index said no without being opened; the caller may set this to 0 */
 } ChunkScan;
 
 /*
  * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
- * the value is an array of items. Locks the parent.
+ * the value is an array of items. Locks the parent. All memory is taken from the current context, which must live as
+ * long as the scan.
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any);
+
+/* Closes the parent, and frees the memory of its own that the scan has. */
+extern void chunk_scan_end(ChunkScan *scan);
 
 /*
  * Raises an error for a relation that a plain SELECT refuses to read when it is planned or begins. This holds also for
  * chunks that are not read in the end.
  */
 extern void chunk_require_readable(Relation relation);
+
+/*
+ * Judges the next chunk, and returns it open and locked; NULL if there is no chunk left. chunk_leave() must be called
+ * for it before the next call. A chunk that was judged before chunk_first() was called again, and that is left alone,
+ * is passed over.
+ */
+extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
+
+/* Passes over chunks of which the index is known from an earlier query and says no. To be called before the first chunk. */
+extern void chunk_use_cache(ChunkScan *scan);
+
+/* Closes a chunk, and frees the memory that was taken from the scan's chunk_context for it. */
+extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict);
+
+/* Begins again with the first chunk. */
+extern void chunk_first(ChunkScan *scan);
+
+/* A sentence's end for the reason: "bf index "i" says no". */
+extern char *chunk_reason_text(const ChunkVerdict *verdict);
+
+/* The reason without names, for counting. */
+extern const char *chunk_reason_name(ChunkReason reason);
+
+/* What a reader has done, for EXPLAIN. */
+typedef struct ChunkCounts
+{
+	int64		asked;			/* chunks that were judged */
+	int64		read;			/* chunks that were read, */
+	int64		read_in_vain;	/* and those of them that had no row */
+	int64		because[CHUNK_REASONS];
+} ChunkCounts;
+
+/* Reads the chunks of a scan, row by row. */
+typedef struct ChunkReader
+{
+	ChunkScan  *scan;
+	List	   *columns;		/* the parent's columns, by number, that the rows have; 0 stands for the whole row */
+
+	/*
+	 * Other conditions that the rows must satisfy: a list of expressions with varno 1 in their Vars, which have the
+	 * parent's numbers. It is called before the first chunk is read. If it sets *parameters, the Params of kind
+	 * PARAM_EXTERN in the conditions get their values from there. NULL: there are no conditions.
+	 */
+	List	   *(*conditions) (void *argument, ParamListInfo *parameters);
+	void	   *argument;
+
+	Query	   *query;			/* on the parent, in query_context; NULL before the first chunk is read */
+	ParamListInfo parameters;	/* of the query; NULL if it has none */
+	Relation	chunk;			/* the chunk that is being read, or NULL */
+	ChunkVerdict verdict;		/* about it */
+	QueryDesc  *running;		/* its query */
+	bool		found;			/* it had a row */
+	ChunkCounts counts;
+} ChunkReader;
+
+/* All columns of the parent, also those that are dropped, which are NULL. */
+extern List *chunk_all_columns(Relation parent);
+
+/* The next row; NULL if there is none left. The row is valid until the next call. */
+extern TupleTableSlot *chunk_read_next(ChunkReader *reader);
+
+/* Ends the reading, and begins it again with the next call of chunk_read_next(). */
+extern void chunk_read_stop(ChunkReader *reader);
 
 #endif

@@ -22,6 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/rls.h"
 #include "utils/typcache.h"
@@ -85,11 +86,19 @@ open_parent(FunctionCallInfo fcinfo)
 	Relation	parent;
 
 	if (!OidIsValid(relid))
+	{
+		const char *type_name = OidIsValid(type) ? format_type_extended(type, -1, FORMAT_TYPE_INVALID_AS_NULL) : "unknown";
+
+		if (type_name == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_TABLE),
+					 errmsg("relation whose row type has OID %u does not exist", type),
+					 errdetail("It was dropped after the query was planned.")));
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("the first argument must be of a relation's row type, not of type %s",
-						OidIsValid(type) ? format_type_be(type) : "unknown"),
+				 errmsg("the first argument must be of a relation's row type, not of type %s", type_name),
 				 errhint("Name the relation as in NULL::access_log.")));
+	}
 	parent = try_relation_open(relid, AccessShareLock);
 	if (parent == NULL)
 		ereport(ERROR,
@@ -286,6 +295,10 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 {
 	memset(scan, 0, sizeof *scan);
 	scan->any = any;
+	scan->context = CurrentMemoryContext;
+	scan->query_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan query", ALLOCSET_SMALL_SIZES);
+	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
+	scan->count = -1;
 	scan->parent = open_parent(fcinfo);
 	scan->engines = chunk_find_engines();
 	chunk_require_own_rows(scan->engines, scan->parent);

@@ -3,6 +3,7 @@
  * whose `bf` indexes say that no row can match. README.md in this folder draws the flow and proves that no row can be
  * lost.
  *
+ *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
  *   chunk_skip_exec.c    asks the indexes, executes the node, and explains it
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
@@ -13,10 +14,14 @@
 #include "base/compat.h"
 
 #include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
 /* streambloom.enable_chunk_skip */
 extern bool chunk_skip_enabled;
+
+/* streambloom.prefer_chunk_skip */
+extern bool chunk_skip_preferred;
 
 /*
  * In the CustomScan, lefttree is the Append or MergeAppend, custom_exprs has the arguments of the keys
@@ -48,6 +53,21 @@ enum ChunkSkipPrivate
 
 /* Is called when the library is loaded. */
 extern void chunk_skip_init(void);
+
+/* Is a statement being planned into which the node may be put? */
+extern bool chunk_skip_is_planned(void);
+
+/*
+ * Those of a relation's conditions (expressions) that the node may ask about: all of them, or only the leakproof ones if
+ * rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_planned().
+ */
+extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
+
+/* Takes the partial paths of a table with children away if the node is expected to be faster than a parallel plan. */
+extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* Is called when the library is loaded. */
+extern void chunk_skip_paths_init(void);
 
 /*
  * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that

@@ -42,6 +42,7 @@ typedef struct Planning
 	MemoryContext context;		/* of the list */
 	Oid			method;			/* bf_index_am_oid(); InvalidOid until it is needed */
 	bool		met_bf_index;	/* a table has a bf index; otherwise the plan is not looked at */
+	bool		no_nodes;		/* the plan gets no nodes, because WHERE CURRENT OF may follow */
 
 	/*
 	 * The OIDs of the guarded tables: those that stand behind security quals or in a security-barrier view. The
@@ -506,6 +507,18 @@ is_guarded(PlannerInfo *root, Index relid)
 	return is_below_barrier(root);
 }
 
+bool
+chunk_skip_is_planned(void)
+{
+	return planning != NULL && !planning->no_nodes;
+}
+
+List *
+chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
+{
+	return is_guarded(root, relid) ? leakproof_clauses(clauses) : clauses;
+}
+
 /* The hook that is called for each table: notes what the finished plan does not show. */
 static void
 note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
@@ -531,6 +544,8 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	Planning	mine = {.context = CurrentMemoryContext};
 	PlannedStmt *statement;
 
+	/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. */
+	mine.no_nodes = (cursor_options & CURSOR_OPT_FAST_PLAN) != 0;
 	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
 	planning = chunk_skip_enabled ? &mine : NULL;
 	PG_TRY();
@@ -540,8 +555,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 		else
 			statement = standard_planner(parse, query_string, cursor_options, parameters);
 
-		/* PostgreSQL sets this option if WHERE CURRENT OF may follow: see chunk_skip_portal.c. */
-		if (planning != NULL && mine.met_bf_index && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0)
+		if (planning != NULL && mine.met_bf_index && !mine.no_nodes)
 			add_nodes_to_statement(statement);
 	}
 	PG_FINALLY();
@@ -568,7 +582,6 @@ chunk_skip_init(void)
 	DefineCustomBoolVariable("streambloom.enable_chunk_skip",
 							 "Lets queries skip partitions whose bf indexes say that no row can match.",
 							 NULL, &chunk_skip_enabled, true, PGC_USERSET, 0, NULL, NULL, NULL);
-	MarkGUCPrefixReserved("streambloom");
 	RegisterCustomScanMethods(&chunk_skip_scan_methods);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;

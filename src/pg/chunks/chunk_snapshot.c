@@ -33,6 +33,16 @@ chunk_report_gone(Relation parent)
 			 errhint(HINT)));
 }
 
+void
+chunk_report_changed(Relation parent)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was planned",
+					RelationGetRelationName(parent)),
+			 errhint("Try the query again. A prepared statement has to be prepared again.")));
+}
+
 /*
  * Is this newest row of pg_class surely the one that the snapshot sees? The result is also false for a row that the
  * transaction itself has written, because that may have been before the snapshot or after it.

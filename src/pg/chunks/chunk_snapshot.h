@@ -36,4 +36,7 @@ extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 /* Raises the error for a relation one of whose children no longer exists. */
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
+/* Raises the error for a relation whose columns are not those for which the query was planned. */
+extern SB_NORETURN void chunk_report_changed(Relation parent);
+
 #endif

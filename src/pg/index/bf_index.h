@@ -25,19 +25,15 @@
 
 /* ---------------------------------------------- what PostgreSQL is told (handler.c) */
 
-#define BF_INDEX_DEFAULT_PAGES_PER_RANGE 32
+#define BF_INDEX_DEFAULT_PAGES_PER_RANGE 32 /* also the largest number that is chosen for an index */
 #define BF_INDEX_MAX_PAGES_PER_RANGE 131072	/* 1 GB */
 #define BF_INDEX_DEFAULT_FPR 0.001
+#define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
 
-/* WITH (...) */
-typedef struct BfOptions
-{
-	int32		vl_len_;
-	int			pages_per_range;
-	double		false_positive_rate;
-	bool		autosummarize;
-} BfOptions;
-
+/* The options of an index and its operator classes: 0 pages mean that the number is to be chosen. */
+extern BlockNumber bf_index_pages_per_range_option(Relation index);
+extern double bf_index_fpr_option(Relation index, int column);
+extern int	bf_index_levels_option(Relation index);
 extern bool bf_index_autosummarizes(Relation index);
 extern bytea *bf_index_options(Datum reloptions, bool validate);
 extern bool bf_index_validate(Oid opclass);
@@ -53,25 +49,71 @@ extern void bf_index_check_operators(Relation index);
 
 /* ------------------------------------------------------ geometry (geometry.c) */
 
+/* One level of an index. */
+typedef struct BfLevel
+{
+	BlockNumber pages_per_range;	/* 0: the index cannot have this level, or the number is not chosen yet */
+	uint32		groups;
+	uint32		covered;		/* the number of ranges that the groups have together */
+	uint32		begun;			/* ranges from this one on never were placeholders when the geometry was read */
+	uint32		first_place;	/* its stretches in the geometry's list */
+	uint32		places;
+} BfLevel;
+
+/* A stretch: groups that lie at equal distances. See BfStretch. */
+typedef struct BfPlace
+{
+	uint32		first_range;
+	uint32		groups;
+	uint32		ranges;			/* of each group */
+	uint32		positions;		/* on a page */
+	BlockNumber first_block;
+	BlockNumber stride;
+} BfPlace;
+
 /*
- * The parameters of an index, and where its groups lie. Nothing of it ever changes once it is written, so it is kept
- * in the relation cache. Groups may have been added since it was read: a reader reads the ranges behind the last
- * group that it knows, a writer looks again.
+ * The parameters of an index, and where its groups lie. What it says of groups never changes, so it is kept in the
+ * relation cache. Groups may have been added since it was read: a reader reads the ranges behind the last group that it
+ * knows, a writer looks whether anything was published.
  */
 typedef struct BfGeometry
 {
 	Size		size;			/* of this chunk of memory */
 	Buffer		meta_buffer;	/* where the meta page was last: a hint */
+	uint64		publications;	/* as the meta page counted them */
+	BfBeyond	beyond;			/* as the meta page said then */
 	int			columns;
-	BlockNumber pages_per_range;
-	double		false_positive_rate;
-	double		load;			/* items per line at that rate */
-	int			hash_count;		/* cells that an item sets in its line */
-	uint32		groups;
-	uint32		covered;		/* the number of ranges that the groups have together */
-	uint32	   *lines;			/* of a filter of group g, column c: lines[g * columns + c] */
-	BfGroup		group[FLEXIBLE_ARRAY_MEMBER];
+	int			most_levels;	/* that the index may have */
+	int			levels;			/* that have groups */
+	BlockNumber end_block;		/* the first one behind all groups and directory pages */
+	uint32		stretches;
+	BfParameters upper;			/* of the levels above 0 */
+	BfLevel		level[BF_INDEX_MAX_LEVELS];
+	BfParameters *column;		/* of the columns on level 0 */
+	BfPlace    *place;			/* stretches, level by level */
+	uint32	   *lines;			/* of a filter of stretch s, column c: lines[s * columns + c] */
 } BfGeometry;
+
+/* The number of pages of a range on each level, 0 where the level cannot be. */
+extern void bf_index_level_lengths(BlockNumber pages_per_range, BlockNumber lengths[BF_INDEX_MAX_LEVELS]);
+
+/* How many levels the index can have, whatever its table holds. */
+extern int	bf_index_possible_levels(const BfGeometry *geometry);
+
+static inline const BfParameters *
+bf_index_parameters(const BfGeometry *geometry, int level, int column)
+{
+	return level == 0 ? &geometry->column[column] : &geometry->upper;
+}
+
+/* How many ranges of a level so many pages of the heap begin; a range may have only some of its pages. */
+static inline uint32
+bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
+{
+	BlockNumber pages = geometry->level[level].pages_per_range;
+
+	return pages == 0 ? 0 : ((uint64) heap_blocks + pages - 1) / pages;
+}
 
 /*
  * The geometry in the relation cache. It stays valid until the next lock is taken or the next message of the cache is
@@ -84,16 +126,16 @@ extern const BfGeometry *bf_index_current_geometry(Relation index);
 /* A copy, which stays valid. */
 extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 
-/* The number of the group that has this range. REQUIRES: range < geometry->covered. */
-extern uint32 bf_index_group_of(const BfGeometry *geometry, uint32 range);
+/* Finds the group that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
+extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group);
 
 /*
  * The first function returns the number of pages in a column's run in a group, the second the first block of the run.
- * The third returns the first block behind the group.
+ * The third returns the number of pages of the whole group.
  */
-extern BlockNumber bf_index_column_pages(const BfGeometry *geometry, uint32 group, int column);
-extern BlockNumber bf_index_column_start(const BfGeometry *geometry, uint32 group, int column);
-extern BlockNumber bf_index_group_end(const BfGeometry *geometry, uint32 group);
+extern BlockNumber bf_index_column_pages(const BfGroup *group, int column);
+extern BlockNumber bf_index_column_start(const BfGroup *group, int column);
+extern BlockNumber bf_index_group_pages(const BfGroup *group);
 
 /* ---------------------------------------------------- adding groups (directory.c) */
 
@@ -110,10 +152,25 @@ extern BlockNumber bf_index_first_free_block(Relation index);
 extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /*
- * Publishes a group whose pages are written, as the next one. REQUIRES: bf_index_reserve_entry() was called before
- * first_block was chosen; nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is new).
+ * Publishes a group whose pages are written, as the next one of its level. REQUIRES: bf_index_reserve_entry() was called
+ * before first_block was chosen; nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is new).
  */
-extern void bf_index_publish_group(Relation index, const BfGroup *group, const uint32 *lines);
+extern void bf_index_publish_group(Relation index, const BfGroup *group);
+
+/*
+ * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges become
+ * placeholders. REQUIRES: as above; groups cover the ranges.
+ */
+extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
+
+/*
+ * Writes what is known of the pages behind the ranges of level 0 that have begun, if it is `from` now, or in any case if
+ * nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
+ */
+extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
+
+/* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
+extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
 
 /* ------------------------------------------------ who may rely on a page (horizon.c) */
 
@@ -197,6 +254,7 @@ typedef struct BfRangeItems
 	uint32		range;
 	int			columns;
 	bool		full;			/* all pages of the range were there */
+	double		share;			/* of the space of a full range that is in use */
 	uint64		counts[INDEX_MAX_KEYS];
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
@@ -222,6 +280,22 @@ extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber 
 								BlockNumber heap_blocks, BfRangeItems *items);
 extern void bf_index_free_items(BfRangeItems *items);
 
+/* The number of items that the range would have in this column if all its pages were there, and full. */
+extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
+
+/* Sets the counts of live rows and rows to zero. */
+extern void bf_index_forget_rows(BfHeapReader *reader);
+
+/* The same, but calls add() with the hashes of each row version, one for each column. */
+extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
+							   void (*add) (const uint64 *hashes, void *argument), void *argument);
+
+/*
+ * Estimates how many different items the rows on these pages have in each column. Takes little memory, whatever their
+ * number is: of many items only those are counted whose hashes end with some zeros.
+ */
+extern void bf_index_count_items(BfHeapReader *reader, BlockNumber first, BlockNumber end, double *counts);
+
 /* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
 extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 
@@ -246,35 +320,43 @@ extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block
 
 /* ------------------------------------------------------ writing groups (group.c) */
 
-/*
- * The lines of all columns of a group in memory, interleaved as on its pages, and which of its ranges they are for.
- */
+/* Lines of some ranges of a group in memory, interleaved. Items are added to them, and they are written to its pages. */
 typedef struct BfGroupLines
 {
 	BfGroup		group;
-	int			columns;
-	int			hash_count;
-	const uint32 *lines;		/* of each column */
-	bool		ranges[BF_INDEX_MAX_RANGES];
-	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: number of lines * number of ranges * SB_BF_LINE bytes */
+	uint8		hashes[INDEX_MAX_KEYS]; /* cells that an item of each column sets */
+	uint32		selected;		/* how many ranges the lines are for */
+	bool		ranges[BF_INDEX_MAX_RANGES];	/* which ones; counted within the group */
+	uint8		slots[BF_INDEX_MAX_RANGES]; /* where their lines are among those of the selected ranges */
+	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: number of lines * selected * SB_BF_LINE bytes */
 } BfGroupLines;
 
 /* The number of lines for so many items in a group of so many ranges. The lines fill whole pages. */
 extern uint32 bf_index_lines_for(uint64 items, double load, uint32 ranges);
 
-/* The number of pages for so many lines of one column. */
-extern BlockNumber bf_index_pages_for(uint32 lines, uint32 ranges);
+/*
+ * Replaces the numbers of lines for a new group by those of the last group of the level if these are enough, and not
+ * much more. So the directory stays short.
+ */
+extern void bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines);
 
 /* The largest group size that uses its pages well and is not larger than this. */
 extern uint32 bf_index_good_group_size(uint32 most);
 
+/* The largest group that takes no more pages than a group of so many ranges. */
+extern uint32 bf_index_widest_group(uint32 ranges);
+
+/* The bytes of the filters of one range. */
+extern Size bf_index_bytes_of_range(const BfGroup *group);
+
 /*
- * Sets up *lines. With `areas` they have areas of zeros, to which items are added. States that need no bits need no
- * areas.
+ * How lines are made: set up without a range, then ranges are selected, then the areas are allocated, with zeros, and
+ * items are added. States that need no bits need no areas. Ranges are counted within the group, except in BfRangeItems.
  */
-extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group,
-								const uint32 *line_counts, bool areas);
+extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group);
+extern void bf_index_select_range(BfGroupLines *lines, uint32 range);
 extern void bf_index_allocate_areas(BfGroupLines *lines);
+extern void bf_index_add_item(BfGroupLines *lines, uint32 range, int column, uint64 hash);
 extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
 extern void bf_index_free_lines(BfGroupLines *lines);
 
@@ -300,6 +382,36 @@ extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 /* The states of a group's ranges on its first page. They are enough for summarizers, but not for readers or writers. */
 extern void bf_index_read_states(Relation index, const BfGroup *group, uint8 *states);
 
+/* ------------------------------------------------------- how full is it? (measure.c) */
+
+/* What the lines of a range tell that were measured. */
+typedef struct BfRangeMeasure
+{
+	uint64		lines;			/* 0: the range is not summarized */
+	uint64		bits_set;
+	double		rates;			/* the sum over the lines of fill ^ hashes */
+} BfRangeMeasure;
+
+/*
+ * Measures the lines on one page (counted in the column's run) of those ranges that are summarized there, and adds them
+ * to ranges[], which has an element for each range of the group.
+ */
+extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
+								  BfRangeMeasure *ranges);
+
+/*
+ * Estimates from the bits of a group how many items its ranges have in each column: the most that one of them has. Looks
+ * at the first page of each column. Returns false if no range of the group is summarized.
+ */
+extern bool bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most);
+
+/*
+ * Finds the range of a group with the highest false-positive rate, according to its bits, if that is above `bound`.
+ * Returns its rate, and the range counted within the group; or 0 if there is none.
+ */
+extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
+									 uint32 *range);
+
 /* ----------------------------------------------------- one item more (wal.c) */
 
 /* Adds the item to this line of a filter page, and logs the change. REQUIRES: the buffer is locked exclusively. */
@@ -307,18 +419,46 @@ extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *l
 
 /* ----------------------------------------------------- summarizing (summarize.c) */
 
+/* What to summarize. */
+typedef struct BfTask
+{
+	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
+	int			level;
+	bool		partial;		/* also a last range of whose pages some are still to come; never on levels above 0 if all are summarized */
+	bool		in_vacuum;
+	bool		shows_progress; /* in pg_stat_progress_create_index */
+} BfTask;
+
+/* The phases of a build and a summary in this view (build.c); PostgreSQL's own is 1. Those of upper levels follow. */
+#define BF_PHASE_READING 2
+#define BF_PHASE_WRITING 3
+#define BF_PHASE_SUMMARIZING 4
+
 /*
- * Summarizes ranges that are not summarized: the range of `block`, or with InvalidBlockNumber all. A last range whose
- * pages are not all there yet is summarized only with `partial`. Returns how many ranges were summarized. REQUIRES:
- * ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
+ * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, one range of the levels
+ * above 0 that has become too full may be summarized anew, which is not counted. REQUIRES: ShareUpdateExclusiveLock on
+ * the heap, so that there is one summarizer at a time.
  */
-extern int64 bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum);
+extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
+
+/* For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. */
+extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader);
+
+/* For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that all of it is in the index. */
+extern void bf_index_built(Relation index, Relation heap);
+
+/*
+ * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
+ * which a full range fills about eight lines of the column with the most items. But a table that 32 pages a range make
+ * one group of stays one group.
+ */
+extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
 
 /* Is this session in bf_index_summarize()? */
 extern bool bf_index_is_summarizing(void);
 
-/* Makes the range of a block unsummarized. Returns false if it was unsummarized before. REQUIRES: the same lock. */
-extern bool bf_index_desummarize(Relation index, BlockNumber block);
+/* Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: the same lock. */
+extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 
 /* ------------------------------------------------------- asking an index (scan.c) */
 
@@ -342,6 +482,31 @@ extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snaps
  * taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
 extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
+
+/*
+ * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the pages
+ * were last. It is of no use any more when something was published since it was made.
+ *
+ * bf_index_make_probe() is bf_index_may_match(), and also makes a probe in the current memory context; NULL if the search or the
+ * index does not allow for one. bf_index_probe_says_no() returns true if no row that the search's snapshot sees and that satisfies
+ * its keys is in the heap; false if there may be such a row, or if that cannot be told in this way. REQUIRES: the search has
+ * hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that it had.
+ */
+typedef struct BfProbe BfProbe;
+
+extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_match);
+extern bool bf_index_probe_says_no(BfProbe *probe, BfSearch *search);
+extern void bf_index_free_probe(BfProbe *probe);
+
+/* The ranges of level 0 in which such a row may be. If there are none, no such row is in the heap. */
+typedef struct BfVerdict
+{
+	int64		maybe;			/* they are summarized, and their filters say yes */
+	int64		unsummarized;	/* they are not summarized, or have left out rows that the snapshot may see */
+} BfVerdict;
+
+/* Why does bf_index_may_match() return true? REQUIRES: the same. */
+extern void bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict);
 
 /* ------------------------------------------- the other callbacks of the access method */
 

@@ -5,7 +5,7 @@
  * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most
  * items needs. The first group has all ranges of the table, up to what a page allows, so that the index on a small
  * partition has one group. If the last ranges of a table would leave much of their pages empty as one group, they
- * become two.
+ * become two. When level 0 is done, the heap is read once more for each level above (summarize.c).
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
  * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
@@ -21,10 +21,6 @@
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
-/* Phases of the build in pg_stat_progress_create_index; 1 is PostgreSQL's own, "initializing". */
-#define PHASE_READING 2
-#define PHASE_WRITING 3
-
 char *
 bf_index_build_phase(int64 phase)
 {
@@ -32,10 +28,18 @@ bf_index_build_phase(int64 phase)
 	{
 		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
 			return "initializing";
-		case PHASE_READING:
+		case BF_PHASE_READING:
 			return "reading table";
-		case PHASE_WRITING:
+		case BF_PHASE_WRITING:
 			return "writing filters";
+		case BF_PHASE_SUMMARIZING:
+			return "summarizing ranges";
+		case BF_PHASE_SUMMARIZING + 1:
+			return "summarizing ranges of level 1";
+		case BF_PHASE_SUMMARIZING + 2:
+			return "summarizing ranges of level 2";
+		case BF_PHASE_SUMMARIZING + 3:
+			return "summarizing ranges of level 3";
 		default:
 			return NULL;
 	}
@@ -46,8 +50,7 @@ bf_index_build_phase(int64 phase)
  * result is the number that it would have if it were full.
  */
 static uint64
-items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumber pages_per_range,
-				 BlockNumber heap_blocks)
+items_of_a_range(const BfRangeItems *items, uint32 count, int column)
 {
 	uint64		most = 0;
 	bool		any = false;
@@ -58,13 +61,26 @@ items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumbe
 			most = Max(most, items[i].counts[column]);
 			any = true;
 		}
-	if (!any && count > 0)
-	{
-		uint64		pages = heap_blocks - (uint64) items[0].range * pages_per_range;
+	return any ? most : bf_index_items_if_full(&items[0], column);
+}
 
-		most = items[0].counts[column] * pages_per_range / Max(pages, 1);
-	}
-	return most;
+/* The numbers of lines that each column needs in a group of these ranges, with so many of them in a group. */
+static void
+find_lines(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, uint32 ranges, uint32 *lines)
+{
+	for (int column = 0; column < geometry->columns; column++)
+		lines[column] = bf_index_lines_for(items_of_a_range(items, count, column), geometry->column[column].load,
+										   ranges);
+}
+
+static uint64
+pages_of(const BfGeometry *geometry, const uint32 *lines, uint32 ranges)
+{
+	uint64		pages = 0;
+
+	for (int column = 0; column < geometry->columns; column++)
+		pages += lines[column] / BF_POSITIONS(ranges);
+	return pages;
 }
 
 /* Two groups are made of the last ranges if they have less than this share of the pages of one group. */
@@ -72,55 +88,61 @@ items_of_a_range(const BfRangeItems *items, uint32 count, int column, BlockNumbe
 
 /* How many of these ranges make the next group. */
 static uint32
-ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, BlockNumber heap_blocks)
+ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 count)
 {
 	uint32		good = bf_index_good_group_size(count);
-	uint64		together = 0,
-				apart = 0;
+	uint32		lines[INDEX_MAX_KEYS];
+	uint64		together,
+				apart;
 
 	if (good == count)
 		return count;
-	for (int column = 0; column < geometry->columns; column++)
-	{
-		uint64		most = items_of_a_range(items, count, column, geometry->pages_per_range, heap_blocks);
-		uint32		rest = count - good;
-
-		together += bf_index_pages_for(bf_index_lines_for(most, geometry->load, count), count);
-		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, good), good);
-		apart += bf_index_pages_for(bf_index_lines_for(most, geometry->load, rest), rest);
-	}
+	find_lines(geometry, items, count, count, lines);
+	together = pages_of(geometry, lines, count);
+	find_lines(geometry, items, count, good, lines);
+	apart = pages_of(geometry, lines, good);
+	find_lines(geometry, items, count, count - good, lines);
+	apart += pages_of(geometry, lines, count - good);
 	return apart < together * WORTH_TWO_GROUPS ? good : count;
 }
 
 /* Makes a group of these ranges, with filters of a size that fits their items. */
 static void
-write_group(Relation index, const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
-			BlockNumber heap_blocks, uint64 horizon)
+write_group(Relation index, const BfRangeItems *items, uint32 count, uint64 horizon)
 {
-	BfGroup		group = {.first_range = items[0].range, .ranges = count, .positions = BF_POSITIONS(count)};
+	const BfGeometry *geometry = bf_index_current_geometry(index);
 	uint32		line_counts[INDEX_MAX_KEYS];
+	BfGroup		group = {
+		.level = 0,
+		.columns = geometry->columns,
+		.first_range = items[0].range,
+		.ranges = count,
+		.positions = BF_POSITIONS(count),
+		.lines = line_counts
+	};
 	BfGroupLines lines;
 
-	for (int column = 0; column < geometry->columns; column++)
-	{
-		uint64		most = items_of_a_range(items, count, column, geometry->pages_per_range, heap_blocks);
-
-		line_counts[column] = bf_index_lines_for(most, geometry->load, count);
-	}
-	bf_index_make_lines(&lines, geometry, &group, line_counts, true);
+	find_lines(geometry, items, count, count, line_counts);
+	bf_index_settle_lines(geometry, 0, count, line_counts);
+	bf_index_make_lines(&lines, geometry, &group);
+	for (uint32 i = 0; i < count; i++)
+		bf_index_select_range(&lines, i);
+	bf_index_allocate_areas(&lines);
 	for (uint32 i = 0; i < count; i++)
 		bf_index_add_items(&lines, &items[i]);
 	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizon);
 	bf_index_free_lines(&lines);
+	bf_index_begin_ranges(index, 0, items[0].range + count);
 }
 
-/* Makes groups of all ranges of the heap. */
+/* Makes groups of all ranges of the heap, on level 0. */
 static void
 build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-	uint32		ranges = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
-	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / geometry->pages_per_range));
+	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
+	uint32		ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
+	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	uint32		have = 0,
 				next = 0;
@@ -129,19 +151,19 @@ build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber he
 	{
 		uint32		count;
 
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_READING);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
 		while (have < at_once && next < ranges)
 		{
-			bf_index_read_range(reader, next++, geometry->pages_per_range, heap_blocks, &items[have++]);
+			bf_index_read_range(reader, next++, pages_per_range, heap_blocks, &items[have++]);
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
-										 Min((uint64) next * geometry->pages_per_range, heap_blocks));
+										 Min((uint64) next * pages_per_range, heap_blocks));
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(reader));
 		}
-		count = ranges_of_group(geometry, items, have, heap_blocks);
+		count = ranges_of_group(geometry, items, have);
 		if (!bf_index_reserve_entry(index))
 			break;				/* the directory is full: the ranges that follow are always read */
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_WRITING);
-		write_group(index, geometry, items, count, heap_blocks, bf_index_reader_horizon(reader));
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
+		write_group(index, items, count, bf_index_reader_horizon(reader));
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;
@@ -200,9 +222,18 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
-	build_groups(heap, index, reader, heap_blocks);
+	if (heap_blocks > 0)
+	{
+		bf_index_choose_range_length(index, reader, heap_blocks);
+		bf_index_forget_rows(reader);
+		build_groups(heap, index, reader, heap_blocks);
+	}
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
+	bf_index_build_upper_levels(index, heap, reader);
+	/* While an index is built concurrently, rows are written that nobody enters before it is validated. */
+	if (!indexInfo->ii_Concurrent)
+		bf_index_built(index, heap);
 	bf_index_close_heap(reader);
 	bf_index_become_caller(&who_calls);
 	MemoryContextSwitchTo(caller);

@@ -1,10 +1,10 @@
 /*
- * directory.c: adds groups to an index.
+ * directory.c: adds groups to an index, and begins ranges.
  *
- * A group is added in three steps: an entry for it is reserved in the directory, its filter pages are written
+ * A group is added in three steps: room for an entry is reserved in the directory, its filter pages are written
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
- * the steps leaves only pages that the next group overwrites. Only one process at a time adds groups: it holds
- * ShareUpdateExclusiveLock on the heap, or the index is new.
+ * the steps leaves only pages that the next group overwrites. Only one process at a time changes the meta page and the
+ * directory: it holds ShareUpdateExclusiveLock on the heap, or the index is new.
  */
 #include "index/bf_index.h"
 
@@ -25,19 +25,73 @@ directory_block(Relation index, BfMetaPage *meta, uint32 number)
 BlockNumber
 bf_index_first_free_block(Relation index)
 {
-	const BfGeometry *geometry = bf_index_current_geometry(index);
-	BlockNumber block = geometry->groups == 0 ? 1 : bf_index_group_end(geometry, geometry->groups - 1);
-	Buffer		buffer = bf_index_read_page(index, 0);
-	BfMetaPage *meta;
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	meta = bf_index_meta_page(index, BufferGetPage(buffer));
-	/* the last directory page lies behind all groups if it has no entries yet */
-	if (meta->directory_pages > 0)
-		block = Max(block, directory_block(index, meta, meta->directory_pages - 1) + 1);
-	UnlockReleaseBuffer(buffer);
-	return block;
+	return bf_index_current_geometry(index)->end_block;
 }
+
+/* -------------------------------------------------------------- the meta page */
+
+/* A change of the meta page. The page is locked exclusively from begin_change() until end_change(). */
+typedef struct Change
+{
+	Buffer		buffer;
+	GenericXLogState *xlog;
+	BfMetaPage *meta;			/* the changed page */
+} Change;
+
+static void
+begin_change(Relation index, Change *change)
+{
+	change->buffer = bf_index_read_page(index, 0);
+	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
+	change->xlog = GenericXLogStart(index);
+	change->meta = bf_index_meta_page(index, GenericXLogRegisterBuffer(change->xlog, change->buffer, 0));
+}
+
+/* Counts a publication, so that writers and readers look at the meta page again. */
+static void
+end_change(Change *change)
+{
+	change->meta->publications++;
+	bf_index_seal_meta_page(change->meta);
+	GenericXLogFinish(change->xlog);
+	UnlockReleaseBuffer(change->buffer);
+}
+
+void
+bf_index_begin_ranges(Relation index, int level, uint32 end)
+{
+	Change		change;
+
+	begin_change(index, &change);
+	change.meta->begun[level] = Max(change.meta->begun[level], end);
+	end_change(&change);
+}
+
+bool
+bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to)
+{
+	Change		change;
+	bool		is_from;
+
+	begin_change(index, &change);
+	is_from = change.meta->beyond == from;
+	if (is_from || to == BF_BEYOND_UNKNOWN)
+		change.meta->beyond = to;
+	end_change(&change);
+	return is_from;
+}
+
+void
+bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
+{
+	Change		change;
+
+	begin_change(index, &change);
+	change.meta->pages_per_range = pages_per_range;
+	end_change(&change);
+}
+
+/* ------------------------------------------------------------------- new pages */
 
 Buffer
 bf_index_new_page(Relation index, BlockNumber block)
@@ -73,7 +127,7 @@ add_directory_page(Relation index, uint32 number)
 	BlockNumber block = bf_index_first_free_block(index);
 	Buffer		buffer;
 	GenericXLogState *xlog;
-	BfMetaPage *meta;
+	Change		change;
 
 	/* The page is written before the meta page points to it. */
 	buffer = bf_index_new_page(index, block);
@@ -82,16 +136,12 @@ add_directory_page(Relation index, uint32 number)
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 
-	buffer = bf_index_read_page(index, 0);
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	xlog = GenericXLogStart(index);
-	meta = bf_index_meta_page(index, GenericXLogRegisterBuffer(xlog, buffer, 0));
-	if (meta->directory_pages != number)
+	begin_change(index, &change);
+	if (change.meta->directory_pages != number)
 		bf_index_report_damage(index, 0, "its directory lacks a page");
-	bf_index_directory(meta)[number] = block;
-	meta->directory_pages = number + 1;
-	GenericXLogFinish(xlog);
-	UnlockReleaseBuffer(buffer);
+	bf_index_directory(change.meta)[number] = block;
+	change.meta->directory_pages = number + 1;
+	end_change(&change);
 }
 
 bool
@@ -103,9 +153,9 @@ bf_index_reserve_entry(Relation index)
 	Buffer		buffer;
 	bool		is_there;
 
-	if (geometry->groups < on_meta)
+	if (geometry->stretches < on_meta)
 		return true;
-	number = (geometry->groups - on_meta) / bf_index_entries_on_directory_page(geometry->columns);
+	number = (geometry->stretches - on_meta) / bf_index_entries_on_directory_page(geometry->columns);
 	if (number >= BF_INDEX_MAX_DIRECTORY_PAGES)
 		return false;
 	buffer = bf_index_read_page(index, 0);
@@ -117,69 +167,134 @@ bf_index_reserve_entry(Relation index)
 	return true;
 }
 
-static void
-write_entry(void *entries, uint32 number, int columns, const BfGroup *group, const uint32 *lines)
-{
-	BfGroupEntry *entry = bf_index_entry_at(entries, number, columns);
+/* ------------------------------------------------------------------ publishing */
 
-	entry->first_range = group->first_range;
-	entry->ranges = group->ranges;
-	entry->first_block = group->first_block;
-	memcpy(entry->lines, lines, columns * sizeof(uint32));
-	entry->checksum = bf_index_entry_checksum(entry, columns);
+/* The place of an entry, which is changed together with the meta page. */
+typedef struct EntryPlace
+{
+	Buffer		buffer;			/* of the directory page; invalid: the entry is on the meta page */
+	BfStretch  *entry;
+} EntryPlace;
+
+/* Opens entry `number` for the change. An entry on a directory page gets into the same WAL record. */
+static void
+open_entry(Relation index, Change *change, uint32 number, EntryPlace *place)
+{
+	BfMetaPage *meta = change->meta;
+	uint32		on_meta = bf_index_entries_on_meta_page(meta->columns);
+	uint32		on_page = bf_index_entries_on_directory_page(meta->columns);
+	void	   *entries = bf_index_meta_entries(meta);
+
+	place->buffer = InvalidBuffer;
+	if (number >= on_meta)
+	{
+		uint32		page = (number - on_meta) / on_page;
+		BlockNumber block;
+
+		if (page >= meta->directory_pages)
+			bf_index_report_damage(index, 0, "its directory lacks a page");
+		block = directory_block(index, meta, page);
+		place->buffer = bf_index_read_page(index, block);
+		LockBuffer(place->buffer, BUFFER_LOCK_EXCLUSIVE);
+		entries = bf_index_directory_entries(index, block, GenericXLogRegisterBuffer(change->xlog, place->buffer, 0), page);
+		number = (number - on_meta) % on_page;
+	}
+	place->entry = bf_index_entry_at(entries, number, meta->columns);
 }
 
-/*
- * Writes the entry of a group whose place is on a directory page. `number` counts the entries on directory pages from
- * 0.
- */
+/* To be called after end_change(). */
 static void
-write_entry_on_directory_page(Relation index, BfMetaPage *meta, uint32 number, const BfGroup *group,
-							  const uint32 *lines)
+close_entry(EntryPlace *place)
 {
-	uint32		on_page = bf_index_entries_on_directory_page(meta->columns);
-	uint32		page_number = number / on_page;
-	BlockNumber block;
-	Buffer		buffer;
-	GenericXLogState *xlog;
-	Page		page;
+	if (BufferIsValid(place->buffer))
+		UnlockReleaseBuffer(place->buffer);
+}
 
-	if (page_number >= meta->directory_pages)
-		bf_index_report_damage(index, 0, "its directory lacks a page");
-	block = directory_block(index, meta, page_number);
-	buffer = bf_index_read_page(index, block);
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	xlog = GenericXLogStart(index);
-	page = GenericXLogRegisterBuffer(xlog, buffer, 0);
-	write_entry(bf_index_directory_entries(index, block, page, page_number), number % on_page, meta->columns, group,
-				lines);
-	GenericXLogFinish(xlog);
-	UnlockReleaseBuffer(buffer);
+/* The number of the last entry of a level in the directory. REQUIRES: the level has a group. */
+static uint32
+last_entry(Relation index, const BfGeometry *geometry, int level)
+{
+	Buffer		meta_buffer = bf_index_read_page(index, 0);
+	uint32		on_meta = bf_index_entries_on_meta_page(geometry->columns);
+	uint32		on_page = bf_index_entries_on_directory_page(geometry->columns);
+	uint32		number = geometry->stretches;
+	bool		found = false;
+
+	while (!found && number > 0)
+	{
+		uint32		page = number > on_meta ? (number - 1 - on_meta) / on_page : 0;
+		uint32		first = number > on_meta ? on_meta + page * on_page : 0;
+		Buffer		buffer = meta_buffer;
+		void	   *entries;
+
+		LockBuffer(meta_buffer, BUFFER_LOCK_SHARE);
+		entries = bf_index_meta_entries(bf_index_meta_page(index, BufferGetPage(meta_buffer)));
+		if (number > on_meta)
+		{
+			BlockNumber block = directory_block(index, bf_index_meta_page(index, BufferGetPage(meta_buffer)), page);
+
+			buffer = bf_index_read_page(index, block);
+			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+			entries = bf_index_directory_entries(index, block, BufferGetPage(buffer), page);
+		}
+		while (!found && number > first)
+			found = bf_index_entry_at(entries, --number - first, geometry->columns)->level == level;
+		if (buffer != meta_buffer)
+			UnlockReleaseBuffer(buffer);
+		LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
+	}
+	ReleaseBuffer(meta_buffer);
+	if (!found)
+		bf_index_report_damage(index, 0, "it has fewer groups than it counts");
+	return number;
+}
+
+/* Can this group be the next one of the last stretch of its level? */
+static bool
+lengthens(const BfGeometry *geometry, const BfGroup *group)
+{
+	const BfLevel *level = &geometry->level[group->level];
+	const BfPlace *last;
+
+	if (level->places == 0)
+		return false;
+	last = &geometry->place[level->first_place + level->places - 1];
+	return last->ranges == group->ranges && group->first_block > last->first_block &&
+		(last->groups == 1 || group->first_block == last->first_block + last->groups * last->stride) &&
+		memcmp(&geometry->lines[(level->first_place + level->places - 1) * geometry->columns], group->lines,
+			   geometry->columns * sizeof(uint32)) == 0;
 }
 
 void
-bf_index_publish_group(Relation index, const BfGroup *group, const uint32 *lines)
+bf_index_publish_group(Relation index, const BfGroup *group)
 {
-	Buffer		meta_buffer = bf_index_read_page(index, 0);
-	uint32		number,
-				on_meta;
-	int			columns;
-	GenericXLogState *xlog;
-	BfMetaPage *meta;
+	const BfGeometry *geometry = bf_index_current_geometry(index);
+	bool		longer = lengthens(geometry, group);
+	uint32		number = longer ? last_entry(index, geometry, group->level) : geometry->stretches;
+	Change		change;
+	EntryPlace	place;
 
-	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = bf_index_meta_page(index, BufferGetPage(meta_buffer));
-	number = meta->groups;
-	columns = meta->columns;
-	on_meta = bf_index_entries_on_meta_page(columns);
-	/* An entry on a directory page is written before the meta page counts it. */
-	if (number >= on_meta)
-		write_entry_on_directory_page(index, meta, number - on_meta, group, lines);
-	xlog = GenericXLogStart(index);
-	meta = bf_index_meta_page(index, GenericXLogRegisterBuffer(xlog, meta_buffer, 0));
-	if (number < on_meta)
-		write_entry(bf_index_meta_entries(meta), number, columns, group, lines);
-	meta->groups = number + 1;
-	GenericXLogFinish(xlog);
-	UnlockReleaseBuffer(meta_buffer);
+	begin_change(index, &change);
+	open_entry(index, &change, number, &place);
+	if (longer)
+	{
+		if (place.entry->groups == 1)
+			place.entry->stride = group->first_block - place.entry->first_block;
+		place.entry->groups++;
+	}
+	else
+	{
+		memset(place.entry, 0, offsetof(BfStretch, lines));
+		place.entry->first_range = group->first_range;
+		place.entry->groups = 1;
+		place.entry->ranges = group->ranges;
+		place.entry->level = group->level;
+		place.entry->first_block = group->first_block;
+		memcpy(place.entry->lines, group->lines, group->columns * sizeof(uint32));
+		change.meta->stretches = number + 1;
+	}
+	place.entry->checksum = bf_index_entry_checksum(place.entry, group->columns);
+	change.meta->groups[group->level]++;
+	end_change(&change);
+	close_entry(&place);
 }

@@ -13,9 +13,12 @@
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "commands/progress.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/backend_progress.h"
+#include "utils/backend_status.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -44,6 +47,17 @@ bf_index_block_argument(int64 block)
 				 errmsg("block number out of range: %lld", (long long) block),
 				 errhint("Blocks are numbered from 0 to %u.", MaxBlockNumber)));
 	return (BlockNumber) block;
+}
+
+int
+bf_index_level_argument(int32 level)
+{
+	if (level < 0 || level >= BF_INDEX_MAX_LEVELS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("level out of range: %d", level),
+				 errhint("Levels are numbered from 0 to %d.", BF_INDEX_MAX_LEVELS - 1)));
+	return level;
 }
 
 static SB_NORETURN void
@@ -193,39 +207,78 @@ is_usable(Relation index)
 	return index->rd_index->indisvalid;
 }
 
+/*
+ * Shows what is done in pg_stat_progress_create_index, which knows the phases of an index's work. Returns false if a
+ * command that this is a part of, like COPY, shows its own progress.
+ */
+static bool
+begin_progress(Relation index, Relation heap)
+{
+	if (MyBEEntry == NULL || MyBEEntry->st_progress_command != PROGRESS_COMMAND_INVALID)
+		return false;
+	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, RelationGetRelid(heap));
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_INDEX_OID, RelationGetRelid(index));
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_ACCESS_METHOD_OID, index->rd_rel->relam);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE, PROGRESS_CREATEIDX_PHASE_BUILD);
+	return true;
+}
+
 /* Summarizes ranges of an index that is open, and closes it and its heap. */
 static int64
-summarize_index(Relation index, Relation heap, BlockNumber block)
+summarize_index(Relation index, Relation heap, int level, BlockNumber block)
 {
-	int64		done = is_usable(index) ? bf_index_summarize(index, heap, block, true, false) : 0;
+	BfTask		task = {.block = block, .level = level, .partial = true};
+	int64		done = 0;
 
+	if (is_usable(index))
+	{
+		task.shows_progress = begin_progress(index, heap);
+		done = bf_index_summarize(index, heap, &task);
+		if (task.shows_progress)
+			pgstat_progress_end_command();
+	}
 	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	return done;
 }
 
+/* Raises an error if the index can never have this level. */
+static void
+refuse_impossible_level(Relation index, int level)
+{
+	int			most = bf_index_possible_levels(bf_index_current_geometry(index));
+
+	if (level >= most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("index \"%s\" cannot have level %d", RelationGetRelationName(index), level),
+				 errhint("With its pages_per_range and levels its highest level is %d.", most - 1)));
+}
+
 static int64
-open_and_summarize(Oid indexoid, BlockNumber block)
+open_and_summarize(Oid indexoid, int level, BlockNumber block)
 {
 	Relation	heap;
 	Relation	index;
 
 	refuse_recovery();
 	index = bf_index_open(indexoid, BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
-	return summarize_index(index, heap, block);
+	refuse_impossible_level(index, level);
+	return summarize_index(index, heap, level, block);
 }
 
 SB_FUNCTION(bf_summarize_new_values);
 Datum
 bf_summarize_new_values(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), InvalidBlockNumber));
+	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), 0, InvalidBlockNumber));
 }
 
 SB_FUNCTION(bf_summarize_range);
 Datum
 bf_summarize_range(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), bf_index_block_argument(PG_GETARG_INT64(1))));
+	PG_RETURN_INT32((int32) open_and_summarize(PG_GETARG_OID(0), bf_index_level_argument(PG_GETARG_INT32(2)),
+										 bf_index_block_argument(PG_GETARG_INT64(1))));
 }
 
 SB_FUNCTION(bf_desummarize_range);
@@ -233,13 +286,14 @@ Datum
 bf_desummarize_range(PG_FUNCTION_ARGS)
 {
 	BlockNumber block = bf_index_block_argument(PG_GETARG_INT64(1));
+	int			level = bf_index_level_argument(PG_GETARG_INT32(2));
 	Relation	heap;
 	Relation	index;
 
 	refuse_recovery();
 	index = bf_index_open(PG_GETARG_OID(0), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 	if (is_usable(index))
-		(void) bf_index_desummarize(index, block);
+		(void) bf_index_desummarize(index, level, block);
 	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	PG_RETURN_VOID();
 }
@@ -338,7 +392,7 @@ bf_summarize(PG_FUNCTION_ARGS)
 		/* An index that was dropped in the meantime is skipped. */
 		index = try_open_index(lfirst_oid(cell), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
 		if (index != NULL)
-			(void) summarize_index(index, heap, InvalidBlockNumber);
+			(void) summarize_index(index, heap, 0, InvalidBlockNumber);
 		if (nonatomic)
 			SPI_commit();
 	}

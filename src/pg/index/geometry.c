@@ -1,140 +1,276 @@
 /*
  * geometry.c: the geometry of an index: its parameters, and where its groups lie.
  *
- * The geometry is cached in the relation cache. Nothing of it ever changes once it is written; groups are only added.
- * So everything that a cached geometry says is right, but it may lack the newest groups.
+ * The geometry is cached in the relation cache. What it says of groups never changes; groups are only added. So
+ * everything that a cached geometry says is right, but it may lack the newest groups. With each change the meta page
+ * counts one publication more, so a writer sees whether it has the newest geometry.
  */
 #include "index/bf_index.h"
 
 #include "utils/memutils.h"
 
-/*
- * Adds `count` groups to the geometry, from group `first` on; it has room for them. *next is the block at which the
- * first of them must begin, and is set to the block behind the last. All of them must end within the first `blocks`
- * blocks.
- */
-static void
-add_entries(Relation index, BfGeometry *geometry, void *entries, uint32 first, uint32 count, BlockNumber blocks,
-			uint64 *next)
+/* ------------------------------------------------------------------- levels */
+
+/* On a level whose ranges would be fewer times as long as those below than this, there would be too many of them. */
+#define LEAST_FACTOR 8
+
+void
+bf_index_level_lengths(BlockNumber pages_per_range, BlockNumber lengths[BF_INDEX_MAX_LEVELS])
 {
-	for (uint32 i = 0; i < count; i++)
+	lengths[0] = pages_per_range;
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
 	{
-		BfGroupEntry *entry = bf_index_entry_at(entries, i, geometry->columns);
-		BfGroup    *group = &geometry->group[first + i];
+		BlockNumber below = lengths[level - 1];
+		BlockNumber factor = below == 0 ? 0 : Min(BF_INDEX_MAX_RANGES, BF_INDEX_MAX_PAGES_PER_RANGE / below);
 
-		if (entry->first_range != geometry->covered || entry->ranges == 0 || entry->ranges > BF_INDEX_MAX_RANGES ||
-			entry->first_block != *next)
-			bf_index_report_damage(index, 0, "its groups do not follow each other");
-		if (entry->checksum != 0 && entry->checksum != bf_index_entry_checksum(entry, geometry->columns))
-			bf_index_report_damage(index, 0, "the checksum of a group is wrong");
-		group->first_range = entry->first_range;
-		group->ranges = entry->ranges;
-		group->positions = BF_POSITIONS(entry->ranges);
-		group->first_block = entry->first_block;
-		for (int column = 0; column < geometry->columns; column++)
-		{
-			uint32		lines = entry->lines[column];
-
-			if (lines == 0 || lines % group->positions != 0)
-				bf_index_report_damage(index, 0, "the lines of a filter do not fill its pages");
-			geometry->lines[(first + i) * geometry->columns + column] = lines;
-			*next += lines / group->positions;
-		}
-		if (*next > blocks)
-			bf_index_report_damage(index, 0, "the file is too short for its groups");
-		geometry->covered += entry->ranges;
+		lengths[level] = factor < LEAST_FACTOR ? 0 : below * factor;
 	}
 }
 
+int
+bf_index_possible_levels(const BfGeometry *geometry)
+{
+	int			levels = 1;
+
+	if (geometry->level[0].pages_per_range == 0)
+		return geometry->most_levels;
+	while (levels < geometry->most_levels && geometry->level[levels].pages_per_range != 0)
+		levels++;
+	return levels;
+}
+
+/* ---------------------------------------------------------------- reading it */
+
+/* The entries of the directory, as they were read. */
+typedef struct Directory
+{
+	int			columns;
+	uint32		stretches;
+	char	   *entries;		/* one after the other, as on a page */
+} Directory;
+
+static inline BfStretch *
+entry_of(const Directory *directory, uint32 number)
+{
+	return bf_index_entry_at(directory->entries, number, directory->columns);
+}
+
 /*
- * Copies the list of the directory pages' blocks. It is an error if these pages are too few for the number of groups,
- * or too many.
+ * Copies the list of the directory pages' blocks. It is an error if these pages are too few for the number of
+ * stretches.
  */
 static BlockNumber *
-copy_directory(Relation index, BfMetaPage *meta)
+copy_directory_blocks(Relation index, BfMetaPage *meta)
 {
 	uint32		on_meta = bf_index_entries_on_meta_page(meta->columns);
 	uint32		on_page = bf_index_entries_on_directory_page(meta->columns);
-	BlockNumber *directory = palloc(Max(meta->directory_pages, 1) * sizeof(BlockNumber));
+	BlockNumber *blocks = palloc(Max(meta->directory_pages, 1) * sizeof(BlockNumber));
 
-	if (meta->groups > on_meta && (meta->groups - on_meta - 1) / on_page >= meta->directory_pages)
+	if (meta->stretches > on_meta && (meta->stretches - on_meta - 1) / on_page >= meta->directory_pages)
 		bf_index_report_damage(index, 0, "its directory lacks a page");
 	/* the last one may have no entries yet */
-	if (meta->directory_pages > (meta->groups < on_meta ? 0 : (meta->groups - on_meta) / on_page + 1))
+	if (meta->directory_pages > (meta->stretches < on_meta ? 0 : (meta->stretches - on_meta) / on_page + 1))
 		bf_index_report_damage(index, 0, "its directory has too many pages");
-	memcpy(directory, bf_index_directory(meta), meta->directory_pages * sizeof(BlockNumber));
-	return directory;
+	memcpy(blocks, bf_index_directory(meta), meta->directory_pages * sizeof(BlockNumber));
+	return blocks;
+}
+
+/* Copies `count` entries from a page to the directory, from entry `first` on. */
+static void
+copy_entries(Directory *directory, uint32 first, void *entries, uint32 count)
+{
+	char	   *end = (char *) bf_index_entry_at(entries, count, directory->columns);
+
+	memcpy(entry_of(directory, first), entries, end - (char *) entries);
+}
+
+/* The entries on the meta page, which is locked, and then those on directory pages. */
+static void
+read_directory(Relation index, BfMetaPage *meta, Buffer meta_buffer, BlockNumber blocks, BlockNumber *end,
+			   Directory *directory)
+{
+	uint32		here = Min(meta->stretches, bf_index_entries_on_meta_page(meta->columns));
+	uint32		pages = meta->directory_pages;
+	BlockNumber *page_blocks = copy_directory_blocks(index, meta);
+
+	directory->columns = meta->columns;
+	directory->stretches = meta->stretches;
+	directory->entries = palloc_extended((char *) bf_index_entry_at(NULL, Max(meta->stretches, 1), meta->columns) - (char *) NULL,
+										 MCXT_ALLOC_HUGE);
+	copy_entries(directory, 0, bf_index_meta_entries(meta), here);
+	LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
+	for (uint32 page = 0; page < pages; page++)
+	{
+		BlockNumber block = page_blocks[page];
+		uint32		count = Min(directory->stretches - here, bf_index_entries_on_directory_page(directory->columns));
+		Buffer		buffer;
+
+		if (block == 0 || block >= blocks)
+			bf_index_report_damage(index, 0, "a page of its directory is not where it should be");
+		buffer = bf_index_read_page(index, block);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		copy_entries(directory, here, bf_index_directory_entries(index, block, BufferGetPage(buffer), page), count);
+		UnlockReleaseBuffer(buffer);
+		here += count;
+		*end = Max(*end, block + 1);
+	}
+	pfree(page_blocks);
+}
+
+/* Raises an error unless the entry can be the next stretch of its level. */
+static void
+check_entry(Relation index, const BfGeometry *geometry, const BfStretch *entry)
+{
+	if (entry->checksum != bf_index_entry_checksum(entry, geometry->columns))
+		bf_index_report_damage(index, 0, "the checksum of groups is wrong");
+	if (entry->level >= geometry->most_levels || geometry->level[entry->level].pages_per_range == 0 ||
+		entry->first_range != geometry->level[entry->level].covered || entry->ranges == 0 ||
+		entry->ranges > BF_INDEX_MAX_RANGES || entry->groups == 0)
+		bf_index_report_damage(index, 0, "its groups do not follow each other");
+}
+
+/*
+ * Adds a stretch to the geometry as the next one of its level, with at most `most` groups. All of them must end within
+ * the first `blocks` blocks.
+ */
+static void
+add_stretch(Relation index, BfGeometry *geometry, const BfStretch *entry, uint32 most, BlockNumber blocks)
+{
+	BfLevel    *level = &geometry->level[entry->level];
+	BfPlace    *place = &geometry->place[level->first_place + level->places];
+	uint32	   *lines = &geometry->lines[(level->first_place + level->places) * geometry->columns];
+	uint64		pages = 0;
+	uint64		end;
+
+	place->first_range = entry->first_range;
+	place->groups = Min(entry->groups, most);
+	place->ranges = entry->ranges;
+	place->positions = BF_POSITIONS(entry->ranges);
+	place->first_block = entry->first_block;
+	place->stride = entry->stride;
+	for (int column = 0; column < geometry->columns; column++)
+	{
+		lines[column] = entry->lines[column];
+		if (lines[column] == 0 || lines[column] % place->positions != 0)
+			bf_index_report_damage(index, 0, "the lines of a filter do not fill its pages");
+		pages += lines[column] / place->positions;
+	}
+	end = place->first_block + (uint64) (place->groups - 1) * place->stride + pages;
+	if (place->first_block == 0 || (place->groups > 1 && place->stride < pages) || end > blocks)
+		bf_index_report_damage(index, 0, "the file is too short for its groups");
+	geometry->end_block = Max(geometry->end_block, (BlockNumber) end);
+	level->places++;
+	level->groups += place->groups;
+	level->covered += place->groups * place->ranges;
+}
+
+/* Puts the stretches into the geometry, level by level, up to the numbers of groups that are published. */
+static void
+add_stretches(Relation index, BfGeometry *geometry, const Directory *directory, const uint32 *groups,
+			  BlockNumber blocks)
+{
+	uint32		next = 0;
+
+	for (int number = 0; number < BF_INDEX_MAX_LEVELS; number++)
+	{
+		BfLevel    *level = &geometry->level[number];
+
+		level->first_place = next;
+		for (uint32 i = 0; i < directory->stretches; i++)
+		{
+			const BfStretch *entry = entry_of(directory, i);
+
+			if (entry->level != number)
+				continue;
+			check_entry(index, geometry, entry);
+			/* More may have been published since the meta page was read. */
+			if (level->groups == groups[number])
+				bf_index_report_damage(index, 0, "it has more groups than it counts");
+			add_stretch(index, geometry, entry, groups[number] - level->groups, blocks);
+		}
+		if (level->groups != groups[number] || level->begun > level->covered)
+			bf_index_report_damage(index, 0, "it has fewer groups than it counts");
+		next += level->places;
+		if (level->groups > 0)
+			geometry->levels = number + 1;
+	}
+	if (next != directory->stretches)
+		bf_index_report_damage(index, 0, "its groups do not follow each other");
+}
+
+/* Sets the pointers into this chunk of memory. */
+static void
+set_pointers(BfGeometry *geometry, uint32 stretches)
+{
+	char	   *at = (char *) geometry + MAXALIGN(sizeof(BfGeometry));
+
+	geometry->column = (BfParameters *) at;
+	at += MAXALIGN(geometry->columns * sizeof(BfParameters));
+	geometry->place = (BfPlace *) at;
+	at += MAXALIGN(stretches * sizeof(BfPlace));
+	geometry->lines = (uint32 *) at;
+	at += MAXALIGN((Size) stretches * geometry->columns * sizeof(uint32));
+	geometry->stretches = stretches;
+	geometry->size = at - (char *) geometry;
 }
 
 /*
  * Reads the meta page and the directory into one chunk of memory of the current context. Checks that all groups lie
- * where they should, within the file. The file's length is taken after the meta page is locked: then the pages of all
- * groups that it counts are in the file.
+ * within the file. The file's length is taken after the meta page is locked: then the pages of all groups that it
+ * counts are in the file.
  */
 static BfGeometry *
 read_geometry(Relation index)
 {
 	Buffer		buffer;
 	BfMetaPage *meta;
+	BfGeometry	header = {0};
 	BfGeometry *geometry;
-	BlockNumber *directory;
+	Directory	directory;
+	BfParameters columns[INDEX_MAX_KEYS];
+	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+	uint32		groups[BF_INDEX_MAX_LEVELS];
 	BlockNumber blocks;
-	uint32		here,
-				pages;
-	uint64		next = 1;
-	Size		lines_at,
-				size;
 
 	if (RelationGetNumberOfBlocks(index) == 0)
 		bf_index_report_damage(index, 0, "the file is empty");
 	buffer = bf_index_read_page(index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = bf_index_meta_page(index, BufferGetPage(buffer));
-	directory = copy_directory(index, meta);
-	pages = meta->directory_pages;
-	lines_at = MAXALIGN(offsetof(BfGeometry, group) + meta->groups * sizeof(BfGroup));
-	size = lines_at + (Size) meta->groups * meta->columns * sizeof(uint32);
-	geometry = palloc_extended(size, MCXT_ALLOC_HUGE);
-	geometry->size = size;
-	geometry->meta_buffer = buffer;
-	geometry->columns = meta->columns;
-	geometry->pages_per_range = meta->pages_per_range;
-	geometry->false_positive_rate = meta->false_positive_rate;
-	geometry->load = meta->load;
-	geometry->hash_count = meta->hashes;
-	geometry->groups = meta->groups;
-	geometry->covered = 0;
-	geometry->lines = (uint32 *) ((char *) geometry + lines_at);
-	here = Min(meta->groups, bf_index_entries_on_meta_page(meta->columns));
-	blocks = RelationGetNumberOfBlocks(index);
-	add_entries(index, geometry, bf_index_meta_entries(meta), 0, here, blocks, &next);
-	UnlockReleaseBuffer(buffer);
-
-	for (uint32 page = 0; page < pages; page++)
+	header.meta_buffer = buffer;
+	header.publications = meta->publications;
+	header.beyond = meta->beyond;
+	header.columns = meta->columns;
+	header.most_levels = meta->levels;
+	header.upper = meta->upper;
+	header.end_block = 1;
+	memcpy(columns, meta->column, meta->columns * sizeof(BfParameters));
+	memcpy(groups, meta->groups, sizeof groups);
+	bf_index_level_lengths(meta->pages_per_range, lengths);
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 	{
-		uint32		count = Min(geometry->groups - here, bf_index_entries_on_directory_page(geometry->columns));
-		void	   *entries;
-
-		if (directory[page] != next || directory[page] >= blocks)
-			bf_index_report_damage(index, 0, "a page of its directory is not where it should be");
-		next++;
-		buffer = bf_index_read_page(index, directory[page]);
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		entries = bf_index_directory_entries(index, directory[page], BufferGetPage(buffer), page);
-		add_entries(index, geometry, entries, here, count, blocks, &next);
-		UnlockReleaseBuffer(buffer);
-		here += count;
+		header.level[level].pages_per_range = lengths[level];
+		header.level[level].begun = meta->begun[level];
 	}
-	pfree(directory);
+	blocks = RelationGetNumberOfBlocks(index);
+	read_directory(index, meta, buffer, blocks, &header.end_block, &directory);
+	ReleaseBuffer(buffer);
+
+	set_pointers(&header, directory.stretches);
+	geometry = palloc_extended(header.size, MCXT_ALLOC_HUGE);
+	*geometry = header;
+	set_pointers(geometry, directory.stretches);
+	memcpy(geometry->column, columns, geometry->columns * sizeof(BfParameters));
+	add_stretches(index, geometry, &directory, groups, blocks);
+	pfree(directory.entries);
 	return geometry;
 }
 
 /* ------------------------------------------------------------------ the cache */
 
 /*
- * Pins the meta page. It is looked at for every row that is written behind the last group. To save the search for its
- * buffer, the buffer where the page was last is tried first. sb_read_recent_buffer() checks that the page is still in
- * it.
+ * Pins the meta page. It is looked at for every row that is written. To save the search for its buffer, the buffer where
+ * the page was last is tried first. sb_read_recent_buffer() checks that the page is still in it.
  */
 static Buffer
 read_meta_page(Relation index)
@@ -143,7 +279,7 @@ read_meta_page(Relation index)
 
 	if (geometry == NULL)
 		return bf_index_read_page(index, 0);
-	if (!BufferIsValid(geometry->meta_buffer) || !sb_read_recent_buffer(index, 0, geometry->meta_buffer))
+	if (!BufferIsValid(geometry->meta_buffer) || !sb_read_recent_buffer(sb_locator_of(index), 0, geometry->meta_buffer))
 		geometry->meta_buffer = bf_index_read_page(index, 0);
 	return geometry->meta_buffer;
 }
@@ -174,13 +310,14 @@ bf_index_geometry(Relation index)
 }
 
 /*
- * The number of groups is read without a lock. This function is called for every row that is written behind the last
- * group, and the lock would be half of its cost.
+ * The number of publications is read without a lock. This function is called for every row that is written, and the lock
+ * would be half of its cost.
  *
- * Why this is safe for a writer, which does nothing for a row that no group covers: the summarizer that adds the group
- * later must find the row in the heap. The row is in the heap already. The barrier makes sure that it was there before
- * the number is read, and the summarizer locks the pages of the heap after it has raised the number. If the number is
- * read while it is being written, some byte differs from the old number; then the page is read again under its lock.
+ * Why this is safe for a writer, which does nothing for a row on a level where the row's range has not begun: the
+ * summarizer that begins the range later must find the row in the heap. The row is in the heap already. The barrier makes
+ * sure that it was there before the number is read, and the summarizer locks the pages of the heap after it has raised
+ * the number. If the number is read while it is being written, some byte differs from the old number; then the page is
+ * read again under its lock.
  */
 const BfGeometry *
 bf_index_current_geometry(Relation index)
@@ -190,12 +327,12 @@ bf_index_current_geometry(Relation index)
 	if (geometry != NULL)
 	{
 		Buffer		buffer = read_meta_page(index);
-		uint32		groups;
+		uint64		publications;
 
 		pg_memory_barrier();
-		groups = *(volatile uint32 *) &((BfMetaPage *) PageGetContents(BufferGetPage(buffer)))->groups;
+		publications = *(volatile uint64 *) &((BfMetaPage *) PageGetContents(BufferGetPage(buffer)))->publications;
 		ReleaseBuffer(buffer);
-		if (groups == geometry->groups)
+		if (publications == geometry->publications)
 			return geometry;
 	}
 	read_into_cache(index);
@@ -208,24 +345,25 @@ bf_index_copy_geometry(const BfGeometry *geometry)
 	BfGeometry *copy = palloc_extended(geometry->size, MCXT_ALLOC_HUGE);
 
 	memcpy(copy, geometry, geometry->size);
-	copy->lines = (uint32 *) ((char *) copy + ((char *) geometry->lines - (const char *) geometry));
+	set_pointers(copy, geometry->stretches);
 	return copy;
 }
 
 /* --------------------------------------------------------------- where it lies */
 
-uint32
-bf_index_group_of(const BfGeometry *geometry, uint32 range)
+/* The stretch that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
+static uint32
+place_of(const BfGeometry *geometry, const BfLevel *level, uint32 range)
 {
-	uint32		low = 0,
-				high = geometry->groups - 1;
+	uint32		low = level->first_place,
+				high = level->first_place + level->places - 1;
 
-	Assert(range < geometry->covered);
+	Assert(range < level->covered);
 	while (low < high)
 	{
 		uint32		middle = low + (high - low + 1) / 2;
 
-		if (geometry->group[middle].first_range <= range)
+		if (geometry->place[middle].first_range <= range)
 			low = middle;
 		else
 			high = middle - 1;
@@ -233,27 +371,40 @@ bf_index_group_of(const BfGeometry *geometry, uint32 range)
 	return low;
 }
 
-BlockNumber
-bf_index_column_pages(const BfGeometry *geometry, uint32 group, int column)
+void
+bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group)
 {
-	uint32		lines = geometry->lines[group * geometry->columns + column];
-	uint32		positions = geometry->group[group].positions;
+	uint32		number = place_of(geometry, &geometry->level[level], range);
+	const BfPlace *place = &geometry->place[number];
+	uint32		in_stretch = (range - place->first_range) / place->ranges;
 
-	return (lines + positions - 1) / positions;
+	group->level = level;
+	group->columns = geometry->columns;
+	group->first_range = place->first_range + in_stretch * place->ranges;
+	group->ranges = place->ranges;
+	group->positions = place->positions;
+	group->first_block = place->first_block + in_stretch * place->stride;
+	group->lines = &geometry->lines[number * geometry->columns];
 }
 
 BlockNumber
-bf_index_column_start(const BfGeometry *geometry, uint32 group, int column)
+bf_index_column_pages(const BfGroup *group, int column)
 {
-	BlockNumber block = geometry->group[group].first_block;
+	return group->lines[column] / group->positions;
+}
+
+BlockNumber
+bf_index_column_start(const BfGroup *group, int column)
+{
+	BlockNumber block = group->first_block;
 
 	for (int before = 0; before < column; before++)
-		block += bf_index_column_pages(geometry, group, before);
+		block += bf_index_column_pages(group, before);
 	return block;
 }
 
 BlockNumber
-bf_index_group_end(const BfGeometry *geometry, uint32 group)
+bf_index_group_pages(const BfGroup *group)
 {
-	return bf_index_column_start(geometry, group, geometry->columns);
+	return bf_index_column_start(group, group->columns) - group->first_block;
 }

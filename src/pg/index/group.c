@@ -13,9 +13,10 @@
 
 /*
  * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
- * others at least 97 %.
+ * others at least 95 %. The groups of a table that grows from nothing have 8, 15, 40, 62 and then 125 ranges. So those
+ * with 125 ranges begin at multiples of 125, which is where the ranges of the level above begin.
  */
-static const uint32 good_sizes[] = {125, 62, 41, 31, 25, 18, 15, 8};
+static const uint32 good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
 
 StaticAssertDecl(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
 
@@ -28,15 +29,31 @@ bf_index_good_group_size(uint32 most)
 	return Max(most, 1);
 }
 
+uint32
+bf_index_widest_group(uint32 ranges)
+{
+	uint32		widest = ranges;
+
+	while (widest < BF_INDEX_MAX_RANGES && BF_POSITIONS(widest + 1) == BF_POSITIONS(ranges))
+		widest++;
+	return widest;
+}
+
 /* A number of lines that no range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 
-BlockNumber
-bf_index_pages_for(uint32 lines, uint32 ranges)
+/*
+ * Rounds a number of pages up to one of eight steps between a power of two and the next one. So groups whose ranges have
+ * about the same numbers of items have filters of the same size.
+ */
+static uint32
+round_up_to_step(uint32 pages)
 {
-	uint32		positions = BF_POSITIONS(ranges);
+	uint32		step = 1;
 
-	return (lines + positions - 1) / positions;
+	while (pages > 16 * step)
+		step *= 2;
+	return (pages + step - 1) / step * step;
 }
 
 uint32
@@ -46,39 +63,85 @@ bf_index_lines_for(uint64 items, double load, uint32 ranges)
 	uint32		positions = BF_POSITIONS(ranges);
 
 	lines = Min(Max(lines, 1), MOST_LINES);
-	return bf_index_pages_for((uint32) lines, ranges) * positions;
+	return round_up_to_step(((uint32) lines + positions - 1) / positions) * positions;
+}
+
+/* Filters up to this many times as large as necessary are made if those of the group before have this size. */
+#define MOST_ROOM 1.3
+
+void
+bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
+{
+	const BfLevel *of = &geometry->level[level];
+	const uint32 *last;
+
+	if (of->places == 0 || geometry->place[of->first_place + of->places - 1].ranges != ranges)
+		return;
+	last = &geometry->lines[(of->first_place + of->places - 1) * geometry->columns];
+	for (int column = 0; column < geometry->columns; column++)
+		if (lines[column] > last[column] || last[column] > lines[column] * MOST_ROOM)
+			return;
+	memcpy(lines, last, geometry->columns * sizeof(uint32));
 }
 
 /* ----------------------------------------------------------------- in memory */
 
 void
-bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group, const uint32 *line_counts,
-					bool areas)
+bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group)
 {
+	memset(lines, 0, sizeof *lines);
 	lines->group = *group;
-	lines->columns = geometry->columns;
-	lines->hash_count = geometry->hash_count;
-	lines->lines = line_counts;
-	memset(lines->ranges, 0, sizeof lines->ranges);
-	memset(lines->area, 0, sizeof lines->area);
-	if (areas)
-		bf_index_allocate_areas(lines);
+	for (int column = 0; column < group->columns; column++)
+		lines->hashes[column] = bf_index_parameters(geometry, group->level, column)->hashes;
+}
+
+void
+bf_index_select_range(BfGroupLines *lines, uint32 range)
+{
+	Assert(range < lines->group.ranges && !lines->ranges[range] && lines->area[0] == NULL);
+	lines->ranges[range] = true;
+	lines->slots[range] = lines->selected++;
+}
+
+Size
+bf_index_bytes_of_range(const BfGroup *group)
+{
+	Size		lines = 0;
+
+	for (int column = 0; column < group->columns; column++)
+		lines += group->lines[column];
+	return lines * SB_BF_LINE;
 }
 
 void
 bf_index_allocate_areas(BfGroupLines *lines)
 {
-	for (int column = 0; column < lines->columns; column++)
-		lines->area[column] = palloc_extended((Size) lines->lines[column] * lines->group.ranges * SB_BF_LINE,
+	for (int column = 0; column < lines->group.columns; column++)
+		lines->area[column] = palloc_extended((Size) lines->group.lines[column] * lines->selected * SB_BF_LINE,
 											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 void
 bf_index_free_lines(BfGroupLines *lines)
 {
-	for (int column = 0; column < lines->columns; column++)
+	for (int column = 0; column < lines->group.columns; column++)
 		if (lines->area[column] != NULL)
 			pfree(lines->area[column]);
+}
+
+/* A line of a range in memory. */
+static inline unsigned char *
+line_in_memory(const BfGroupLines *lines, int column, uint32 line, uint32 range)
+{
+	return lines->area[column] + ((Size) line * lines->selected + lines->slots[range]) * SB_BF_LINE;
+}
+
+void
+bf_index_add_item(BfGroupLines *lines, uint32 range, int column, uint64 hash)
+{
+	uint32		line = sb_bf_line_of(lines->group.lines[column], hash);
+
+	sb_bf_line_add(line_in_memory(lines, column, line, range), lines->hashes[column], hash);
 }
 
 void
@@ -86,30 +149,12 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 {
 	uint32		range = items->range - lines->group.first_range;
 
-	Assert(range < lines->group.ranges);
-	lines->ranges[range] = true;
-	for (int column = 0; column < lines->columns; column++)
-	{
-		unsigned char *area = lines->area[column] + (Size) range * SB_BF_LINE;
-		Size		stride = (Size) lines->group.ranges * SB_BF_LINE;
-
+	for (int column = 0; column < lines->group.columns; column++)
 		for (uint64 i = 0; i < items->counts[column]; i++)
-		{
-			uint64		hash = items->hashes[column][i];
-
-			sb_bf_line_add(area + sb_bf_line_of(lines->lines[column], hash) * stride, lines->hash_count, hash);
-		}
-	}
+			bf_index_add_item(lines, range, column, items->hashes[column][i]);
 }
 
 /* ------------------------------------------------------------------ to pages */
-
-/* The number of lines that page `page` of a column's run has of each filter. */
-static inline uint32
-lines_on_page(const BfGroupLines *lines, int column, uint32 page)
-{
-	return Min(lines->group.positions, lines->lines[column] - page * lines->group.positions);
-}
 
 /* Brings the ranges of `lines` to their new state on this page. See bf_index_write_ranges(). */
 static void
@@ -117,14 +162,13 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 			uint64 horizon)
 {
 	uint32		first = page * lines->group.positions;
-	uint32		count = lines_on_page(lines, column, page);
 
 	for (uint32 range = 0; range < lines->group.ranges; range++)
 	{
 		if (!lines->ranges[range])
 			continue;
 		content->states[range] = state;
-		for (uint32 position = 0; position < count && state != BF_UNSUMMARIZED; position++)
+		for (uint32 position = 0; position < lines->group.positions && state != BF_UNSUMMARIZED; position++)
 		{
 			unsigned char *line = bf_index_line(content, position, range);
 
@@ -132,8 +176,7 @@ change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32
 				memset(line, 0, SB_BF_LINE);
 			else
 			{
-				const unsigned char *more = lines->area[column] +
-					((Size) (first + position) * lines->group.ranges + range) * SB_BF_LINE;
+				const unsigned char *more = line_in_memory(lines, column, first + position, range);
 
 				for (int i = 0; i < SB_BF_LINE; i++)
 					line[i] |= more[i];
@@ -150,8 +193,8 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 	BlockNumber block = bf_index_first_free_block(index);
 
 	lines->group.first_block = block;
-	for (int column = 0; column < lines->columns; column++)
-		for (uint32 page = 0; page < bf_index_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
+	for (int column = 0; column < lines->group.columns; column++)
+		for (uint32 page = 0; page < bf_index_column_pages(&lines->group, column); page++, block++)
 		{
 			Buffer		buffer;
 			GenericXLogState *xlog;
@@ -166,7 +209,7 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 			GenericXLogFinish(xlog);
 			UnlockReleaseBuffer(buffer);
 		}
-	bf_index_publish_group(index, &lines->group, lines->lines);
+	bf_index_publish_group(index, &lines->group);
 }
 
 /* Changes and logs one page. */
@@ -195,8 +238,8 @@ bf_index_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState st
 
 	if (state != BF_SUMMARIZED)
 		write_ranges_on_page(index, lines, 0, 0, block, state, horizon);
-	for (int column = 0; column < lines->columns; column++)
-		for (uint32 page = 0; page < bf_index_pages_for(lines->lines[column], lines->group.ranges); page++, block++)
+	for (int column = 0; column < lines->group.columns; column++)
+		for (uint32 page = 0; page < bf_index_column_pages(&lines->group, column); page++, block++)
 			if (column > 0 || page > 0)
 			{
 				CHECK_FOR_INTERRUPTS();
@@ -206,31 +249,46 @@ bf_index_write_ranges(Relation index, const BfGroupLines *lines, BfRangeState st
 		write_ranges_on_page(index, lines, 0, 0, lines->group.first_block, state, horizon);
 }
 
+/* Raises the horizon for standbys on all pages of a group. */
+static void
+raise_standby_horizon_of_group(Relation index, const BfGroup *group, uint64 horizon)
+{
+	for (int column = 0; column < group->columns; column++)
+		for (BlockNumber page = 0; page < bf_index_column_pages(group, column); page++)
+		{
+			BlockNumber block = bf_index_column_start(group, column) + page;
+			Buffer		buffer;
+			GenericXLogState *xlog;
+			Page		image;
+			BfFilterPage *content;
+
+			CHECK_FOR_INTERRUPTS();
+			buffer = bf_index_read_page(index, block);
+			LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+			xlog = GenericXLogStart(index);
+			image = GenericXLogRegisterBuffer(xlog, buffer, 0);
+			content = bf_index_filter_page(index, block, image, group, column, page);
+			content->standby_horizon = Max(content->standby_horizon, horizon);
+			GenericXLogFinish(xlog);
+			UnlockReleaseBuffer(buffer);
+		}
+}
+
 void
 bf_index_raise_standby_horizon(Relation index, uint64 horizon)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 
-	for (uint32 number = 0; number < geometry->groups; number++)
-		for (int column = 0; column < geometry->columns; column++)
-			for (BlockNumber page = 0; page < bf_index_column_pages(geometry, number, column); page++)
-			{
-				BlockNumber block = bf_index_column_start(geometry, number, column) + page;
-				Buffer		buffer;
-				GenericXLogState *xlog;
-				Page		image;
-				BfFilterPage *content;
+	for (int level = 0; level < geometry->levels; level++)
+	{
+		BfGroup		group;
 
-				CHECK_FOR_INTERRUPTS();
-				buffer = bf_index_read_page(index, block);
-				LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-				xlog = GenericXLogStart(index);
-				image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-				content = bf_index_filter_page(index, block, image, &geometry->group[number], column, page);
-				content->standby_horizon = Max(content->standby_horizon, horizon);
-				GenericXLogFinish(xlog);
-				UnlockReleaseBuffer(buffer);
-			}
+		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
+		{
+			bf_index_find_group(geometry, level, range, &group);
+			raise_standby_horizon_of_group(index, &group, horizon);
+		}
+	}
 	pfree(geometry);
 }
 

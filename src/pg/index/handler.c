@@ -20,17 +20,43 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+/* WITH (...) */
+typedef struct BfOptions
+{
+	int32		vl_len_;
+	int			pages_per_range;	/* 0: it is chosen when the first group is made */
+	double		false_positive_rate;
+	int			levels;			/* 0: as many as there is use for */
+	bool		autosummarize;
+} BfOptions;
+
+/* The options of an operator class, of one column. */
+typedef struct BfClassOptions
+{
+	int32		vl_len_;
+	double		false_positive_rate;	/* negative: that of the index */
+} BfClassOptions;
+
+#define RATE_OF_INDEX (-1)
+
+/* The support function that declares BfClassOptions. */
+#define BF_OPTIONS_PROC 7
+
 static relopt_kind option_kind;
+
+static relopt_enum_elt_def level_names[] = {{"auto", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}, {NULL}};
 
 void
 bf_index_init(void)
 {
 	option_kind = add_reloption_kind();
 	add_int_reloption(option_kind, "pages_per_range", "Number of pages of the table that share one filter",
-					  BF_INDEX_DEFAULT_PAGES_PER_RANGE, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
+					  0, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
 	add_real_reloption(option_kind, "false_positive_rate",
 					   "Share of the filters that say yes to a value that they do not have",
 					   BF_INDEX_DEFAULT_FPR, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
+	add_enum_reloption(option_kind, "levels", "Number of levels that the index may have", level_names, 0,
+					   "Valid values are \"auto\" and numbers from 1 to 4.", AccessExclusiveLock);
 	add_bool_reloption(option_kind, "autosummarize",
 					   "Summarizes a range when the first row of the next range is written", false,
 					   AccessExclusiveLock);
@@ -42,10 +68,52 @@ bf_index_options(Datum reloptions, bool validate)
 	static const relopt_parse_elt elements[] = {
 		{"pages_per_range", RELOPT_TYPE_INT, offsetof(BfOptions, pages_per_range)},
 		{"false_positive_rate", RELOPT_TYPE_REAL, offsetof(BfOptions, false_positive_rate)},
+		{"levels", RELOPT_TYPE_ENUM, offsetof(BfOptions, levels)},
 		{"autosummarize", RELOPT_TYPE_BOOL, offsetof(BfOptions, autosummarize)},
 	};
 
 	return build_reloptions(reloptions, validate, option_kind, sizeof(BfOptions), elements, lengthof(elements));
+}
+
+SB_FUNCTION(bf_class_options);
+Datum
+bf_class_options(PG_FUNCTION_ARGS)
+{
+	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
+
+	init_local_reloptions(options, sizeof(BfClassOptions));
+	add_local_real_reloption(options, "false_positive_rate",
+							 "Share of the filters that say yes to a value that they do not have",
+							 RATE_OF_INDEX, SB_BF_MIN_FPR, SB_BF_MAX_FPR, offsetof(BfClassOptions, false_positive_rate));
+	PG_RETURN_VOID();
+}
+
+BlockNumber
+bf_index_pages_per_range_option(Relation index)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+
+	return options != NULL ? options->pages_per_range : 0;
+}
+
+double
+bf_index_fpr_option(Relation index, int column)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+	bytea	  **of_classes = RelationGetIndexAttOptions(index, false);
+	BfClassOptions *of_class = (BfClassOptions *) of_classes[column];
+
+	if (of_class != NULL && of_class->false_positive_rate != RATE_OF_INDEX)
+		return of_class->false_positive_rate;
+	return options != NULL ? options->false_positive_rate : BF_INDEX_DEFAULT_FPR;
+}
+
+int
+bf_index_levels_option(Relation index)
+{
+	BfOptions  *options = (BfOptions *) index->rd_options;
+
+	return options != NULL && options->levels != 0 ? options->levels : BF_INDEX_MAX_LEVELS;
 }
 
 bool
@@ -63,8 +131,8 @@ bf_index_handler(PG_FUNCTION_ARGS)
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
 	am->amstrategies = 1;
-	am->amsupport = 0;
-	am->amoptsprocnum = 0;
+	am->amsupport = BF_OPTIONS_PROC;
+	am->amoptsprocnum = BF_OPTIONS_PROC;
 	am->amcanmulticol = true;
 	am->amoptionalkey = true;
 	am->amsearcharray = true;
@@ -175,13 +243,18 @@ bf_index_validate(Oid opclass)
 						NameStr(form->opcname), format_type_be(form->opcintype))));
 		valid = false;
 	}
-	if (functions->n_members > 0)
+	for (int i = 0; i < functions->n_members; i++)
 	{
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator class \"%s\" of access method bf has support functions, but bf uses none",
-						NameStr(form->opcname))));
-		valid = false;
+		Form_pg_amproc member = (Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple);
+
+		if (member->amprocnum != BF_OPTIONS_PROC || !check_amoptsproc_signature(member->amproc))
+		{
+			ereport(INFO,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("operator class \"%s\" of access method bf has support function %s with the wrong number %d or signature",
+							NameStr(form->opcname), format_procedure(member->amproc), member->amprocnum)));
+			valid = false;
+		}
 	}
 	ReleaseCatCacheList(functions);
 	ReleaseCatCacheList(operators);

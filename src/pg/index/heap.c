@@ -10,6 +10,8 @@
  */
 #include "index/bf_index.h"
 
+#include <math.h>
+
 #include "access/detoast.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
@@ -50,6 +52,7 @@ struct BfHeapReader
 	uint64		horizon;
 	double		live_rows;
 	double		rows;
+	uint64		bytes;			/* in use on the pages that were read */
 	sb_hash_set sets[INDEX_MAX_KEYS];	/* of the range being read; empty between ranges */
 
 	/* for the context lines of errors */
@@ -159,6 +162,12 @@ bf_index_reader_rows(const BfHeapReader *reader)
 	return reader->rows;
 }
 
+void
+bf_index_forget_rows(BfHeapReader *reader)
+{
+	reader->live_rows = reader->rows = 0;
+}
+
 /* ------------------------------------------------------------------ one page */
 
 /* Row version `i` of the page that was read. */
@@ -211,6 +220,7 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			reader->visibilities[reader->count++] = HeapTupleSatisfiesVacuum(&tuple, reader->oldest_xmin, buffer);
 		}
 		memcpy(reader->page.data, page, BLCKSZ);
+		reader->bytes += BLCKSZ - SizeOfPageHeaderData - PageGetExactFreeSpace(page);
 	}
 	UnlockReleaseBuffer(buffer);
 }
@@ -474,23 +484,45 @@ prepare_sets(BfHeapReader *reader)
 			must_finish(sb_hash_set_begin(&reader->sets[column], &memory, ITEMS_EXPECTED));
 }
 
-/* Adds the items of row version `i` of the page that was read to the sets, unless the version is left out. */
+/* Calls add() for row version `i` of the page that was read, unless the version is left out. */
 static void
-add_row(BfHeapReader *reader, BlockNumber block, int i)
+visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const uint64 *hashes, void *argument), void *argument)
 {
 	HTSV_Result visibility = reader->visibilities[i];
 	HeapTupleData tuple;
 	uint64		hashes[INDEX_MAX_KEYS];
-	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
 
 	if (visibility == HEAPTUPLE_LIVE || visibility == HEAPTUPLE_DELETE_IN_PROGRESS)
 		reader->live_rows++;
 	get_tuple(reader, block, i, &tuple);
 	if (leave_out(reader, &tuple, visibility) || !hash_row(reader, &tuple, hashes))
 		return;
+	add(hashes, argument);
+	reader->rows++;
+}
+
+void
+bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
+				   void (*add) (const uint64 *hashes, void *argument), void *argument)
+{
+	for (BlockNumber block = first; block < end; block++)
+	{
+		read_page(reader, block);
+		for (int i = 0; i < reader->count; i++)
+			visit_row(reader, block, i, add, argument);
+	}
+	ExecClearTuple(reader->slot);
+}
+
+/* Adds the items of a row version to the sets of the reader. */
+static void
+add_to_sets(const uint64 *hashes, void *argument)
+{
+	BfHeapReader *reader = argument;
+	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
+
 	for (int column = 0; column < reader->hashers.columns; column++)
 		must_finish(sb_hash_set_add(&reader->sets[column], &memory, hashes[column]));
-	reader->rows++;
 }
 
 void
@@ -504,18 +536,21 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	items->columns = reader->hashers.columns;
 	items->full = first + pages_per_range <= heap_blocks;
 	prepare_sets(reader);
-	for (uint64 block = first; block < end; block++)
-	{
-		read_page(reader, block);
-		for (int i = 0; i < reader->count; i++)
-			add_row(reader, block, i);
-	}
+	reader->bytes = 0;
+	if (first < end)
+		bf_index_read_rows(reader, first, end, add_to_sets, reader);
+	items->share = Min(1, reader->bytes / ((double) pages_per_range * (BLCKSZ - SizeOfPageHeaderData)));
 	for (int column = 0; column < items->columns; column++)
 	{
 		items->counts[column] = reader->sets[column].count;
 		items->hashes[column] = take_set(&reader->sets[column]);
 	}
-	ExecClearTuple(reader->slot);
+}
+
+uint64
+bf_index_items_if_full(const BfRangeItems *items, int column)
+{
+	return items->full ? items->counts[column] : (uint64) ceil(items->counts[column] / Max(items->share, 1e-6));
 }
 
 void
@@ -523,6 +558,76 @@ bf_index_free_items(BfRangeItems *items)
 {
 	for (int column = 0; column < items->columns; column++)
 		pfree(items->hashes[column]);
+}
+
+/* ------------------------------------------------------------- counting items */
+
+/* A column has at most so many hashes in memory while its items are counted. */
+#define MOST_COUNTED 65536
+
+/* The hashes of a column whose last `zeros` bits are zero. */
+typedef struct Sample
+{
+	sb_hash_set set;
+	int			zeros;
+} Sample;
+
+typedef struct ItemCount
+{
+	sb_memory	memory;
+	int			columns;
+	Sample		samples[INDEX_MAX_KEYS];
+} ItemCount;
+
+static inline bool
+belongs_to(const Sample *sample, uint64 hash)
+{
+	return (hash & ((UINT64_C(1) << sample->zeros) - 1)) == 0;
+}
+
+/* Leaves half of the hashes in the sample. */
+static void
+halve(Sample *sample, const sb_memory *memory)
+{
+	uint64		count = sample->set.count;
+	uint64	   *hashes = take_set(&sample->set);
+
+	sample->zeros++;
+	for (uint64 i = 0; i < count; i++)
+		if (belongs_to(sample, hashes[i]))
+			must_finish(sb_hash_set_add(&sample->set, memory, hashes[i]));
+	pfree(hashes);
+}
+
+static void
+count_row(const uint64 *hashes, void *argument)
+{
+	ItemCount  *count = argument;
+
+	for (int column = 0; column < count->columns; column++)
+	{
+		Sample	   *sample = &count->samples[column];
+
+		if (belongs_to(sample, hashes[column]))
+			must_finish(sb_hash_set_add(&sample->set, &count->memory, hashes[column]));
+		if (sample->set.count > MOST_COUNTED)
+			halve(sample, &count->memory);
+	}
+}
+
+void
+bf_index_count_items(BfHeapReader *reader, BlockNumber first, BlockNumber end, double *counts)
+{
+	ItemCount	count = {.memory = memory_in(CurrentMemoryContext), .columns = reader->hashers.columns};
+
+	for (int column = 0; column < count.columns; column++)
+		must_finish(sb_hash_set_begin(&count.samples[column].set, &count.memory, ITEMS_EXPECTED));
+	bf_index_read_rows(reader, first, end, count_row, &count);
+	for (int column = 0; column < count.columns; column++)
+	{
+		counts[column] = ldexp((double) count.samples[column].set.count, count.samples[column].zeros);
+		sb_hash_set_release(&count.samples[column].set, &count.memory);
+	}
 }
 
 /* ------------------------------------------------------------------ checking */

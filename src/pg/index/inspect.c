@@ -3,8 +3,6 @@
  */
 #include "index/bf_index.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/transam.h"
@@ -57,13 +55,12 @@ may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
 
 /* Raises an error if the page that should have the item of this row in this column lacks it. */
 static void
-check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 range)
+check_item(Check *check, const BfRow *row, const BfGroup *group, int column, uint32 range)
 {
-	const BfGeometry *geometry = check->geometry;
-	const BfGroup *group = &geometry->group[number];
-	uint32		line = sb_bf_line_of(geometry->lines[number * geometry->columns + column], row->hashes[column]);
+	int			hash_count = bf_index_parameters(check->geometry, group->level, column)->hashes;
+	uint32		line = sb_bf_line_of(group->lines[column], row->hashes[column]);
 	BlockNumber page = line / group->positions;
-	BlockNumber block = bf_index_column_start(geometry, number, column) + page;
+	BlockNumber block = bf_index_column_start(group, column) + page;
 	Buffer		buffer = bf_index_read_page(check->index, block);
 	BfFilterPage *content;
 	bool		missing;
@@ -71,63 +68,114 @@ check_item(Check *check, const BfRow *row, uint32 number, int column, uint32 ran
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
-		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), geometry->hash_count,
-							 row->hashes[column]);
+		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), hash_count, row->hashes[column]);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("index \"%s\" lacks a row of table \"%s\"",
 						RelationGetRelationName(check->index), RelationGetRelationName(check->heap)),
-				 errdetail("The row version at (%u,%u) is not in the filter of column %d of its range, on block %u of the index.",
+				 errdetail("The row version at (%u,%u) is not in the filter of column %d of its range of level %d, on block %u of the index.",
 						   ItemPointerGetBlockNumber(&row->tid), ItemPointerGetOffsetNumber(&row->tid), column + 1,
-						   block),
+						   group->level, block),
 				 errhint("Please REINDEX it, and report this.")));
 }
 
-/* Checks one row in all columns. */
+/* Checks one row on all levels and in all columns. */
 static void
 check_row(const BfRow *row, void *argument)
 {
 	Check	   *check = argument;
-	uint32		range = ItemPointerGetBlockNumber(&row->tid) / check->geometry->pages_per_range;
-	uint32		number;
+	const BfGeometry *geometry = check->geometry;
 
-	if (range >= check->geometry->covered)
-		return;
-	number = bf_index_group_of(check->geometry, range);
-	for (int column = 0; column < check->geometry->columns; column++)
-		check_item(check, row, number, column, range - check->geometry->group[number].first_range);
+	for (int level = 0; level < geometry->levels; level++)
+	{
+		uint32		range = ItemPointerGetBlockNumber(&row->tid) / geometry->level[level].pages_per_range;
+		BfGroup		group;
+
+		if (range >= geometry->level[level].covered)
+			continue;
+		bf_index_find_group(geometry, level, range, &group);
+		for (int column = 0; column < geometry->columns; column++)
+			check_item(check, row, &group, column, range - group.first_range);
+	}
 }
 
-/* Raises an error unless all filter pages have the content of filter pages, and states that exist. */
+/*
+ * Has this range never been a placeholder, as the meta page says now? On a standby it may have become one since the
+ * geometry was read.
+ */
+static bool
+has_not_begun(const Check *check, int level, uint32 range)
+{
+	return range >= check->geometry->level[level].begun &&
+		range >= bf_index_current_geometry(check->index)->level[level].begun;
+}
+
+/*
+ * Raises an error unless all filter pages of a group have the content of filter pages, and states that exist, of ranges
+ * that have begun.
+ */
+static void
+check_group(Check *check, const BfGroup *group)
+{
+	for (int column = 0; column < group->columns; column++)
+	{
+		BlockNumber start = bf_index_column_start(group, column);
+
+		for (BlockNumber page = 0; page < bf_index_column_pages(group, column); page++)
+		{
+			Buffer		buffer = bf_index_read_page(check->index, start + page);
+			uint8		states[BF_INDEX_MAX_RANGES];
+			bool		bad = false;
+
+			CHECK_FOR_INTERRUPTS();
+			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+			memcpy(states, bf_index_filter_page(check->index, start + page, BufferGetPage(buffer), group, column, page)->states,
+				   group->ranges);
+			UnlockReleaseBuffer(buffer);
+			for (uint32 i = 0; i < group->ranges; i++)
+				bad |= states[i] > BF_SUMMARIZED ||
+					(states[i] != BF_UNSUMMARIZED && has_not_begun(check, group->level, group->first_range + i));
+			if (bad)
+				bf_index_report_damage(check->index, start + page, "its content is out of range");
+		}
+	}
+}
+
+/* Raises an error if two groups share a page, or a group and the directory. */
+static void
+check_places(Check *check, const BfGroup *group, Bitmapset **taken)
+{
+	BlockNumber end = group->first_block + bf_index_group_pages(group);
+
+	for (BlockNumber block = group->first_block; block < end; block++)
+	{
+		if (block <= INT_MAX && bms_is_member((int) block, *taken))
+			bf_index_report_damage(check->index, block, "it belongs to two groups");
+		if (block <= INT_MAX)
+			*taken = bms_add_member(*taken, (int) block);
+	}
+}
+
 static void
 check_pages(Check *check)
 {
 	const BfGeometry *geometry = check->geometry;
+	Bitmapset  *taken = NULL;
 
-	for (uint32 number = 0; number < geometry->groups; number++)
-		for (int column = 0; column < geometry->columns; column++)
+	for (int level = 0; level < geometry->levels; level++)
+	{
+		BfGroup		group;
+
+		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
 		{
-			BlockNumber start = bf_index_column_start(geometry, number, column);
-
-			for (BlockNumber page = 0; page < bf_index_column_pages(geometry, number, column); page++)
-			{
-				Buffer		buffer = bf_index_read_page(check->index, start + page);
-				BfFilterPage *content;
-				bool		bad = false;
-
-				CHECK_FOR_INTERRUPTS();
-				LockBuffer(buffer, BUFFER_LOCK_SHARE);
-				content = bf_index_filter_page(check->index, start + page, BufferGetPage(buffer),
-											   &geometry->group[number], column, page);
-				for (uint32 range = 0; range < content->ranges; range++)
-					bad |= content->states[range] > BF_SUMMARIZED;
-				UnlockReleaseBuffer(buffer);
-				if (bad)
-					bf_index_report_damage(check->index, start + page, "its content is out of range");
-			}
+			bf_index_find_group(geometry, level, range, &group);
+			check_places(check, &group, &taken);
+			check_group(check, &group);
 		}
+	}
+	bms_free(taken);
 }
 
 SB_FUNCTION(bf_index_check);
@@ -164,7 +212,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------- bf_index_stats */
 
-/* Statistics of all pages of one column. */
+/* Statistics of all pages of one column on one level. */
 typedef struct ColumnStats
 {
 	int64		pages;
@@ -174,69 +222,96 @@ typedef struct ColumnStats
 	int64		ranges;			/* how many are in the sum */
 } ColumnStats;
 
-/* Reads all pages of a column. */
+/* Adds a column's pages in a group to the statistics; of the ranges the first so many, which are in the heap. */
 static void
-measure_column(Relation index, const BfGeometry *geometry, int column, BlockNumber heap_blocks, ColumnStats *stats)
+measure_group(Relation index, const BfGroup *group, int column, int hashes, uint32 ranges_in_heap, ColumnStats *stats)
 {
-	memset(stats, 0, sizeof *stats);
-	for (uint32 number = 0; number < geometry->groups; number++)
+	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+	BlockNumber pages = bf_index_column_pages(group, column);
+
+	for (BlockNumber page = 0; page < pages; page++)
+		bf_index_measure_page(index, group, column, page, hashes, ranges);
+	for (uint32 range = 0; range < group->ranges && group->first_range + range < ranges_in_heap; range++)
 	{
-		const BfGroup *group = &geometry->group[number];
-		BlockNumber start = bf_index_column_start(geometry, number, column);
-		BlockNumber pages = bf_index_column_pages(geometry, number, column);
-		uint32		lines = geometry->lines[number * geometry->columns + column];
-		bool		summarized[BF_INDEX_MAX_RANGES] = {false};
+		stats->bits += ranges[range].lines * SB_BF_LINE * 8;
+		stats->bits_set += ranges[range].bits_set;
+		stats->rates += ranges[range].rates / group->lines[column];
+		stats->ranges += ranges[range].lines > 0;
+	}
+	stats->pages += pages;
+}
 
-		for (BlockNumber page = 0; page < pages; page++)
-		{
-			Buffer		buffer = bf_index_read_page(index, start + page);
-			BfFilterPage *content;
-			uint32		positions = Min(group->positions, lines - page * group->positions);
+static void
+measure_column(Relation index, const BfGeometry *geometry, int level, int column, uint32 ranges_in_heap,
+			   ColumnStats *stats)
+{
+	int			hashes = bf_index_parameters(geometry, level, column)->hashes;
+	BfGroup		group;
 
-			CHECK_FOR_INTERRUPTS();
-			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			content = bf_index_filter_page(index, start + page, BufferGetPage(buffer), group, column, page);
-			for (uint32 range = 0; range < group->ranges; range++)
-			{
-				if (content->states[range] != BF_SUMMARIZED ||
-					(uint64) (group->first_range + range) * geometry->pages_per_range >= heap_blocks)
-					continue;
-				summarized[range] = true;
-				for (uint32 position = 0; position < positions; position++)
-				{
-					int			set = sb_bf_line_bits(bf_index_line(content, position, range));
-
-					stats->bits += SB_BF_LINE * 8;
-					stats->bits_set += set;
-					stats->rates += pow(set / (SB_BF_LINE * 8.0), geometry->hash_count) / lines;
-				}
-			}
-			UnlockReleaseBuffer(buffer);
-		}
-		for (uint32 range = 0; range < group->ranges; range++)
-			stats->ranges += summarized[range];
-		stats->pages += pages;
+	memset(stats, 0, sizeof *stats);
+	for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
+	{
+		bf_index_find_group(geometry, level, range, &group);
+		measure_group(index, &group, column, hashes, ranges_in_heap, stats);
 	}
 }
 
-/* Counts the ranges of the heap that are in each state, according to the first pages of the groups. */
+/* Counts the ranges of a level that are in each state, according to the first pages of the groups. */
 static void
-count_states(Relation index, const BfGeometry *geometry, BlockNumber heap_blocks, int64 *counts)
+count_states(Relation index, const BfGeometry *geometry, int level, uint32 ranges_in_heap, int64 *counts)
 {
-	uint64		ranges = (heap_blocks + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
+	uint32		covered = geometry->level[level].covered;
+	BfGroup		group;
 
 	memset(counts, 0, 3 * sizeof(int64));
-	for (uint32 number = 0; number < geometry->groups; number++)
+	for (uint32 range = 0; range < covered; range = group.first_range + group.ranges)
 	{
 		uint8		states[BF_INDEX_MAX_RANGES];
 
-		bf_index_read_states(index, &geometry->group[number], states);
-		for (uint32 range = 0; range < geometry->group[number].ranges; range++)
-			if (geometry->group[number].first_range + (uint64) range < ranges)
-				counts[Min(states[range], BF_SUMMARIZED)]++;
+		bf_index_find_group(geometry, level, range, &group);
+		bf_index_read_states(index, &group, states);
+		for (uint32 i = 0; i < group.ranges; i++)
+			if (group.first_range + i < ranges_in_heap)
+				counts[Min(states[i], BF_SUMMARIZED)]++;
 	}
-	if (ranges > geometry->covered)
-		counts[BF_UNSUMMARIZED] += ranges - geometry->covered;
+	if (ranges_in_heap > covered)
+		counts[BF_UNSUMMARIZED] += ranges_in_heap - covered;
+}
+
+/* Puts the rows of one level into the result. */
+static void
+put_level(ReturnSetInfo *set, Relation index, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
+{
+	uint32		ranges = bf_index_ranges_of(geometry, level, heap_blocks);
+	int64		states[3];
+
+	count_states(index, geometry, level, ranges, states);
+	for (int column = 0; column < geometry->columns; column++)
+	{
+		const BfParameters *parameters = bf_index_parameters(geometry, level, column);
+		Datum		values[13];
+		bool		nulls[13] = {false};
+		int			i = 0;
+		ColumnStats stats;
+
+		measure_column(index, geometry, level, column, ranges, &stats);
+		values[i++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname));
+		values[i++] = Int32GetDatum(level);
+		nulls[i] = geometry->level[level].pages_per_range == 0;
+		values[i++] = Int32GetDatum(geometry->level[level].pages_per_range);
+		values[i++] = Int64GetDatum(states[0] + states[1] + states[2]);
+		values[i++] = Int64GetDatum(states[BF_SUMMARIZED]);
+		values[i++] = Int64GetDatum(states[BF_PLACEHOLDER]);
+		values[i++] = Int64GetDatum(states[BF_UNSUMMARIZED]);
+		values[i++] = Int32GetDatum(geometry->level[level].groups);
+		values[i++] = Int64GetDatum(stats.pages);
+		values[i++] = Int32GetDatum(parameters->hashes);
+		nulls[i] = nulls[i + 2] = stats.ranges == 0;
+		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
+		values[i++] = Float8GetDatum(parameters->false_positive_rate);
+		values[i++] = Float8GetDatum(stats.rates / Max(stats.ranges, 1));
+		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+	}
 }
 
 SB_FUNCTION(bf_index_stats);
@@ -248,37 +323,14 @@ bf_index_stats(PG_FUNCTION_ARGS)
 				index;
 	BfGeometry *geometry;
 	BlockNumber heap_blocks;
-	int64		states[3];
 
 	InitMaterializedSRF(fcinfo, 0);
 	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-	count_states(index, geometry, heap_blocks, states);
-	for (int column = 0; column < geometry->columns; column++)
-	{
-		Datum		values[12];
-		bool		nulls[12] = {false};
-		int			i = 0;
-		ColumnStats stats;
-
-		measure_column(index, geometry, column, heap_blocks, &stats);
-		values[i++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname));
-		values[i++] = Int32GetDatum(geometry->pages_per_range);
-		values[i++] = Int64GetDatum(states[0] + states[1] + states[2]);
-		values[i++] = Int64GetDatum(states[BF_SUMMARIZED]);
-		values[i++] = Int64GetDatum(states[BF_PLACEHOLDER]);
-		values[i++] = Int64GetDatum(states[BF_UNSUMMARIZED]);
-		values[i++] = Int32GetDatum(geometry->groups);
-		values[i++] = Int64GetDatum(stats.pages);
-		values[i++] = Int32GetDatum(geometry->hash_count);
-		nulls[i] = nulls[i + 2] = stats.ranges == 0;
-		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
-		values[i++] = Float8GetDatum(geometry->false_positive_rate);
-		values[i++] = Float8GetDatum(stats.rates / Max(stats.ranges, 1));
-		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
-	}
+	for (int level = 0; level < Max(geometry->levels, 1); level++)
+		put_level(set, index, geometry, level, heap_blocks);
 	bf_index_close(index, heap, AccessShareLock);
 	return (Datum) 0;
 }
@@ -321,15 +373,12 @@ refuse_if_rows_may_be_missing(Relation index, Snapshot snapshot)
  * other pages say (README.md).
  */
 static bool
-add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, int column, uint32 range,
-				   BfViewer *viewer, unsigned char *to)
+add_lines_of_range(Relation index, const BfGroup *group, int column, uint32 range, BfViewer *viewer, unsigned char *to)
 {
-	const BfGroup *group = &geometry->group[number];
-	BlockNumber start = bf_index_column_start(geometry, number, column);
-	uint32		lines = geometry->lines[number * geometry->columns + column];
+	BlockNumber start = bf_index_column_start(group, column);
 	bool		summarized = true;
 
-	for (uint32 page = 0; page < bf_index_column_pages(geometry, number, column) && summarized; page++)
+	for (uint32 page = 0; page < bf_index_column_pages(group, column) && summarized; page++)
 	{
 		Buffer		buffer = bf_index_read_page(index, start + page);
 		BfFilterPage *content;
@@ -344,7 +393,7 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 					 errmsg("index \"%s\" lacks rows that this query's snapshot may see", RelationGetRelationName(index)),
 					 errdetail("The rows were deleted and then left out of a summary, but this snapshot is older than their deletion."),
 					 errhint("Try again in a new transaction, or when all older transactions have ended.")));
-		for (uint32 position = 0; position < group->positions && page * group->positions + position < lines; position++)
+		for (uint32 position = 0; position < group->positions; position++)
 		{
 			const unsigned char *from = bf_index_line(content, position, range);
 			unsigned char *line = to + (size_t) (page * group->positions + position) * SB_BF_LINE;
@@ -358,40 +407,41 @@ add_lines_of_range(Relation index, const BfGeometry *geometry, uint32 number, in
 }
 
 /*
- * Unites the filters of the ranges from `first` to `end` (exclusive) to a bf value. The result is 0 if there are
- * none, or if one of them is not summarized.
+ * Unites the filters of the ranges of a level from `first` to `end` (exclusive) to a bf value. The result is 0 if there
+ * are none, or if one of them is not summarized.
  */
 static Datum
-unite_ranges(Relation index, const BfGeometry *geometry, int column, uint64 first, uint64 end, BfViewer *viewer)
+unite_ranges(Relation index, const BfGeometry *geometry, int level, int column, uint64 first, uint64 end,
+			 BfViewer *viewer)
 {
+	const BfParameters *parameters = bf_index_parameters(geometry, level, column);
 	BfHashers	hashers;
 	sb_bf		header = {0};
 	unsigned char *lines = NULL;
 	Datum		result = (Datum) 0;
 
-	if (end > geometry->covered)
+	if (end > geometry->level[level].covered)
 		return (Datum) 0;
 	bf_index_prepare_hashers(index, &hashers, CurrentMemoryContext);
 	for (uint64 range = first; range < end; range++)
 	{
-		uint32		number = bf_index_group_of(geometry, range);
-		uint32		count = geometry->lines[number * geometry->columns + column];
+		BfGroup		group;
 
+		bf_index_find_group(geometry, level, range, &group);
 		if (result == (Datum) 0)
 		{
 			header.kind = *item_kind(hashers.hasher[column]);
-			header.line_count = count;
-			header.hash_count = geometry->hash_count;
-			header.fpr = geometry->false_positive_rate;
+			header.line_count = group.lines[column];
+			header.hash_count = parameters->hashes;
+			header.fpr = parameters->false_positive_rate;
 			result = bf_make(&header, &lines);
 		}
-		if (count != header.line_count)
+		if (group.lines[column] != header.line_count)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the ranges of index \"%s\" have filters of different sizes", RelationGetRelationName(index)),
 					 errhint("Give the block of a range, or make the filter of the whole table with bf_agg().")));
-		if (!add_lines_of_range(index, geometry, number, column, range - geometry->group[number].first_range, viewer,
-								lines))
+		if (!add_lines_of_range(index, &group, column, range - group.first_range, viewer, lines))
 			return (Datum) 0;
 	}
 	return result;
@@ -405,6 +455,7 @@ bf_of(PG_FUNCTION_ARGS)
 				index;
 	BfGeometry *geometry;
 	int32		column = PG_ARGISNULL(2) ? 1 : PG_GETARG_INT32(2);
+	int			level = PG_ARGISNULL(3) ? 0 : bf_index_level_argument(PG_GETARG_INT32(3));
 	uint64		first = 0,
 				end;
 	BfViewer	viewer = {.snapshot = GetActiveSnapshot()};
@@ -422,13 +473,13 @@ bf_of(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("index \"%s\" has no column %d", RelationGetRelationName(index), column),
 				 errhint("Its columns are numbered from 1 to %d.", geometry->columns)));
-	end = (RelationGetNumberOfBlocks(heap) + (uint64) geometry->pages_per_range - 1) / geometry->pages_per_range;
+	end = bf_index_ranges_of(geometry, level, RelationGetNumberOfBlocks(heap));
 	if (!PG_ARGISNULL(1))
 	{
-		first = bf_index_block_argument(PG_GETARG_INT64(1)) / geometry->pages_per_range;
+		first = bf_index_block_argument(PG_GETARG_INT64(1)) / Max(geometry->level[level].pages_per_range, 1);
 		end = Min(end, first + 1);
 	}
-	result = unite_ranges(index, geometry, column - 1, first, end, &viewer);
+	result = unite_ranges(index, geometry, level, column - 1, first, end, &viewer);
 	bf_index_close(index, heap, AccessShareLock);
 	if (result == (Datum) 0)
 		PG_RETURN_NULL();

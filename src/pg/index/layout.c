@@ -5,10 +5,9 @@
 
 #include "port/pg_crc32c.h"
 
-#define DIRECTORY_OFFSET sizeof(BfMetaPage)
-#define ENTRIES_OFFSET (DIRECTORY_OFFSET + BF_INDEX_MAX_DIRECTORY_PAGES * sizeof(BlockNumber))
-
-StaticAssertDecl(sizeof(BfMetaPage) == 64, "the meta page is stored as it is");
+StaticAssertDecl(offsetof(BfMetaPage, column) == 96, "the meta page is stored as it is");
+StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");
+StaticAssertDecl(offsetof(BfStretch, lines) == 24, "entries of the directory are stored as they are");
 StaticAssertDecl(sizeof(BfDirectoryPage) == 8, "the directory page is stored as it is");
 StaticAssertDecl(offsetof(BfFilterPage, states) == 32, "the filter page is stored as it is");
 
@@ -72,18 +71,33 @@ checksum_of(const void *data, Size size)
 static uint32
 meta_checksum(const BfMetaPage *meta)
 {
-	BfMetaPage	copy = *meta;
+	char		copy[offsetof(BfMetaPage, column) + INDEX_MAX_KEYS * sizeof(BfParameters)];
+	Size		size = offsetof(BfMetaPage, column) + meta->columns * sizeof(BfParameters);
 
-	copy.groups = copy.directory_pages = copy.checksum = 0;
-	return checksum_of(&copy, sizeof copy);
+	memcpy(copy, meta, size);
+	((BfMetaPage *) copy)->checksum = 0;
+	return checksum_of(copy, size);
+}
+
+void
+bf_index_seal_meta_page(BfMetaPage *meta)
+{
+	meta->checksum = meta_checksum(meta);
+}
+
+static BfParameters
+parameters_for(double rate)
+{
+	BfParameters parameters = {.false_positive_rate = rate, .keys = BF_KEYS_VALUE};
+
+	parameters.load = sb_bf_items_per_line(rate, &parameters.hashes);
+	return parameters;
 }
 
 void
 bf_index_init_meta_page(Page page, Relation index)
 {
 	BfMetaPage *meta;
-	BfOptions  *options = (BfOptions *) index->rd_options;
-	uint8		hashes;
 
 	PageInit(page, BLCKSZ, 0);
 	meta = (BfMetaPage *) PageGetContents(page);
@@ -91,18 +105,27 @@ bf_index_init_meta_page(Page page, Relation index)
 	meta->magic = BF_INDEX_MAGIC;
 	meta->version = BF_INDEX_VERSION;
 	meta->columns = IndexRelationGetNumberOfKeyAttributes(index);
-	meta->pages_per_range = options ? options->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-	meta->false_positive_rate = options ? options->false_positive_rate : BF_INDEX_DEFAULT_FPR;
-	meta->load = sb_bf_items_per_line(meta->false_positive_rate, &hashes);
-	meta->hashes = hashes;
-	meta->checksum = meta_checksum(meta);
+	meta->pages_per_range = bf_index_pages_per_range_option(index);
+	meta->levels = bf_index_levels_option(index);
+	meta->upper = parameters_for(BF_INDEX_UPPER_FPR);
+	for (int column = 0; column < meta->columns; column++)
+		meta->column[column] = parameters_for(bf_index_fpr_option(index, column));
+	bf_index_seal_meta_page(meta);
 	set_content_size(page, BF_PAGE_SPACE);
+}
+
+static bool
+is_in_range(const BfParameters *parameters)
+{
+	return parameters->hashes >= 1 && parameters->hashes <= SB_BF_MAX_HASHES && parameters->load > 0 &&
+		parameters->keys == BF_KEYS_VALUE;
 }
 
 BfMetaPage *
 bf_index_meta_page(Relation index, Page page)
 {
 	BfMetaPage *meta = (BfMetaPage *) PageGetContents(page);
+	bool		good;
 
 	if (PageIsNew(page) || meta->magic != BF_INDEX_MAGIC || !has_content_size(page, BF_PAGE_SPACE))
 		bf_index_report_damage(index, 0, "it is not the meta page of a bf index");
@@ -112,25 +135,41 @@ bf_index_meta_page(Relation index, Page page)
 				 errmsg("index \"%s\" is of format version %u, which this version of streambloom does not know",
 						RelationGetRelationName(index), meta->version),
 				 errhint("Please REINDEX it.")));
-	if (meta->columns != IndexRelationGetNumberOfKeyAttributes(index) || meta->pages_per_range == 0 ||
-		meta->pages_per_range > BF_INDEX_MAX_PAGES_PER_RANGE || meta->hashes == 0 || meta->hashes > SB_BF_MAX_HASHES ||
-		!(meta->load > 0) || meta->directory_pages > BF_INDEX_MAX_DIRECTORY_PAGES)
+	good = meta->columns == IndexRelationGetNumberOfKeyAttributes(index) &&
+		meta->pages_per_range <= BF_INDEX_MAX_PAGES_PER_RANGE && meta->levels >= 1 &&
+		meta->levels <= BF_INDEX_MAX_LEVELS && meta->beyond <= BF_BEYOND_EMPTY && meta->directory_pages <= BF_INDEX_MAX_DIRECTORY_PAGES &&
+		is_in_range(&meta->upper);
+	for (int column = 0; good && column < meta->columns; column++)
+		good = is_in_range(&meta->column[column]);
+	if (!good)
 		bf_index_report_damage(index, 0, "a parameter is out of its range");
-	if (meta->checksum != 0 && meta->checksum != meta_checksum(meta))
+	if (meta->checksum != meta_checksum(meta))
 		bf_index_report_damage(index, 0, "the checksum of its parameters is wrong");
 	return meta;
+}
+
+static inline Size
+directory_offset(int columns)
+{
+	return offsetof(BfMetaPage, column) + columns * sizeof(BfParameters);
+}
+
+static inline Size
+entries_offset(int columns)
+{
+	return TYPEALIGN(8, directory_offset(columns) + BF_INDEX_MAX_DIRECTORY_PAGES * sizeof(BlockNumber));
 }
 
 BlockNumber *
 bf_index_directory(BfMetaPage *meta)
 {
-	return (BlockNumber *) ((char *) meta + DIRECTORY_OFFSET);
+	return (BlockNumber *) ((char *) meta + directory_offset(meta->columns));
 }
 
 void *
 bf_index_meta_entries(BfMetaPage *meta)
 {
-	return (char *) meta + ENTRIES_OFFSET;
+	return (char *) meta + entries_offset(meta->columns);
 }
 
 /* -------------------------------------------------------------- the directory */
@@ -161,30 +200,30 @@ bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 
 static inline Size
 entry_size(int columns)
 {
-	return TYPEALIGN(8, offsetof(BfGroupEntry, lines) + columns * sizeof(uint32));
+	return TYPEALIGN(8, offsetof(BfStretch, lines) + columns * sizeof(uint32));
 }
 
-BfGroupEntry *
+BfStretch *
 bf_index_entry_at(void *entries, uint32 number, int columns)
 {
-	return (BfGroupEntry *) ((char *) entries + number * entry_size(columns));
+	return (BfStretch *) ((char *) entries + number * entry_size(columns));
 }
 
 uint32
-bf_index_entry_checksum(const BfGroupEntry *entry, int columns)
+bf_index_entry_checksum(const BfStretch *entry, int columns)
 {
-	uint32		copy[offsetof(BfGroupEntry, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
-	Size		size = offsetof(BfGroupEntry, lines) + columns * sizeof(uint32);
+	uint32		copy[offsetof(BfStretch, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
+	Size		size = offsetof(BfStretch, lines) + columns * sizeof(uint32);
 
 	memcpy(copy, entry, size);
-	((BfGroupEntry *) copy)->checksum = 0;
+	((BfStretch *) copy)->checksum = 0;
 	return checksum_of(copy, size);
 }
 
 uint32
 bf_index_entries_on_meta_page(int columns)
 {
-	return (BF_PAGE_SPACE - ENTRIES_OFFSET) / entry_size(columns);
+	return (BF_PAGE_SPACE - entries_offset(columns)) / entry_size(columns);
 }
 
 uint32
@@ -211,6 +250,7 @@ bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 fi
 	content = (BfFilterPage *) PageGetContents(page);
 	memset(content, 0, size);
 	content->magic = BF_FILTER_MAGIC;
+	content->level = group->level;
 	content->column = column;
 	content->ranges = group->ranges;
 	content->first_range = group->first_range;
@@ -218,15 +258,21 @@ bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 fi
 	set_content_size(page, size);
 }
 
+bool
+bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber number)
+{
+	const BfFilterPage *content = (const BfFilterPage *) PageGetContents(page);
+
+	return !PageIsNew(page) && content->magic == BF_FILTER_MAGIC && content->level == group->level &&
+		content->column == column && content->ranges == group->ranges && content->first_range == group->first_range &&
+		content->first_line == number * group->positions && has_content_size(page, filter_page_size(group));
+}
+
 BfFilterPage *
 bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group, int column,
 					 BlockNumber number)
 {
-	BfFilterPage *content = (BfFilterPage *) PageGetContents(page);
-
-	if (PageIsNew(page) || content->magic != BF_FILTER_MAGIC || content->column != column ||
-		content->ranges != group->ranges || content->first_range != group->first_range ||
-		content->first_line != number * group->positions || !has_content_size(page, filter_page_size(group)))
+	if (!bf_index_is_filter_page(page, group, column, number))
 		bf_index_report_damage(index, block, "it is not the filter page that it should be");
-	return content;
+	return (BfFilterPage *) PageGetContents(page);
 }

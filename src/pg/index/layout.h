@@ -1,10 +1,12 @@
 /*
  * layout.h: how a bf index lies on disk. README.md in this folder has a drawing.
  *
- * A *range* is pages_per_range consecutive pages of the heap. Consecutive ranges form a *group*. In a group all
- * filters of one column have the same size, which is a number of *lines* of 64 bytes, as in a bf value. They are
- * stored interleaved: line l of all ranges of the group lies together at *position* l, so that one page answers for
- * one item in all ranges of the group. A group has a run of pages for each column of the index.
+ * An index is a stack of up to four *levels* over the same heap. On each level a *range* is a fixed number of consecutive
+ * pages of the heap: pages_per_range on level 0, and mostly 125 times as many as on the level below on the others.
+ * Consecutive ranges of a level form a *group*. In a group all filters of one column have the same size, which is a
+ * number of *lines* of 64 bytes, as in a bf value. They are stored interleaved: line l of all ranges of the group lies
+ * together at *position* l, so that one page answers for one item in all ranges of the group. A group has a run of pages
+ * for each column of the index.
  *
  * Each filter page is complete in itself: it has the state of each range beside the bits, and both are read and written
  * under the lock of that one page. What a page says holds for its own positions only.
@@ -18,51 +20,92 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
+#define BF_INDEX_MAX_LEVELS 4
+
 /*
  * Block 0 is the meta page. After the page header it has:
  *
- *   BfMetaPage                       64 bytes
- *   BlockNumber directory[1000]      the blocks of the directory pages; the first directory_pages of them are in use
- *   entries                          one for each of the first groups; the other entries are on directory pages
+ *   BfMetaPage                       with the parameters of each column
+ *   BlockNumber directory[500]       the blocks of the directory pages; the first directory_pages of them are in use
+ *   BfStretch entries                the first ones of the directory; the others are on directory pages
  *
- * The meta page is written when the index is built. After that only `groups`, `directory_pages`, the directory and the
- * entries change.
+ * The *directory* says where the groups lie. Groups of one level that follow each other, with the same number of ranges
+ * and filters of the same sizes, are one *stretch*, if the distance from one to the next is always the same. A group that
+ * is added lengthens the last stretch of its level, or begins a new one. So the directory is short, however many groups
+ * there are.
  *
- * Groups lie one after the other from block 1 on, without a gap. A directory page lies just before the first group
- * whose entry is on it. A crash may leave pages behind the last group; they are used again.
+ * What is written when the index is made never changes, with the exception of pages_per_range: if it was not given, it
+ * is chosen when the first group is made. Of the rest, `publications`, `begun` and the numbers of groups only grow.
+ *
+ * Groups and directory pages lie in the order in which they were made, from block 1 on. A crash may leave pages behind
+ * the last one; they are used again.
  *
  * Everything that is read from the meta page and the directory is checked before it is used: the checksums, that the
- * groups follow each other, and that they end within the file. A checksum of 0 means that there is none: indexes that
- * are older than the checksums have none.
+ * groups of each level follow each other, and that they end within the file.
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
-#define BF_INDEX_VERSION 1
-#define BF_INDEX_MAX_DIRECTORY_PAGES 1000
+#define BF_INDEX_VERSION 2
+#define BF_INDEX_MAX_DIRECTORY_PAGES 500
+
+/* How items become bits: of one column on level 0, or of all columns on the levels above. */
+typedef struct BfParameters
+{
+	double		false_positive_rate;	/* of one item in one range */
+	double		load;			/* items per line at that rate */
+	uint8		hashes;			/* cells that an item sets in its line */
+	uint8		keys;			/* a BfKeys: what of a value becomes items; 0 on the levels above */
+	uint8		zero[6];
+} BfParameters;
+
+typedef enum BfKeys
+{
+	BF_KEYS_VALUE = 0			/* the value is the only item */
+} BfKeys;
+
+/*
+ * What is known of the pages behind the ranges of level 0 that have begun. It is like the state of a range: a summarizer
+ * first writes "placeholder"; then it looks at the length of the heap; and if there are no such pages, it writes "empty",
+ * unless a writer has written "unknown" meanwhile, as everyone does who writes a row there.
+ */
+typedef enum BfBeyond
+{
+	BF_BEYOND_UNKNOWN = 0,		/* there may be rows */
+	BF_BEYOND_PLACEHOLDER = 1,
+	BF_BEYOND_EMPTY = 2			/* no snapshot sees a row there */
+} BfBeyond;
 
 typedef struct BfMetaPage
 {
 	uint32		magic;
 	uint16		version;
 	uint16		columns;
-	BlockNumber pages_per_range;
-	uint32		groups;			/* that are published: their entries never change */
-	double		false_positive_rate;
-	double		load;			/* items per line at that rate */
-	uint32		hashes;			/* cells that an item sets in its line */
-	uint32		directory_pages;
-	uint32		checksum;		/* CRC-32C of this struct with zeros in groups, directory_pages and checksum */
-	uint32		zero[5];
+	uint32		checksum;		/* CRC-32C of this struct, all columns included, with zeros in checksum */
+	BlockNumber pages_per_range;	/* on level 0; 0: it is chosen when the first group is made */
+	uint64		publications;	/* grows before a range of any level becomes a placeholder, and when a group is added */
+	uint16		levels;			/* the most that the index may have, 1 .. BF_INDEX_MAX_LEVELS */
+	uint16		directory_pages;
+	uint32		stretches;		/* entries of the directory */
+	uint32		groups[BF_INDEX_MAX_LEVELS];	/* of each level, that are published */
+	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
+	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
+	uint32		zero;
+	BfParameters upper;			/* of the levels above 0, for all columns */
+	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;
 
-/* The entry of one group. The groups follow each other without a gap, from range 0 on. */
-typedef struct BfGroupEntry
+/* An entry of the directory. The stretches of a level follow each other without a gap, from range 0 on. */
+typedef struct BfStretch
 {
-	uint32		first_range;
-	uint32		ranges;			/* 1 .. BF_INDEX_MAX_RANGES */
-	BlockNumber first_block;	/* of its filter pages: those of column 1, then those of column 2, ... */
+	uint32		first_range;	/* of the first group */
+	uint32		groups;
+	uint16		ranges;			/* of each group, 1 .. BF_INDEX_MAX_RANGES */
+	uint8		level;
+	uint8		zero;
+	BlockNumber first_block;	/* of the first group's filter pages: those of column 1, then those of column 2, ... */
+	BlockNumber stride;			/* from the first block of a group to that of the next one; 0 if there is one group */
 	uint32		checksum;		/* CRC-32C of this entry with zeros in checksum */
 	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of a filter of each column; they fill whole pages */
-} BfGroupEntry;
+} BfStretch;
 
 /* A directory page has this after the page header, and then entries. */
 #define BF_DIRECTORY_MAGIC 0x72446642	/* "BfDr" */
@@ -83,7 +126,8 @@ typedef struct BfDirectoryPage
 typedef struct BfFilterPage
 {
 	uint32		magic;
-	uint16		column;			/* from 0 */
+	uint8		level;
+	uint8		column;			/* from 0 */
 	uint16		ranges;
 	uint32		first_range;	/* of the group */
 	uint32		first_line;
@@ -111,13 +155,16 @@ typedef enum BfRangeState
 /* NULL is an item like any other. This is its hash: a random number, which must never change. */
 #define BF_NULL_HASH UINT64_C(0x9d39247e33776d41)
 
-/* The place of a group in the index, and its ranges. */
+/* A group: its ranges, its place in the index, and the sizes of its filters. */
 typedef struct BfGroup
 {
+	int			level;
+	int			columns;
 	uint32		first_range;
 	uint32		ranges;
 	uint32		positions;		/* on a page */
 	BlockNumber first_block;
+	const uint32 *lines;		/* of a filter of each column */
 } BfGroup;
 
 /* --------------------------------------------------------------- any page */
@@ -139,6 +186,9 @@ extern void bf_index_init_meta_page(Page page, Relation index);
 /* The content of the meta page; an error if it is not one, or if its parameters are damaged. */
 extern BfMetaPage *bf_index_meta_page(Relation index, Page page);
 
+/* Writes the checksum, after the content was changed. */
+extern void bf_index_seal_meta_page(BfMetaPage *meta);
+
 /* The blocks of the directory pages, and the entries on the meta page. */
 extern BlockNumber *bf_index_directory(BfMetaPage *meta);
 extern void *bf_index_meta_entries(BfMetaPage *meta);
@@ -150,8 +200,8 @@ extern void bf_index_init_directory_page(Page page, uint32 number);
 extern void *bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 number);
 
 /* One of the entries, and the checksum that it should have. */
-extern BfGroupEntry *bf_index_entry_at(void *entries, uint32 number, int columns);
-extern uint32 bf_index_entry_checksum(const BfGroupEntry *entry, int columns);
+extern BfStretch *bf_index_entry_at(void *entries, uint32 number, int columns);
+extern uint32 bf_index_entry_checksum(const BfStretch *entry, int columns);
 
 /* The number of entries that fit on the meta page, and on each directory page. */
 extern uint32 bf_index_entries_on_meta_page(int columns);
@@ -162,10 +212,10 @@ extern uint32 bf_index_entries_on_directory_page(int columns);
 /* Writes the content of an empty filter page. */
 extern void bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line);
 
-/*
- * The content of a filter page. It is an error if this is not page `number` (from 0) of the group's run for this
- * column.
- */
+/* Is this page `number` (from 0) of the group's run for this column? */
+extern bool bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber number);
+
+/* The content of a filter page. It is an error if this is not page `number` of the group's run for this column. */
 extern BfFilterPage *bf_index_filter_page(Relation index, BlockNumber block, Page page, const BfGroup *group,
 										  int column, BlockNumber number);
 

@@ -1,10 +1,11 @@
 /*
  * scan.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
  *
- * For each group and each item that is searched for, one page of the index is read. Under the lock of this page a
- * range is ruled out if it is summarized there, its bits say that the item is not in it, and the summary has left out
- * no row that the snapshot may see (the horizon). All other ranges are read, and so is everything behind the last
- * group.
+ * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
+ * read. Under the lock of this page a range is ruled out if it is summarized there, its bits say that the item is not in
+ * it, and the summary has left out no row that the snapshot may see (the horizon). What is left is searched on the level
+ * below, and so on down to level 0. Where a level has no groups, the level below decides; behind the last group of level
+ * 0 everything is read.
  */
 #include "index/bf_index.h"
 
@@ -14,6 +15,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -34,6 +36,19 @@ typedef struct Condition
 	ItemHasher *hasher;			/* NULL: none was needed yet */
 } Condition;
 
+/* Items of a condition are carried from level to level as bits of a word. A condition with more is asked on level 0 only. */
+#define MOST_CARRIED 64
+
+/* What is known of a part of the heap: for each condition the items that may be there. */
+typedef uint64 ItemSet;
+
+/* One level of a search. */
+typedef struct LevelSearch
+{
+	ItemSet    *found;			/* of range r of the group being searched, condition c: found[r * conditions + c] */
+	ItemSet    *below;			/* of each condition: what may be in the range that is searched on the level below */
+} LevelSearch;
+
 /* A search: keys with their items hashed, for a snapshot. */
 struct BfSearch
 {
@@ -42,6 +57,9 @@ struct BfSearch
 	Condition  *conditions;
 	BfViewer	viewer;
 	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
+	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
+	ItemSet    *everything;		/* of each condition all items */
+	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* of level 0 nothing; allocated when they are needed */
 };
 
 /* ------------------------------------------------------------------ the keys */
@@ -149,6 +167,10 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 	search->context = CurrentMemoryContext;
 	search->count = nkeys;
 	search->conditions = palloc0(Max(nkeys, 1) * sizeof(Condition));
+	search->order = palloc(Max(nkeys, 1) * sizeof(int));
+	search->everything = palloc(Max(nkeys, 1) * sizeof(ItemSet));
+	memset(search->everything, 0xff, Max(nkeys, 1) * sizeof(ItemSet));
+	memset(search->level, 0, sizeof search->level);
 	for (int i = 0; i < nkeys; i++)
 	{
 		search->conditions[i].key = &keys[i];
@@ -164,7 +186,14 @@ static void
 hash_all_items(BfSearch *search, Relation index)
 {
 	for (int i = 0; i < search->count; i++)
+	{
+		int			at = i;
+
 		hash_items(search, &search->conditions[i], index);
+		for (; at > 0 && search->conditions[search->order[at - 1]].count > search->conditions[i].count; at--)
+			search->order[at] = search->order[at - 1];
+		search->order[at] = i;
+	}
 }
 
 /* Is there a condition that no row satisfies? */
@@ -225,146 +254,390 @@ add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *mask)
 		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
 }
 
-/* Sets the mask to the ranges of a group that may hold a row which satisfies one condition. */
-static void
-find_ranges_for_condition(Relation index, const BfGeometry *geometry, uint32 number, BfViewer *viewer,
-						  const Condition *condition, Mask *mask)
-{
-	const BfGroup *group = &geometry->group[number];
-	BlockNumber start = bf_index_column_start(geometry, number, condition->column);
-	uint32		lines = geometry->lines[number * geometry->columns + condition->column];
-	BlockNumber block = InvalidBlockNumber;
-	Buffer		buffer = InvalidBuffer;
+/* --------------------------------------------------------- a search going down */
 
-	memset(mask, 0, sizeof *mask);
+/* A page of an index, and the buffer where it was last. */
+typedef struct PageHint
+{
+	BlockNumber block;
+	Buffer		buffer;
+} PageHint;
+
+#define PAGE_HINTS 16
+
+struct BfProbe
+{
+	sb_locator	locator;
+	bool		is_permanent;	/* neither temporary nor unlogged */
+	Buffer		meta_buffer;
+	int			column;			/* that is searched; the type as which its items were hashed, and the collation */
+	Oid			type;
+	Oid			collation;
+	PageHint	hints[PAGE_HINTS];	/* the page of a block is at block % PAGE_HINTS */
+	BfGeometry *geometry;
+};
+
+/* A search in one index. */
+typedef struct Descent
+{
+	Relation	index;			/* NULL: the probe is asked */
+	BfProbe    *probe;			/* remembers where pages are; may be NULL */
+	bool		failed;			/* the index is NULL, and a page was not what it should be */
+	const BfGeometry *geometry;
+	BfSearch   *search;
+	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
+	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
+	int64		pages;			/* found so far; with neither of the two it stops at the first one */
+	Mask		untrusted;		/* of the group of level 0 that was searched last: ranges of which no page said anything */
+} Descent;
+
+/* Is the condition asked on this level? */
+static inline bool
+is_asked(const Condition *condition, int level)
+{
+	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
+}
+
+/* Adds an item to what was found for those ranges of the group that are in the mask and not yet ruled out. */
+static void
+note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
+{
+	ItemSet    *found = descent->search->level[level].found;
+	int			conditions = descent->search->count;
+
+	for (int word = 0; word < MASK_WORDS; word++)
+		for (uint64 bits = candidates->words[word] & mask->words[word]; bits != 0; bits &= bits - 1)
+			found[(word * 64 + pg_rightmost_one_pos64(bits)) * conditions + condition] |= UINT64_C(1) << item;
+}
+
+/*
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer, and the search has
+ * failed, if this is a probe and the page is not what it should be.
+ */
+static Buffer
+open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
+{
+	BlockNumber block = bf_index_column_start(group, column) + number;
+	PageHint   *hint = descent->probe != NULL ? &descent->probe->hints[block % PAGE_HINTS] : NULL;
+	Buffer		buffer;
+
+	if (descent->index == NULL)
+	{
+		buffer = hint->buffer;
+		if (hint->block != block || !sb_read_recent_buffer(descent->probe->locator, block, buffer))
+			buffer = ReadBufferWithoutRelcache(descent->probe->locator, MAIN_FORKNUM, block, RBM_NORMAL, NULL,
+											   descent->probe->is_permanent);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
+		if (descent->failed)
+		{
+			/* whoever opens the index raises the error */
+			UnlockReleaseBuffer(buffer);
+			return InvalidBuffer;
+		}
+		*hint = (PageHint) {.block = block, .buffer = buffer};
+		return buffer;
+	}
+	buffer = bf_index_read_page(descent->index, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
+	(void) bf_index_filter_page(descent->index, block, BufferGetPage(buffer), group, column, number);
+	if (hint != NULL)
+		*hint = (PageHint) {.block = block, .buffer = buffer};
+	return buffer;
+}
+
+/*
+ * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
+ * may be in this part of the heap.
+ */
+static void
+check_condition(Descent *descent, const BfGroup *group, int number, ItemSet items, Mask *candidates)
+{
+	const Condition *condition = &descent->search->conditions[number];
+	const BfParameters *parameters = bf_index_parameters(descent->geometry, group->level, condition->column);
+	const bool	carried = condition->count <= MOST_CARRIED;
+	BlockNumber page = InvalidBlockNumber;
+	Buffer		buffer = InvalidBuffer;
+	Mask		untrusted;
+	Mask		any;
+
+	memset(&any, 0, sizeof any);
+	memset(&untrusted, 0, sizeof untrusted);
 	for (uint32 i = 0; i < condition->count; i++)
 	{
 		uint64		hash = condition->hashes[i];
-		uint32		line = sb_bf_line_of(lines, hash);
+		uint32		line = sb_bf_line_of(group->lines[condition->column], hash);
 		BfFilterPage *content;
+		Mask		mask;
 
-		if (block != start + line / group->positions)
+		if (carried && (items >> i & 1) == 0)
+			continue;
+		if (page != line / group->positions)
 		{
 			if (BufferIsValid(buffer))
 				UnlockReleaseBuffer(buffer);
 			CHECK_FOR_INTERRUPTS();
-			block = start + line / group->positions;
-			buffer = bf_index_read_page(index, block);
-			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			sb_test_for_old_snapshot(viewer->snapshot, index, BufferGetPage(buffer));
-			content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, condition->column,
-										   block - start);
-			add_untrusted(viewer, content, mask);
+			page = line / group->positions;
+			buffer = open_page(descent, group, condition->column, page);
+			if (descent->failed)
+				return;
+			memset(&untrusted, 0, sizeof untrusted);
+			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, geometry->hash_count,
-							   hash, mask->words);
+		mask = untrusted;
+		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, parameters->hashes,
+							   hash, mask.words);
+		if (carried && group->level > 0)
+			note_item(descent, group->level, number, candidates, &mask, i);
+		for (int word = 0; word < MASK_WORDS; word++)
+			any.words[word] |= mask.words[word];
 	}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
-}
-
-/* Sets *found to the ranges of a group that may hold a row which satisfies all conditions. */
-static void
-find_ranges(Relation index, const BfGeometry *geometry, uint32 number, BfSearch *search, Mask *found)
-{
-	set_first(found, geometry->group[number].ranges);
-	for (int i = 0; i < search->count && !is_empty(found); i++)
+	for (int word = 0; word < MASK_WORDS; word++)
 	{
-		Mask		mask;
-
-		if (search->conditions[i].unknown)
-			continue;
-		find_ranges_for_condition(index, geometry, number, &search->viewer, &search->conditions[i], &mask);
-		for (int word = 0; word < MASK_WORDS; word++)
-			found->words[word] &= mask.words[word];
+		candidates->words[word] &= any.words[word];
+		descent->untrusted.words[word] |= untrusted.words[word];
 	}
 }
 
-/* --------------------------------------------------------- the pages of the heap */
+/* Has enough been found? */
+static inline bool
+is_done(const Descent *descent)
+{
+	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0);
+}
 
-/* Adds the pages from `first` to `end` (exclusive) to the bitmap. */
+/* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
 static void
-add_pages(TIDBitmap *tbm, uint64 first, uint64 end)
+add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
-	for (uint64 block = first; block < end; block++)
-		tbm_add_page(tbm, (BlockNumber) block);
-}
-
-/*
- * Adds the pages of a group's ranges that may match to the bitmap, and returns how many they are. Without a bitmap it
- * stops at the first range.
- */
-static int64
-find_pages_in_group(Relation index, const BfGeometry *geometry, uint32 number, BlockNumber heap_blocks,
-					BfSearch *search, TIDBitmap *tbm)
-{
-	const BfGroup *group = &geometry->group[number];
-	int64		count = 0;
-	Mask		found;
-
-	find_ranges(index, geometry, number, search, &found);
-	for (uint32 i = 0; i < group->ranges; i++)
+	descent->pages += end - first;
+	if (descent->verdict != NULL)
 	{
-		uint64		first = (uint64) (group->first_range + i) * geometry->pages_per_range;
-		uint64		end = Min(first + geometry->pages_per_range, heap_blocks);
-
-		if (!has_range(&found, i) || first >= end)
-			continue;
-		count += end - first;
-		if (tbm == NULL)
-			break;
-		add_pages(tbm, first, end);
+		if (summarized)
+			descent->verdict->maybe += ranges;
+		else
+			descent->verdict->unsummarized += ranges;
 	}
-	return count;
+	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
+		tbm_add_page(descent->tbm, (BlockNumber) block);
+}
+
+static void search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items);
+
+/* Searches the pages from `first` to `end` (exclusive), which are ranges of one group. */
+static void
+search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
+{
+	BfSearch   *search = descent->search;
+	LevelSearch *here = &search->level[group->level];
+	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
+	uint32		from = first / pages_per_range - group->first_range;
+	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
+	Mask		candidates;
+
+	memset(&candidates, 0, sizeof candidates);
+	memset(&descent->untrusted, 0, sizeof descent->untrusted);
+	for (uint32 range = from; range < to; range++)
+		candidates.words[range / 64] |= UINT64_C(1) << range % 64;
+	if (group->level > 0)
+		memset(&here->found[from * search->count], 0, (to - from) * search->count * sizeof(ItemSet));
+	for (int i = 0; i < search->count && !is_empty(&candidates) && !descent->failed; i++)
+	{
+		int			number = search->order[i];
+
+		if (is_asked(&search->conditions[number], group->level))
+			check_condition(descent, group, number, items[number], &candidates);
+	}
+	for (uint32 range = from; range < to && !is_done(descent); range++)
+	{
+		uint64		range_first = ((uint64) group->first_range + range) * pages_per_range;
+		uint64		range_end = Min(range_first + pages_per_range, end);
+
+		if (!has_range(&candidates, range))
+			continue;
+		if (group->level == 0)
+			add_pages(descent, range_first, range_end, 1, !has_range(&descent->untrusted, range));
+		else
+		{
+			memcpy(here->below, &here->found[range * search->count], search->count * sizeof(ItemSet));
+			search_pages(descent, group->level - 1, range_first, range_end, here->below);
+		}
+	}
 }
 
 /*
- * Adds all pages of the heap that may hold matching rows to the bitmap, and returns how many they are. Without a
- * bitmap it stops at the first range, so that the result only says whether there are any.
+ * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a range;
+ * items[] says for each condition what may be there.
+ */
+static void
+search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items)
+{
+	const BfLevel *of = &descent->geometry->level[level];
+	uint64		covered = Min((uint64) of->covered * of->pages_per_range, end);
+
+	while (first < covered && !is_done(descent))
+	{
+		BfGroup		group;
+		uint64		group_end;
+
+		bf_index_find_group(descent->geometry, level, first / of->pages_per_range, &group);
+		group_end = Min(((uint64) group.first_range + group.ranges) * of->pages_per_range, covered);
+		search_group(descent, &group, first, group_end, items);
+		first = group_end;
+	}
+	if (first >= end || is_done(descent))
+		return;
+	if (level == 0)
+		add_pages(descent, first, end, (end - first + of->pages_per_range - 1) / of->pages_per_range, false);
+	else
+		search_pages(descent, level - 1, first, end, items);
+}
+
+/* Makes room for what is found on the levels above 0. */
+static void
+prepare_levels(BfSearch *search, int levels)
+{
+	int			conditions = Max(search->count, 1);
+
+	for (int level = 1; level < levels; level++)
+		if (search->level[level].found == NULL)
+		{
+			search->level[level].found =
+				MemoryContextAlloc(search->context, BF_INDEX_MAX_RANGES * conditions * sizeof(ItemSet));
+			search->level[level].below = MemoryContextAlloc(search->context, conditions * sizeof(ItemSet));
+		}
+}
+
+/*
+ * Adds all pages of the heap that may hold matching rows to the bitmap, or their ranges to the verdict, and returns how many
+ * pages they are. With neither of the two it stops at the first range, so that the result only says whether there are any.
  */
 static int64
-find_pages(Relation index, BlockNumber heap_blocks, BfSearch *search, TIDBitmap *tbm)
+find_pages(Descent *descent, BlockNumber heap_blocks)
 {
-	const BfGeometry *cached = bf_index_geometry(index);
-	BfGeometry *geometry;
-	uint64		covered_blocks;
-	int64		count = 0;
+	BfSearch   *search = descent->search;
 
 	if (heap_blocks == 0 || is_impossible(search))
 		return 0;
-	/* If groups were added since the geometry was read, their ranges can be ruled out too. */
-	if ((uint64) cached->covered * cached->pages_per_range < heap_blocks)
-		cached = bf_index_current_geometry(index);
-	geometry = bf_index_copy_geometry(cached);
-	covered_blocks = search->trusted ? (uint64) geometry->covered * geometry->pages_per_range : 0;
+	if (!search->trusted || descent->geometry->levels == 0)
+		add_pages(descent, 0, heap_blocks, Max(bf_index_ranges_of(descent->geometry, 0, heap_blocks), 1), false);
+	else
+	{
+		prepare_levels(search, descent->geometry->levels);
+		search_pages(descent, descent->geometry->levels - 1, 0, heap_blocks, search->everything);
+	}
+	return descent->pages;
+}
 
-	for (uint32 number = 0; search->trusted && number < geometry->groups; number++)
-	{
-		if ((uint64) geometry->group[number].first_range * geometry->pages_per_range >= heap_blocks)
-			break;
-		count += find_pages_in_group(index, geometry, number, heap_blocks, search, tbm);
-		if (tbm == NULL && count > 0)
-			break;
-	}
-	if (covered_blocks < heap_blocks)
-	{
-		count += heap_blocks - covered_blocks;
-		if (tbm != NULL)
-			add_pages(tbm, covered_blocks, heap_blocks);
-	}
-	pfree(geometry);
-	return count;
+/*
+ * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. If groups
+ * were added since it was read, their ranges can be ruled out too.
+ */
+static const BfGeometry *
+geometry_for(Relation index, BlockNumber heap_blocks)
+{
+	const BfGeometry *geometry = bf_index_geometry(index);
+
+	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks)
+		geometry = bf_index_current_geometry(index);
+	return geometry;
+}
+
+/* Hashes the items of the search for this index, and looks for pages. Without a verdict it stops at the first one. */
+static int64
+search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfVerdict *verdict)
+{
+	MemoryContext caller = MemoryContextSwitchTo(search->context);
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
+	Descent		descent = {.index = index, .search = search, .probe = probe, .verdict = verdict};
+
+	hash_all_items(search, index);
+	MemoryContextSwitchTo(caller);
+	descent.geometry = geometry_for(index, heap_blocks);
+	return find_pages(&descent, heap_blocks);
 }
 
 bool
 bf_index_may_match(BfSearch *search, Relation index, Relation heap)
 {
-	MemoryContext caller = MemoryContextSwitchTo(search->context);
+	return search_index(search, index, heap, NULL, NULL) > 0;
+}
 
-	hash_all_items(search, index);
-	MemoryContextSwitchTo(caller);
-	return find_pages(index, RelationGetNumberOfBlocks(heap), search, NULL) > 0;
+void
+bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict)
+{
+	memset(verdict, 0, sizeof *verdict);
+	(void) search_index(search, index, heap, NULL, verdict);
+}
+
+/* --------------------------------------------------------------------- as a probe */
+
+/* A geometry that takes more than this is not kept for a probe. */
+#define MOST_BYTES_OF_PROBE 4096
+
+BfProbe *
+bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_match)
+{
+	const Condition *condition = &search->conditions[0];
+	BfProbe		found = {
+		.locator = sb_locator_of(index),
+		.is_permanent = index->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT
+	};
+	const BfGeometry *geometry;
+
+	*may_match = search_index(search, index, heap, &found, NULL) > 0;
+	geometry = bf_index_current_geometry(index);
+	if (search->count != 1 || condition->hasher == NULL || !search->trusted || sb_snapshots_grow_old() ||
+		RelationUsesLocalBuffers(index) || geometry->levels == 0 || geometry->size > MOST_BYTES_OF_PROBE)
+		return NULL;
+	found.meta_buffer = geometry->meta_buffer;
+	found.column = condition->column;
+	found.type = condition->type;
+	found.collation = condition->collation;
+	found.geometry = bf_index_copy_geometry(geometry);
+	return memcpy(palloc(sizeof found), &found, sizeof found);
+}
+
+void
+bf_index_free_probe(BfProbe *probe)
+{
+	pfree(probe->geometry);
+	pfree(probe);
+}
+
+/* Is the geometry the current one, and are there no rows behind the ranges that have begun? */
+static bool
+is_current(BfProbe *probe)
+{
+	const BfMetaPage *meta;
+	bool		current;
+
+	if (!sb_read_recent_buffer(probe->locator, 0, probe->meta_buffer))
+		probe->meta_buffer = ReadBufferWithoutRelcache(probe->locator, MAIN_FORKNUM, 0, RBM_NORMAL, NULL, probe->is_permanent);
+	LockBuffer(probe->meta_buffer, BUFFER_LOCK_SHARE);
+	meta = (const BfMetaPage *) PageGetContents(BufferGetPage(probe->meta_buffer));
+	current = meta->publications == probe->geometry->publications && meta->beyond == BF_BEYOND_EMPTY;
+	UnlockReleaseBuffer(probe->meta_buffer);
+	return current;
+}
+
+bool
+bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
+{
+	const Condition *condition = &search->conditions[0];
+	const BfLevel *lowest = &probe->geometry->level[0];
+	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry};
+
+	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->hashes == NULL ||
+		condition->column != probe->column || condition->type != probe->type ||
+		condition->collation != probe->collation || sb_snapshots_grow_old() ||
+		!is_current(probe))
+		return false;
+	return find_pages(&descent, lowest->begun * lowest->pages_per_range) == 0 && !descent.failed;
 }
 
 /* ------------------------------------------------------------ as an index scan */
@@ -404,6 +677,7 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
 	BfScan	   *state = scan->opaque;
 	MemoryContext caller;
+	Descent		descent = {.index = scan->indexRelation, .tbm = tbm};
 	int64		pages;
 
 	pgstat_count_index_scan(scan->indexRelation);
@@ -425,9 +699,11 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	MemoryContextReset(state->context);
 	for (int i = 0; i < state->search->count; i++)
 		state->search->conditions[i].hashes = NULL; /* the keys have other arguments now */
+	descent.search = state->search;
 	caller = MemoryContextSwitchTo(state->context);
 	hash_all_items(state->search, scan->indexRelation);
-	pages = find_pages(scan->indexRelation, state->heap_blocks, state->search, tbm);
+	descent.geometry = geometry_for(scan->indexRelation, state->heap_blocks);
+	pages = find_pages(&descent, state->heap_blocks);
 	MemoryContextSwitchTo(caller);
 	return pages * ROWS_REPORTED_PER_PAGE;
 }

@@ -1,29 +1,33 @@
 /*
- * summarize.c: summarizes ranges, and makes them unsummarized again.
+ * summarize.c: summarizes ranges of all levels, and makes them unsummarized again.
  *
- * A summarizer first writes placeholders on all pages of the group. Then it takes the heap's length, then it reads
- * the heap, and then it writes the bits and the state "summarized", page by page. README.md proves that no row is
- * lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
+ * A summarizer first counts a publication on the meta page, so that writers look again where ranges have begun. Then it
+ * writes placeholders on all pages of the group. Then it takes the heap's length, then it reads the heap, and then it
+ * writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
  * VACUUM does.
  */
 #include "index/bf_index.h"
+
+#include <math.h>
 
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "utils/backend_progress.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* How many full ranges are read to find the size of a new group's filters. */
+/* How many full ranges are read to find the size of a new group's filters on level 0. */
 #define SAMPLED_RANGES 4
 
 /*
  * The first group of an index that was empty when it was built has this many ranges. Later groups double what there
- * is.
+ * is, up to the largest group.
  */
 #define FIRST_GROUP 8
 
@@ -35,68 +39,183 @@ bf_index_is_summarizing(void)
 	return summarizing;
 }
 
-/* --------------------------------------------------------------- new groups */
-
-/* A tenth more than the sample needs, because other ranges may have more items. */
-static uint64
-with_margin(uint64 items)
+/* What a summarizer works on. */
+typedef struct Summarizer
 {
-	return items + items / 10;
+	Relation	index;
+	Relation	heap;
+	BfHeapReader *reader;
+	bool		building;		/* nobody else writes or reads the index */
+	bool		shows_progress;
+} Summarizer;
+
+/* ------------------------------------------------------ pages of a range, levels */
+
+/* A range has about this many lines in the column with the most items, if the number of its pages is chosen here. */
+#define LINES_OF_A_RANGE 8
+
+/* It may have a quarter less. */
+#define ENOUGH_LINES (0.75 * LINES_OF_A_RANGE)
+
+void
+bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
+{
+	const BfGeometry *geometry = bf_index_current_geometry(index);
+	BlockNumber pages = 1;
+	double		lines = 0;		/* of a range of the default length */
+	BfRangeItems items;
+
+	if (geometry->level[0].pages_per_range != 0)
+		return;
+	bf_index_read_range(reader, 0, BF_INDEX_DEFAULT_PAGES_PER_RANGE, heap_blocks, &items);
+	geometry = bf_index_current_geometry(index);
+	for (int column = 0; column < geometry->columns; column++)
+		lines = Max(lines, bf_index_items_if_full(&items, column) / geometry->column[column].load);
+	bf_index_free_items(&items);
+	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
+		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH_LINES ||
+			/* a table that one group of the default length can have gets one group */
+			(heap_blocks <= BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE && heap_blocks > BF_INDEX_MAX_RANGES * pages)))
+		pages *= 2;
+	bf_index_settle_pages_per_range(index, pages);
 }
 
+/* A level gets one above it when it has more groups than this. */
+#define FEW_GROUPS 8
+
 /*
- * Makes the next group. The size of its filters comes from some of its full ranges. If it has no full range yet, the
- * size comes from its first range, which the caller wants to summarize. Returns false if the directory is full.
+ * Does the index have, or get, this level above 0? Where there are few pages to be read on the level below, it would save
+ * nothing.
  */
 static bool
-add_group(Relation index, BfHeapReader *reader, const BfGeometry *geometry, BlockNumber heap_blocks)
+has_level(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
-	uint32		first = geometry->covered;
-	uint32		full = heap_blocks / geometry->pages_per_range;
-	uint32		available = full > first ? full - first : 0;
-	uint32		size = bf_index_good_group_size(Max(Max(FIRST_GROUP, first), available));
-	uint32		candidates = Min(available, size);
-	uint32		samples = Max(1, Min(candidates, SAMPLED_RANGES));
-	BfGroup		group = {.first_range = first, .ranges = size, .positions = BF_POSITIONS(size)};
-	uint64		most[INDEX_MAX_KEYS] = {0};
-	uint32		line_counts[INDEX_MAX_KEYS];
-	BfGroupLines lines;
+	BlockNumber pages_per_range = geometry->level[level].pages_per_range;
 
-	if (!bf_index_reserve_entry(index))
+	if (level >= geometry->most_levels || pages_per_range == 0)
 		return false;
+	return geometry->level[level].groups > 0 ||
+		(level == 1 ? heap_blocks / pages_per_range >= 2 : geometry->level[level - 1].groups > FEW_GROUPS);
+}
+
+/* ------------------------------------------------------------------- new groups */
+
+/* A tenth more than the sample needs, because other ranges may have more items. */
+static double
+with_margin(double items)
+{
+	return items * 1.1;
+}
+
+/* The largest number of items in full ranges of level 0 from `first` on, or what its first ranges would have if full. */
+static void
+sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, uint32 candidates,
+			  BlockNumber heap_blocks, double *most)
+{
+	/* If no range is full, the range before is looked at too: a few rows say little about those to come. */
+	const uint32 from = candidates == 0 && first > 0 ? first - 1 : first;
+	const uint32 samples = candidates == 0 ? first - from + 1 : Min(candidates, SAMPLED_RANGES);
+
 	for (uint32 i = 0; i < samples; i++)
 	{
 		BfRangeItems items;
-		uint32		range = first + (candidates > 0 ? (uint64) i * candidates / samples : 0);
+		uint32		range = from + (candidates > 0 ? (uint64) i * candidates / samples : i);
 
-		bf_index_read_range(reader, range, geometry->pages_per_range, heap_blocks, &items);
+		bf_index_read_range(work->reader, range, geometry->level[0].pages_per_range, heap_blocks, &items);
 		for (int column = 0; column < geometry->columns; column++)
-		{
-			uint64		count = items.counts[column];
-
-			if (!items.full)
-				count = count * geometry->pages_per_range /
-					Max(1, heap_blocks - (uint64) range * geometry->pages_per_range);
-			most[column] = Max(most[column], count);
-		}
+			most[column] = Max(most[column], bf_index_items_if_full(&items, column));
 		bf_index_free_items(&items);
 	}
+}
+
+/*
+ * The number of items that a range of a level above 0 has in each column: in the last group of the level, by its bits, or
+ * if there is none in the first range of the heap.
+ */
+static void
+estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, double *most)
+{
+	const BfLevel *of = &geometry->level[level];
+	BfGroup		group;
+
+	if (of->groups > 0)
+	{
+		bf_index_find_group(geometry, level, of->covered - 1, &group);
+		if (bf_index_estimate_items(work->index, geometry, &group, most))
+			return;
+	}
+	bf_index_count_items(work->reader, 0, Min(of->pages_per_range, RelationGetNumberOfBlocks(work->heap)), most);
+}
+
+/*
+ * The number of ranges of the next group of a level, which has `first` ranges so far. There are `available` ranges more
+ * in the heap; the last of them may still be filling. A group has room for about as many ranges as there are already: so
+ * groups are few, and at most about half of a level is kept for ranges to come.
+ */
+static uint32
+group_size(const Summarizer *work, int level, uint32 first, uint32 available)
+{
+	const uint32 least = level == 0 ? FIRST_GROUP : 1;
+	const uint32 to_border = BF_INDEX_MAX_RANGES - first % BF_INDEX_MAX_RANGES;
+	uint32		size;
+
+	if (available >= BF_INDEX_MAX_RANGES)
+		size = BF_INDEX_MAX_RANGES;
+	else if (work->building)
+		size = available;
+	else if (first == 0 && available >= least)
+		size = bf_index_widest_group(available);
+	else if (first >= least)
+		size = bf_index_good_group_size(Max(first, available));
+	else
+		size = Max(least, available);
+	/* The next groups begin where a range of the level above begins, if this one can see to it. */
+	return size > to_border && to_border >= least ? to_border : size;
+}
+
+/*
+ * Makes the next group of a level. The size of its filters comes from some of its ranges, or from those before. Returns
+ * false if the directory is full.
+ */
+static bool
+add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
+{
+	const BfLevel *of = &geometry->level[level];
+	uint32		first = of->covered;
+	uint32		full = heap_blocks / of->pages_per_range;
+	uint32		begun = level == 0 ? bf_index_ranges_of(geometry, 0, heap_blocks) : full;
+	uint32		available = begun > first ? begun - first : 0;
+	uint32		size = group_size(work, level, first, available);
+	double		most[INDEX_MAX_KEYS] = {0};
+	uint32		line_counts[INDEX_MAX_KEYS];
+	BfGroup		group = {.level = level, .columns = geometry->columns, .first_range = first, .lines = line_counts};
+	BfGroupLines lines;
+
+	group.ranges = size;
+	group.positions = BF_POSITIONS(size);
+	if (!bf_index_reserve_entry(work->index))
+		return false;
+	if (level == 0)
+		sample_ranges(work, geometry, first, full > first ? Min(full - first, size) : 0, heap_blocks, most);
+	else
+		estimate_ranges(work, geometry, level, most);
 	for (int column = 0; column < geometry->columns; column++)
-		line_counts[column] = bf_index_lines_for(with_margin(most[column]), geometry->load, size);
-	bf_index_make_lines(&lines, geometry, &group, line_counts, false);
-	bf_index_create_group(index, &lines, BF_UNSUMMARIZED, 0);
-	bf_index_free_lines(&lines);
+		line_counts[column] = bf_index_lines_for((uint64) ceil(with_margin(most[column])),
+												 bf_index_parameters(geometry, level, column)->load, size);
+	bf_index_settle_lines(geometry, level, size, line_counts);
+	bf_index_make_lines(&lines, geometry, &group);
+	bf_index_create_group(work->index, &lines, BF_UNSUMMARIZED, 0);
 	return true;
 }
 
-/* Makes groups until all ranges up to this one (exclusive) have one, or the directory is full. */
+/* Makes groups of a level until all ranges up to this one (exclusive) have one, or the directory is full. */
 static void
-add_groups(Relation index, BfHeapReader *reader, uint32 ranges, BlockNumber heap_blocks)
+add_groups(const Summarizer *work, int level, uint32 ranges, BlockNumber heap_blocks)
 {
 	for (;;)
 	{
-		BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-		bool		done = geometry->covered >= ranges || !add_group(index, reader, geometry, heap_blocks);
+		BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+		bool		done = geometry->level[level].covered >= ranges || !add_group(work, geometry, level, heap_blocks);
 
 		pfree(geometry);
 		if (done)
@@ -106,109 +225,278 @@ add_groups(Relation index, BfHeapReader *reader, uint32 ranges, BlockNumber heap
 
 /* ------------------------------------------------------------ ranges of a group */
 
+/* A range that is being read: where its rows' items go. */
+typedef struct RangeLines
+{
+	BfGroupLines *lines;
+	uint32		range;
+} RangeLines;
+
+static void
+add_row(const uint64 *hashes, void *argument)
+{
+	RangeLines *to = argument;
+
+	for (int column = 0; column < to->lines->group.columns; column++)
+		bf_index_add_item(to->lines, to->range, column, hashes[column]);
+}
+
+/* Shows which page of the heap was read last. */
+static void
+show_progress(const Summarizer *work, int level, BlockNumber heap_blocks, BlockNumber read)
+{
+	if (!work->shows_progress)
+		return;
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_SUMMARIZING + level);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, read);
+}
+
 /*
- * Summarizes the ranges that lines->ranges marks. The reader may have been opened earlier: only what it reads after the
- * placeholders are written counts.
+ * Summarizes the selected ranges. The reader may have been opened earlier: only what it reads after the placeholders are
+ * written counts.
  */
 static void
-summarize_ranges(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, BfGroupLines *lines)
+summarize_selected(const Summarizer *work, BlockNumber pages_per_range, BfGroupLines *lines)
 {
+	const BfGroup *group = &lines->group;
+	uint32		end = 0;
 	BlockNumber heap_blocks;
 
-	bf_index_write_ranges(index, lines, BF_PLACEHOLDER, 0);
+	for (uint32 i = 0; i < group->ranges; i++)
+		if (lines->ranges[i])
+			end = group->first_range + i + 1;
+	bf_index_begin_ranges(work->index, group->level, end);
+	if (!work->building)
+		bf_index_write_ranges(work->index, lines, BF_PLACEHOLDER, 0);
 	/*
 	 * Pages that were added before the placeholder was written have rows that their writers did not add to the index.
 	 */
-	heap_blocks = RelationGetNumberOfBlocks(heap);
-	for (uint32 i = 0; i < lines->group.ranges; i++)
+	heap_blocks = RelationGetNumberOfBlocks(work->heap);
+	bf_index_allocate_areas(lines);
+	for (uint32 i = 0; i < group->ranges; i++)
 	{
-		BfRangeItems items;
+		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
+		RangeLines	to = {.lines = lines, .range = i};
 
-		if (!lines->ranges[i])
-			continue;
-		bf_index_read_range(reader, lines->group.first_range + i, geometry->pages_per_range, heap_blocks, &items);
-		bf_index_add_items(lines, &items);
-		bf_index_free_items(&items);
+		if (lines->ranges[i] && first < heap_blocks)
+		{
+			bf_index_read_rows(work->reader, first, Min(first + pages_per_range, heap_blocks), add_row, &to);
+			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
+		}
 	}
-	bf_index_write_ranges(index, lines, BF_SUMMARIZED, bf_index_reader_horizon(reader));
+	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizon(work->reader));
+}
+
+/*
+ * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each page has
+ * lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted.
+ */
+static uint32
+ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
+{
+	uint32		by_pages = Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range);
+	uint32		by_memory = Max(1, (Size) maintenance_work_mem * 1024 / bf_index_bytes_of_range(group));
+
+	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
 }
 
 /* Summarizes those ranges of a group from `first` to `end` (exclusive) that are not summarized. Returns how many. */
 static int64
-summarize_group(Relation index, Relation heap, BfHeapReader *reader, const BfGeometry *geometry, uint32 number,
-				uint64 first, uint64 end)
+summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
 {
-	const BfGroup *group = &geometry->group[number];
-	uint32		at_once = Max(1, BF_MOST_PAGES_AT_ONCE / geometry->pages_per_range);
+	BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
+	uint32		at_once = ranges_at_once(group, pages_per_range);
 	uint8		states[BF_INDEX_MAX_RANGES];
 	int64		done = 0;
 	uint32		next = 0;
 
-	bf_index_read_states(index, group, states);
+	bf_index_read_states(work->index, group, states);
 	while (next < group->ranges)
 	{
 		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
 		MemoryContext caller = MemoryContextSwitchTo(context);
 		BfGroupLines lines;
-		uint32		count = 0;
 
-		bf_index_make_lines(&lines, geometry, group, &geometry->lines[number * geometry->columns], false);
-		for (; next < group->ranges && count < at_once; next++)
+		bf_index_make_lines(&lines, geometry, group);
+		for (; next < group->ranges && lines.selected < at_once; next++)
 		{
 			uint64		range = (uint64) group->first_range + next;
 
-			if (range < first || range >= end || states[next] == BF_SUMMARIZED)
-				continue;
-			lines.ranges[next] = true;
-			count++;
+			if (range >= first && range < end && states[next] != BF_SUMMARIZED)
+				bf_index_select_range(&lines, next);
 		}
-		if (count > 0)
-		{
-			bf_index_allocate_areas(&lines);
-			summarize_ranges(index, heap, reader, geometry, &lines);
-			done += count;
-		}
+		if (lines.selected > 0)
+			summarize_selected(work, pages_per_range, &lines);
+		done += lines.selected;
 		MemoryContextSwitchTo(caller);
 		MemoryContextDelete(context);
 	}
 	return done;
 }
 
+/* Makes groups for the ranges of a level from `first` to `end` (exclusive), and summarizes them. Returns how many. */
 static int64
-summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
+summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
 {
-	BfHeapReader *reader = bf_index_open_heap(heap, index, in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
-	BlockNumber pages_per_range = bf_index_geometry(index)->pages_per_range;
-	uint64		first = 0;
-	uint64		end = ((uint64) heap_blocks + (partial ? pages_per_range - 1 : 0)) / pages_per_range;
-	int64		done = 0;
 	BfGeometry *geometry;
+	BfGroup		group;
+	int64		done = 0;
 
-	if (block != InvalidBlockNumber)
+	if (first >= end)
+		return 0;
+	add_groups(work, level, end, heap_blocks);
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	for (uint32 range = first; range < Min(end, geometry->level[level].covered); range = group.first_range + group.ranges)
 	{
-		first = block / pages_per_range;
-		end = Min(end, first + 1);
+		CHECK_FOR_INTERRUPTS();
+		bf_index_find_group(geometry, level, range, &group);
+		done += summarize_group(work, geometry, &group, first, end);
 	}
-	if (first < end)
-	{
-		add_groups(index, reader, end, heap_blocks);
-		geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-		for (uint32 number = 0; number < geometry->groups; number++)
-		{
-			const BfGroup *group = &geometry->group[number];
+	pfree(geometry);
+	return done;
+}
 
-			if (group->first_range < end && (uint64) group->first_range + group->ranges > first)
-				done += summarize_group(index, heap, reader, geometry, number, first, end);
+/* -------------------------------------------------------------------- upper levels */
+
+/* A range is summarized again if its bits say that its rate is this many times the one asked for. */
+#define TOO_FULL 4
+
+/*
+ * Summarizes anew the fullest range of the levels above 0, if it is too full: each row that was written into it since it
+ * was summarized has added bits. One at a time, so that VACUUM does not read the whole table for this.
+ */
+static void
+refresh_fullest_range(const Summarizer *work)
+{
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	double		worst = TOO_FULL * geometry->upper.false_positive_rate;
+	BfGroup		of_worst = {0};
+	uint32		worst_range = 0;
+
+	for (int level = 1; level < geometry->levels; level++)
+	{
+		BfGroup		group;
+
+		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
+		{
+			uint32		fullest;
+			double		rate;
+
+			bf_index_find_group(geometry, level, range, &group);
+			rate = bf_index_fullest_range(work->index, geometry, &group, worst, &fullest);
+			if (rate > worst)
+			{
+				worst = rate;
+				of_worst = group;
+				worst_range = fullest;
+			}
 		}
 	}
-	bf_index_close_heap(reader);
+	if (of_worst.ranges > 0)
+	{
+		BfGroupLines lines;
+
+		bf_index_make_lines(&lines, geometry, &of_worst);
+		bf_index_select_range(&lines, worst_range);
+		summarize_selected(work, geometry->level[of_worst.level].pages_per_range, &lines);
+		bf_index_free_lines(&lines);
+	}
+	pfree(geometry);
+}
+
+/* Summarizes the full ranges of the levels above 0. Returns how many. */
+static int64
+summarize_upper_levels(const Summarizer *work)
+{
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(work->heap);
+	int64		done = 0;
+
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+	{
+		const BfGeometry *geometry = bf_index_current_geometry(work->index);
+
+		if (!has_level(geometry, level, heap_blocks))
+			break;
+		done += summarize_level(work, level, 0, heap_blocks / geometry->level[level].pages_per_range, heap_blocks);
+	}
+	return done;
+}
+
+void
+bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader)
+{
+	const Summarizer work = {.index = index, .heap = heap, .reader = reader, .building = true, .shows_progress = true};
+
+	(void) summarize_upper_levels(&work);
+}
+
+/* ------------------------------------------------------------ what lies behind it */
+
+/*
+ * Finds out whether the heap ends with the ranges of level 0 that have begun. If so, and until a row is written behind them,
+ * who asks whether the heap may hold a value need not look at the heap's length.
+ */
+static void
+look_beyond(const Summarizer *work)
+{
+	const BfGeometry *geometry = bf_index_current_geometry(work->index);
+
+	if (geometry->beyond == BF_BEYOND_EMPTY)
+		return;
+	(void) bf_index_set_beyond(work->index, geometry->beyond, BF_BEYOND_PLACEHOLDER);
+	geometry = bf_index_current_geometry(work->index);
+	if ((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range >= RelationGetNumberOfBlocks(work->heap))
+		(void) bf_index_set_beyond(work->index, BF_BEYOND_PLACEHOLDER, BF_BEYOND_EMPTY);
+}
+
+void
+bf_index_built(Relation index, Relation heap)
+{
+	const Summarizer work = {.index = index, .heap = heap};
+
+	look_beyond(&work);
+}
+
+/* --------------------------------------------------------------------- all of it */
+
+static int64
+summarize(const Summarizer *work, const BfTask *task)
+{
+	BlockNumber heap_blocks = RelationGetNumberOfBlocks(work->heap);
+	const BfGeometry *geometry;
+	BlockNumber pages_per_range;
+	uint32		first = 0;
+	uint32		end;
+	int64		done;
+
+	if (heap_blocks == 0)
+		return 0;
+	bf_index_choose_range_length(work->index, work->reader, heap_blocks);
+	geometry = bf_index_current_geometry(work->index);
+	pages_per_range = geometry->level[task->level].pages_per_range;
+	if (task->level >= bf_index_possible_levels(geometry))
+		return 0;
+	end = task->partial ? bf_index_ranges_of(geometry, task->level, heap_blocks) : heap_blocks / pages_per_range;
+	if (task->block != InvalidBlockNumber)
+	{
+		first = task->block / pages_per_range;
+		end = Min(end, first + 1);
+	}
+	done = summarize_level(work, task->level, first, end, heap_blocks);
+	if (task->block == InvalidBlockNumber)
+	{
+		done += summarize_upper_levels(work);
+		refresh_fullest_range(work);
+		look_beyond(work);
+	}
 	return done;
 }
 
 int64
-bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partial, bool in_vacuum)
+bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 {
+	Summarizer	work = {.index = index, .heap = heap, .shows_progress = task->shows_progress};
 	MemoryContext context;
 	MemoryContext caller;
 	BfCaller	who_calls;
@@ -233,7 +521,9 @@ bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partia
 	summarizing = true;
 	PG_TRY();
 	{
-		done = summarize(index, heap, block, partial, in_vacuum);
+		work.reader = bf_index_open_heap(heap, index, task->in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
+		done = summarize(&work, task);
+		bf_index_close_heap(work.reader);
 	}
 	PG_FINALLY();
 	{
@@ -249,28 +539,25 @@ bf_index_summarize(Relation index, Relation heap, BlockNumber block, bool partia
 }
 
 bool
-bf_index_desummarize(Relation index, BlockNumber block)
+bf_index_desummarize(Relation index, int level, BlockNumber block)
 {
-	const BfGeometry *cached = bf_index_current_geometry(index);
-	uint32		range = block / cached->pages_per_range;
-	BfGeometry *geometry;
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
+	BlockNumber pages_per_range = geometry->level[level].pages_per_range;
 	uint8		states[BF_INDEX_MAX_RANGES];
-	uint32		number;
+	BfGroup		group;
 	BfGroupLines lines;
+	uint32		range;
 
-	if (range >= cached->covered)
+	if (pages_per_range == 0 || block / pages_per_range >= geometry->level[level].covered)
 		return false;
-	geometry = bf_index_copy_geometry(cached);
-	number = bf_index_group_of(geometry, range);
-	range -= geometry->group[number].first_range;
-	bf_index_read_states(index, &geometry->group[number], states);
+	bf_index_find_group(geometry, level, block / pages_per_range, &group);
+	range = block / pages_per_range - group.first_range;
+	bf_index_read_states(index, &group, states);
 	if (states[range] == BF_UNSUMMARIZED)
 		return false;
-	bf_index_make_lines(&lines, geometry, &geometry->group[number], &geometry->lines[number * geometry->columns],
-						false);
-	lines.ranges[range] = true;
+	bf_index_make_lines(&lines, geometry, &group);
+	bf_index_select_range(&lines, range);
 	bf_index_write_ranges(index, &lines, BF_UNSUMMARIZED, 0);
-	bf_index_free_lines(&lines);
 	pfree(geometry);
 	return true;
 }
@@ -307,15 +594,19 @@ bf_index_bulk_delete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexB
 IndexBulkDeleteResult *
 bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
+	const BfTask task = {.block = InvalidBlockNumber, .partial = true, .in_vacuum = true};
 	Relation	heap;
+	int64		done;
 
 	if (info->analyze_only)
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	heap = table_open(IndexGetRelation(RelationGetRelid(info->index), false), AccessShareLock);
-	(void) bf_index_summarize(info->index, heap, InvalidBlockNumber, false, true);
+	done = bf_index_summarize(info->index, heap, &task);
 	table_close(heap, AccessShareLock);
+	ereport(info->message_level,
+			(errmsg("index \"%s\": %lld ranges of the table were summarized", RelationGetRelationName(info->index), (long long) done)));
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	stats->num_index_tuples = info->num_heap_tuples;
 	stats->estimated_count = info->estimated_count;

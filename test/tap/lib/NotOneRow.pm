@@ -33,6 +33,7 @@ my %methods = (
 		summarize => 'bf_summarize_range',
 		desummarize => 'bf_desummarize_range',
 		check => 'bf_index_check',
+		has_levels => 1,
 	},
 	brin => {
 		columns => sub

@@ -44,6 +44,25 @@ sub check_index
 	return 0;
 }
 
+# A range of level 1 has at least 125 pages here, so there are one or two, and none of level 2 is ever full: they are summarized by hand.
+sub keep_upper_level
+{
+	my ($run, $session, $index) = @_;
+	my $method = NotOneRow::method($run->{method});
+	my $level = rand() < 0.8 ? 1 : 2;
+	my $range = "'$index', " . (rand() < 0.5 ? 0 : int rand 200) . ", $level";
+	my $kind = rand();
+
+	if ($kind < 0.1)
+	{
+		act($run, $session, 'summarize above, and be stopped', "SET statement_timeout = '" . (3 + int rand 60) . "ms';\nSELECT $method->{summarize}($range)");
+		$session->ask("SET statement_timeout = '300s'");
+	}
+	elsif ($kind < 0.4) { act($run, $session, 'summarize above', "SELECT $method->{summarize}($range)"); }
+	elsif ($kind < 0.6) { act($run, $session, 'desummarize above', "SELECT $method->{desummarize}($range)"); }
+	else { act($run, $session, 'desummarize and summarize above', "SELECT $method->{desummarize}($range);\nSELECT $method->{summarize}($range)"); }
+}
+
 sub summarize
 {
 	my ($run) = @_;
@@ -63,6 +82,11 @@ sub summarize
 		my ($index, $table) = @{$indexes[rand @indexes]};
 		my $blocks = blocks($run, $table);
 		my $kind = rand();
+		if ($method->{has_levels} && rand() < 0.25)
+		{
+			keep_upper_level($run, $session, $index);
+			next;
+		}
 		if ($kind < 0.04)
 		{
 			act($run, $session, 'summarize, and be stopped', "SET statement_timeout = '" . (3 + int rand 30) . "ms';\nSELECT $method->{summarize}('$index', b) FROM $blocks b");

@@ -1,0 +1,323 @@
+-- chunk_scan_node: chunk_scan() in FROM is a plan node. It returns the rows of the function as they are found, and tests other
+-- conditions of the query in the partitions that it reads.
+
+CREATE SCHEMA chunk_scan_node;
+SET search_path = chunk_scan_node, public;
+SET client_min_messages = warning;
+
+-- ten partitions of 1,000 rows; one has its columns in another order, one has a dropped column
+CREATE TABLE log (id int NOT NULL, uid bigint, url text, at date) PARTITION BY RANGE (id);
+DO $$BEGIN
+	FOR i IN 0 .. 7 LOOP
+		EXECUTE format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%s) TO (%s)', i, i * 1000, (i + 1) * 1000);
+	END LOOP;
+END$$;
+CREATE TABLE log_8 (at date, url text, uid bigint, id int NOT NULL);
+CREATE TABLE log_9 (id int NOT NULL, gone int, uid bigint, url text, at date);
+ALTER TABLE log_9 DROP COLUMN gone;
+ALTER TABLE log ATTACH PARTITION log_8 FOR VALUES FROM (8000) TO (9000);
+ALTER TABLE log ATTACH PARTITION log_9 FOR VALUES FROM (9000) TO (10000);
+INSERT INTO log SELECT i, i, '/' || i % 100, date '2024-01-01' + i / 100 FROM generate_series(0, 9999) i;
+INSERT INTO log VALUES (5, NULL, NULL, NULL), (9500, 42, '/twice', '2025-01-01');
+CREATE INDEX ON log USING bf (uid, url) WITH (pages_per_range = 4);
+CREATE INDEX ON log_2 (at);
+
+-- The plan without costs and times.
+CREATE FUNCTION plan(query text, analyzed boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF' || CASE WHEN analyzed THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' ELSE '' END || ') ' || query LOOP
+		RETURN NEXT regexp_replace(line, ' \(actual.*\)| \(never executed\)|(?<=InitPlan \d).*', '');
+	END LOOP;
+END
+$$;
+-- The answer of the node beside that of the function: how many rows, and whether they are the same.
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	digest CONSTANT text := format('SELECT count(*) || '' rows '' || coalesce(md5(string_agg(q::text, '';'' ORDER BY q::text)), '''') FROM (%s) q', query);
+	has_node boolean := false;
+	line text;
+	mine text;
+	plain text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		has_node := has_node OR line LIKE '%(ChunkScan)%';
+	END LOOP;
+	EXECUTE digest INTO mine;
+	SET LOCAL streambloom.enable_chunk_scan = off;
+	EXECUTE digest INTO plain;
+	SET LOCAL streambloom.enable_chunk_scan = on;
+	RETURN CASE WHEN mine = plain THEN 'same, ' || split_part(mine, ' ', 1) || ' rows' ELSE mine || ' but plain ' || plain END ||
+		CASE WHEN has_node THEN '' ELSE ', no node' END;
+END
+$$;
+
+-- what EXPLAIN shows
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 5000)$$);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'url', '/7') WHERE at > '2024-02-01' AND id <> 5$$);
+SELECT plan($$SELECT * FROM chunk_scan_any(NULL::log, 'url', '{/7,/8}')$$);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, lower('UID')::name, 5000, 'log_1')$$);
+SELECT plan($$SELECT * FROM (VALUES (7)) v(i), chunk_scan(NULL::log, 'uid', v.i + random()::int) l$$);
+EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM chunk_scan(NULL::log, 'uid', 5000) l WHERE url LIKE '/%';
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 5000)$$, true);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 42) WHERE at > '2024-12-31'$$, true);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'at', '2024-01-02')$$, true);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', NULL)$$, true);
+
+-- LIMIT stops it before it asks other partitions
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'url', '/7') LIMIT 1$$, true);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 2500) LIMIT 1$$, true);
+SELECT plan($$SELECT EXISTS (SELECT FROM chunk_scan(NULL::log, 'url', '/7') WHERE id > 3500)$$, true);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'url', '/7') LIMIT 0$$, true);
+
+-- conditions that are not tested in the partitions: volatile ones, subqueries, and those on the whole row
+CREATE FUNCTION volatile_true(int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS 'BEGIN RETURN true; END';
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'url', '/7') l WHERE id > 5000 AND volatile_true(id)$$);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'url', '/7') l WHERE id > 5000 AND l IS DISTINCT FROM NULL$$);
+SELECT count(*) FROM plan($$SELECT * FROM chunk_scan(NULL::log, 'url', '/7') l WHERE EXISTS (SELECT FROM log_1 WHERE uid = l.uid OFFSET 0)$$) p WHERE p LIKE '%Filter in Chunks%';
+
+-- A condition is tested only for rows that the function returns, so it cannot fail for others: id = 7 is in a partition that is read.
+SELECT id FROM chunk_scan(NULL::log, 'url', '/8') WHERE 1 / (id - 7) = 0 ORDER BY id LIMIT 2;
+SELECT count(*) FROM chunk_scan(NULL::log, 'uid', 8008) WHERE substr(url, 2)::int + 1 / (id - 8009) > 0;
+-- (as leakproof ones cannot fail, they may be tested first: the index on at can be used)
+SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/8') WHERE at = '2024-01-25';
+
+-- the same rows as the function
+SELECT query, compare(query) FROM unnest(ARRAY[
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', 8005)$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', 9005)$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'url', '/7')$$,
+	$$SELECT * FROM chunk_scan_any(NULL::log, 'uid', ARRAY[42, 8005, NULL])$$,
+	$$SELECT * FROM chunk_scan_any(NULL::log, 'uid', '{}'::int[])$$,
+	$$SELECT * FROM chunk_scan(NULL::log_8, 'uid', 8005)$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', NULL)$$,
+	$$SELECT l FROM chunk_scan(NULL::log, 'url', '/9') l$$,
+	$$SELECT (l).url, l.uid FROM chunk_scan(NULL::log, 'url', '/9') l WHERE l.id > 100 AND l IS NOT NULL$$,
+	$$SELECT 1 FROM chunk_scan(NULL::log, 'url', '/9')$$,
+	$$SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/9') WHERE at IN ('2024-01-01', '2024-03-01') OR id BETWEEN 100 AND 300$$,
+	$$SELECT length(url), max(at) FROM chunk_scan(NULL::log, 'url', '/9') GROUP BY 1$$,
+	$$SELECT l.* FROM generate_series(1, 300) i, chunk_scan(NULL::log, 'uid', i * 33) l WHERE l.id = i * 33$$,
+	$$SELECT i, l.* FROM generate_series(1, 30) i LEFT JOIN chunk_scan(NULL::log, 'uid', i * 3333) l ON l.at > '2024-01-01' AND l.id <> i$$,
+	$$SELECT i, l.* FROM generate_series(1, 30) i LEFT JOIN LATERAL (SELECT id FROM chunk_scan(NULL::log, 'url', '/' || i) WHERE id / 1000 = i LIMIT 2) l ON true$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'url', '/9') a JOIN chunk_scan(NULL::log, 'url', '/9') b USING (id)$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'url', '/9') a FULL JOIN chunk_scan(NULL::log, 'url', '/8') b ON a.at = b.at AND a.id > 5000$$,
+	$$SELECT id, (SELECT count(*) FROM chunk_scan(NULL::log, 'uid', l.uid) x WHERE x.id >= l.id) FROM log l WHERE uid % 500 = 0$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', (SELECT max(uid) FROM log)) WHERE id > (SELECT min(id) FROM log)$$,
+	$$SELECT * FROM log WHERE id IN (SELECT id FROM chunk_scan(NULL::log, 'url', '/9'))$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'url', '/9') UNION ALL SELECT * FROM chunk_scan(NULL::log, 'uid', 5) ORDER BY id LIMIT 5$$,
+	$$WITH RECURSIVE r(i) AS (SELECT 7::bigint UNION SELECT uid + 1000 FROM r, chunk_scan(NULL::log, 'uid', r.i) l) SELECT * FROM r$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', 5) WITH ORDINALITY$$,
+	$$SELECT * FROM ROWS FROM (chunk_scan(NULL::log, 'url', '/9'), generate_series(1, 200))$$,
+	$$SELECT chunk_scan(NULL::log, 'uid', 5)$$,
+	$$SELECT (chunk_scan(NULL::log, 'url', '/9')).id LIMIT 5$$]) query;
+
+-- rescans without a materialized result: with the same arguments and other ones
+SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off;
+SELECT compare($$SELECT i, l.* FROM generate_series(1, 50) i LEFT JOIN chunk_scan(NULL::log, 'url', '/9') l ON l.id = i * 100 + 9$$);
+SELECT compare($$SELECT i, l.* FROM generate_series(1, 5) i, LATERAL (SELECT * FROM chunk_scan(NULL::log, 'url', '/9') l WHERE l.id % 5 = i LIMIT 3) l$$);
+SELECT plan($$SELECT i, l.* FROM generate_series(1, 5) i, LATERAL (SELECT * FROM chunk_scan(NULL::log, 'uid', 4009) l WHERE l.id > i LIMIT 3) l$$, true);
+RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_memoize;
+
+-- parameters: generic plans, no type, NULL; a subquery in a condition is not run if no row needs it
+PREPARE look(bigint, int) AS SELECT id FROM chunk_scan(NULL::log, 'uid', $1) WHERE id > $2;
+PREPARE untyped AS SELECT id FROM chunk_scan(NULL::log, 'uid', $1);
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE look(42, 0);
+EXECUTE look(42, 0);
+EXECUTE look(42, 100);
+EXECUTE look(42, NULL);
+EXECUTE look(NULL, 0);
+EXECUTE untyped('77');
+SELECT error_of('EXECUTE untyped(''x'')');
+RESET plan_cache_mode;
+SELECT id FROM chunk_scan(NULL::log, 'uid', 42) WHERE url < '' AND id > (SELECT 1 / (random() * 0)::int);
+SELECT error_of($$SELECT id FROM chunk_scan(NULL::log, 'uid', 42) WHERE id > (SELECT 1 / (random() * 0)::int)$$);
+SELECT id FROM chunk_scan(NULL::log, 'uid', 123456789) WHERE id > (SELECT 1 / (random() * 0)::int);
+CREATE FUNCTION loops(wanted bigint, above int, OUT ids text) LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	FOR r IN SELECT id FROM chunk_scan(NULL::log, 'uid', wanted) WHERE id > above LOOP
+		BEGIN
+			ids := concat_ws(' ', ids, r.id);
+			PERFORM 1 / (r.id - 42);
+		EXCEPTION WHEN division_by_zero THEN
+			ids := ids || '!';
+		END;
+	END LOOP;
+END
+$$;
+SELECT loops(42, 0), loops(42, 42), loops(42, 10000);
+
+-- cursors: backwards, held, used in a subtransaction that is rolled back, left open
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM chunk_scan(NULL::log, 'url', '/7');
+FETCH 2 FROM c;
+FETCH BACKWARD 1 FROM c;
+FETCH LAST FROM c;
+FETCH ABSOLUTE 12 FROM c;
+DECLARE d NO SCROLL CURSOR FOR SELECT id FROM chunk_scan(NULL::log, 'url', '/7');
+FETCH 1 FROM d;
+SAVEPOINT s;
+FETCH 11 FROM d;
+ROLLBACK TO s;
+FETCH 1 FROM d;
+-- the partition that is being read, and the parent, are in use
+SELECT error_of('TRUNCATE log_1');
+SELECT error_of('ALTER TABLE log ALTER at TYPE text');
+SELECT error_of('DROP TABLE log');
+-- a partition that is not yet read can be truncated, but the cursor does not lose its rows silently
+TRUNCATE log_5;
+FETCH 18 FROM d;
+SAVEPOINT s;
+FETCH ALL FROM d;
+ROLLBACK;
+BEGIN;
+DECLARE h CURSOR WITH HOLD FOR SELECT id FROM chunk_scan(NULL::log, 'url', '/7');
+FETCH 1 FROM h;
+COMMIT;
+DELETE FROM log WHERE id = 107;
+FETCH 2 FROM h;
+CLOSE h;
+INSERT INTO log VALUES (107, 107, '/7', '2024-01-02');
+
+-- it does not see what the query itself does
+WITH new AS (INSERT INTO log SELECT id, uid, url, '2026-01-01' FROM chunk_scan(NULL::log, 'url', '/7') RETURNING id)
+SELECT (SELECT count(*) FROM new), count(*) FROM chunk_scan(NULL::log, 'url', '/7');
+INSERT INTO log SELECT id, uid, url, '2026-01-01' FROM chunk_scan(NULL::log, 'url', '/7');
+UPDATE log SET uid = l.uid + 0 FROM chunk_scan(NULL::log, 'url', '/7') l WHERE log.id = l.id AND log.url = l.url AND l.at = log.at AND l.id = 9907;
+DELETE FROM log WHERE at = '2026-01-01';
+SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7');
+
+-- errors in the middle leave nothing open
+SELECT error_of($$SELECT count(1 / (id - 5007)) FROM chunk_scan(NULL::log, 'url', '/7')$$);
+SELECT error_of($$SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7') WHERE 1 / (id - 5007) = 0$$);
+
+-- only the functions of this extension are meant, and only as they are: another function's name does not matter
+CREATE FUNCTION chunk_scan_node.chunk_scan(anyelement, name, int) RETURNS SETOF anyelement LANGUAGE plpgsql AS $$BEGIN RETURN QUERY SELECT * FROM log_1 LIMIT 1; END$$;
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 5000)$$);
+DROP FUNCTION chunk_scan_node.chunk_scan;
+CREATE VIEW v WITH (security_barrier) AS SELECT * FROM chunk_scan(NULL::log, 'url', '/7') WHERE id < 1000;
+SELECT plan('SELECT * FROM v WHERE substr(url, 1) = ''/7'' AND at > ''2024-01-01''');
+BEGIN;
+ALTER FUNCTION chunk_scan(anyelement, name, "any", regclass, name) SET work_mem = '1MB';
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 5000)$$);
+SELECT * FROM chunk_scan(NULL::log, 'uid', 5000);
+ROLLBACK;
+SET streambloom.enable_chunk_scan = off;
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 5000)$$);
+RESET streambloom.enable_chunk_scan;
+
+-- the number of rows is estimated from the statistics of the parent, for those who may read it
+CREATE FUNCTION estimate(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		RETURN substring(line FROM 'rows=\d+');
+	END LOOP;
+END
+$$;
+SELECT estimate($$SELECT * FROM chunk_scan(NULL::log, 'url', '/7')$$) AS before_analyze;
+ANALYZE log;
+SELECT query, estimate(query) FROM unnest(ARRAY[
+	$$SELECT * FROM chunk_scan(NULL::log, 'url', '/7')$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'url', '/7'::text)$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', 7)$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', '7')$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', NULL)$$,
+	$$SELECT * FROM chunk_scan_any(NULL::log, 'url', ARRAY['/7', '/8'])$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'no column', 7)$$,
+	$$SELECT * FROM chunk_scan(NULL::log, 'uid', 'not a number')$$]) query;
+CREATE ROLE regress_node_reader;
+GRANT USAGE ON SCHEMA chunk_scan_node TO regress_node_reader;
+SET ROLE regress_node_reader;
+SELECT estimate($$SELECT * FROM chunk_scan(NULL::log, 'uid', 7)$$);
+SELECT error_of($$SELECT * FROM chunk_scan(NULL::log, 'uid', 7)$$);
+SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'uid', 7)$$);
+RESET ROLE;
+GRANT SELECT (id, uid, url) ON log TO regress_node_reader;
+SET ROLE regress_node_reader;
+SELECT error_of($$SELECT id FROM chunk_scan(NULL::log, 'uid', 7)$$);
+RESET ROLE;
+GRANT SELECT (at) ON log TO regress_node_reader;
+SET ROLE regress_node_reader;
+SELECT id FROM chunk_scan(NULL::log, 'uid', 7) WHERE at = '2024-01-01';
+SELECT estimate($$SELECT * FROM chunk_scan(NULL::log, 'uid', 7)$$);
+RESET ROLE;
+ALTER TABLE log ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_node_reader;
+SELECT estimate($$SELECT * FROM chunk_scan(NULL::log, 'uid', 7)$$);
+SELECT error_of($$SELECT id FROM chunk_scan(NULL::log, 'uid', 7)$$);
+RESET ROLE;
+ALTER TABLE log DISABLE ROW LEVEL SECURITY;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION chunk_scan(anyelement, name, "any", regclass, name) FROM PUBLIC;
+SET ROLE regress_node_reader;
+SELECT error_of($$SELECT id FROM chunk_scan(NULL::log, 'uid', 7)$$);
+SELECT error_of($$EXPLAIN SELECT id FROM chunk_scan(NULL::log, 'uid', 7)$$);
+ROLLBACK;
+
+-- plans that are kept while the table changes
+DROP VIEW v;
+SET plan_cache_mode = force_generic_plan;
+PREPARE kept(bigint) AS SELECT * FROM chunk_scan(NULL::log, 'uid', $1);
+PREPARE kept_some(bigint) AS SELECT id, url FROM chunk_scan(NULL::log, 'uid', $1);
+PREPARE kept_row(bigint) AS SELECT l FROM chunk_scan(NULL::log, 'uid', $1) l;
+EXECUTE kept(1234);
+EXECUTE kept_some(1234);
+EXECUTE kept_row(1234);
+CREATE TABLE log_10 PARTITION OF log FOR VALUES FROM (10000) TO (11000);
+INSERT INTO log VALUES (10000, 1234);
+DROP TABLE log_4;
+EXECUTE kept(1234);
+ALTER TABLE log ADD more int DEFAULT 3;
+EXECUTE kept(1234);
+EXECUTE kept_row(1234);
+ALTER TABLE log DROP at;
+EXECUTE kept_some(1234);
+EXECUTE kept_row(1234);
+EXECUTE kept(1234);
+ALTER TABLE log ALTER url TYPE varchar(10);
+EXECUTE kept_some(1234);
+ALTER TABLE log RENAME uid TO other;
+EXECUTE kept_row(1234);
+CREATE TABLE dropped (a int);
+PREPARE of_dropped AS SELECT * FROM chunk_scan(NULL::dropped, 'a', 1);
+EXECUTE of_dropped;
+DROP TABLE dropped;
+SELECT regexp_replace(error_of('EXECUTE of_dropped'), 'OID \d+', 'OID ...');
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+
+-- no partitions; a table with children; a materialized view
+CREATE TABLE nothing (a int) PARTITION BY LIST (a);
+SELECT plan('SELECT * FROM chunk_scan(NULL::nothing, ''a'', 1)', true);
+CREATE TABLE event (id int, kind text);
+CREATE TABLE event_a (at date) INHERITS (event);
+CREATE TABLE event_b (more int, kind text, id int);
+ALTER TABLE event_b INHERIT event;
+INSERT INTO event SELECT i, 'parent' FROM generate_series(1, 100) i;
+INSERT INTO event_a SELECT i, 'a' FROM generate_series(51, 150) i;
+INSERT INTO event_b SELECT -i, 'b', i FROM generate_series(76, 175) i;
+CREATE INDEX ON event_a USING bf (id);
+SELECT * FROM chunk_scan(NULL::event, 'id', 80);
+SELECT plan($$SELECT id FROM chunk_scan(NULL::event, 'id', 170) WHERE kind <> 'c'$$, true);
+CREATE MATERIALIZED VIEW m AS SELECT * FROM event;
+SELECT compare($$SELECT kind FROM chunk_scan(NULL::m, 'id', 80)$$);
+-- a virtual column has the parent's expression in conditions too (before PostgreSQL 18: a plain column)
+SELECT current_setting('server_version_num')::int >= 180000 AS has_virtual \gset
+SELECT CASE WHEN :'has_virtual' THEN 'GENERATED ALWAYS AS (n * 2) VIRTUAL' ELSE '' END AS twice,
+	CASE WHEN :'has_virtual' THEN 'GENERATED ALWAYS AS (n * 3) VIRTUAL' ELSE '' END AS thrice,
+	CASE WHEN :'has_virtual' THEN 'DEFAULT' ELSE 'n * 2' END AS value \gset
+CREATE TABLE doubles (n int, d int :twice) PARTITION BY RANGE (n);
+CREATE TABLE doubles_1 (d int :thrice, n int);
+ALTER TABLE doubles ATTACH PARTITION doubles_1 FOR VALUES FROM (0) TO (100);
+INSERT INTO doubles (n) SELECT i FROM generate_series(0, 99) i;
+UPDATE doubles SET d = :value;
+SELECT x, d FROM chunk_scan(NULL::doubles, 'n', 60) x WHERE d = 120;
+SELECT count(*) FROM chunk_scan(NULL::doubles, 'd', 120) x WHERE n = 60;
+
+DROP SCHEMA chunk_scan_node CASCADE;
+DROP ROLE regress_node_reader;

@@ -1,0 +1,306 @@
+/*
+ * chunk_cache.c: see chunk_cache.h.
+ *
+ * A remembered index is asked by a probe (index/scan.c), under a lock on the index and without one on its table. Why the
+ * answer "no" is right then:
+ *
+ * - *The storage is the one of the index.* Whatever replaces the storage of an index, or of its table, holds
+ *   AccessExclusiveLock on the index until it has sent its messages to the relation caches. LockRelationOid() waits for
+ *   that and takes the messages in. They mark what is remembered as stale. (A lock on the table would not do:
+ *   REINDEX INDEX locks only the index in this mode. Nor would taking in messages without a lock, because a commit is
+ *   visible before its messages are sent.)
+ * - *The storage is the one that the snapshot sees.* What is remembered was checked for an earlier snapshot, or for this
+ *   one. Only snapshots that see all that the earlier ones see get to use it (sees_all()), and what has changed for them
+ *   is stale.
+ * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid, in a
+ *   transaction of its own; it has sent its messages before writers begin to pass over the index. Who has not seen
+ *   these messages has a snapshot that is older than the rows of such writers.
+ * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child changes its table in the
+ *   relation cache.
+ *
+ * An index under indcheckxmin is not remembered. For SERIALIZABLE, the locks of predicates are taken by the ordinary way.
+ */
+#include "chunks/chunk_cache.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "storage/lmgr.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* A relation whose changes are noticed. */
+typedef struct Mark
+{
+	Oid			relation;		/* the key */
+	uint64		changed;		/* when a message about it came, counted as in `messages` */
+} Mark;
+
+/* How the index of one chunk is asked. */
+typedef struct CachedChunk
+{
+	Oid			chunk;			/* the key */
+	Oid			index;
+	uint64		made;			/* the number of messages before */
+	uint64		snapshot;		/* the number of the snapshot for which it was checked */
+	Mark	   *chunk_mark;
+	Mark	   *index_mark;
+	BfProbe    *probe;			/* NULL: there is none */
+} CachedChunk;
+
+struct ChunkCache
+{
+	ChunkCacheKey key;
+	HTAB	   *chunks;			/* of CachedChunk */
+};
+
+/* All memory of the cache; when it takes more than this, it is emptied before the next question. */
+#define MOST_BYTES (32 * 1024 * 1024)
+
+static MemoryContext cache_context = NULL;
+static HTAB *caches;			/* of ChunkCache */
+static HTAB *marks;				/* of Mark */
+static uint64 messages = 1;		/* that have come about marked relations */
+static uint64 all_changed = 0;	/* the last one about all relations */
+static bool in_use = false;		/* by this transaction: it may have pointers into the cache */
+
+/* The last snapshot that was let in. Each one sees all that those before it see. */
+typedef struct NewestSnapshot
+{
+	uint64		number;			/* 0: there is none */
+	bool		in_recovery;
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32		count;
+	TransactionId *running;		/* in cache_context */
+	uint32		room;
+} NewestSnapshot;
+
+static NewestSnapshot newest;
+
+static void
+note_change(Datum argument, Oid relation)
+{
+	Mark	   *mark;
+
+	messages++;
+	if (!OidIsValid(relation))
+		all_changed = messages;
+	else if (marks != NULL && (mark = hash_search(marks, &relation, HASH_FIND, NULL)) != NULL)
+		mark->changed = messages;
+}
+
+static void
+end_use(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		in_use = false;
+}
+
+static HTAB *
+make_table(const char *name, Size key_size, Size entry_size)
+{
+	HASHCTL		control = {.keysize = key_size, .entrysize = entry_size, .hcxt = cache_context};
+
+	return hash_create(name, 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static void
+empty_cache(void)
+{
+	MemoryContext context = cache_context;
+
+	cache_context = NULL;
+	marks = caches = NULL;
+	memset(&newest, 0, sizeof newest);
+	MemoryContextDelete(context);
+}
+
+/* Makes the tables of an empty cache. */
+static void
+begin_cache(void)
+{
+	static bool registered = false;
+
+	if (!registered)
+	{
+		CacheRegisterRelcacheCallback(note_change, (Datum) 0);
+		RegisterXactCallback(end_use, NULL);
+		registered = true;
+	}
+	cache_context = AllocSetContextCreate(CacheMemoryContext, "streambloom chunk cache", ALLOCSET_DEFAULT_SIZES);
+	PG_TRY();
+	{
+		caches = make_table("streambloom questions", sizeof(ChunkCacheKey), sizeof(ChunkCache));
+		marks = make_table("streambloom relations", sizeof(Oid), sizeof(Mark));
+	}
+	PG_CATCH();
+	{
+		empty_cache();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+static Mark *
+find_mark(Oid relation)
+{
+	bool		found;
+	Mark	   *mark = hash_search(marks, &relation, HASH_ENTER, &found);
+
+	if (!found)
+		mark->changed = 0;
+	return mark;
+}
+
+/* ------------------------------------------------------------------- snapshots */
+
+/*
+ * The transactions below xmax that were running for a snapshot. (A subtransaction runs as long as its transaction.) Returns
+ * false if they are not all known.
+ */
+static bool
+get_running(Snapshot snapshot, TransactionId **running, uint32 *count)
+{
+	/* On a standby there is one list of all, which may have overflowed. */
+	*running = snapshot->takenDuringRecovery ? snapshot->subxip : snapshot->xip;
+	*count = snapshot->takenDuringRecovery ? snapshot->subxcnt : snapshot->xcnt;
+	return !(snapshot->takenDuringRecovery && snapshot->suboverflowed);
+}
+
+/* Does the snapshot see all that the newest one sees: had all that had ended then ended for it, too? */
+static bool
+sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool known)
+{
+	if (newest.number == 0)
+		return true;
+	if (snapshot->takenDuringRecovery != newest.in_recovery || TransactionIdPrecedes(snapshot->xmax, newest.xmax))
+		return false;
+	if (TransactionIdFollowsOrEquals(snapshot->xmin, newest.xmax))
+		return true;
+	for (uint32 i = 0; known && i < count; i++)
+	{
+		uint32		j = 0;
+
+		if (TransactionIdFollowsOrEquals(running[i], newest.xmax))
+			continue;
+		while (j < newest.count && newest.running[j] != running[i])
+			j++;
+		if (j == newest.count)
+			return false;
+	}
+	return known;
+}
+
+/* Lets the snapshot in, and returns its number; 0 if it does not see all that the newest one sees. */
+static uint64
+let_in(Snapshot snapshot)
+{
+	TransactionId *running;
+	uint32		count;
+	bool		known = get_running(snapshot, &running, &count);
+
+	if (!sees_all(snapshot, running, count, known))
+		return 0;
+	if (newest.number != 0 && newest.xmin == snapshot->xmin && newest.xmax == snapshot->xmax && newest.count == count &&
+		known && memcmp(newest.running, running, count * sizeof(TransactionId)) == 0)
+		return newest.number;
+	if (!known)
+		count = 0;				/* later ones are let in if for them all of these have ended */
+	if (count > newest.room || newest.running == NULL)
+	{
+		newest.room = 0;
+		newest.running = MemoryContextAlloc(cache_context, (count + 16) * sizeof(TransactionId));
+		newest.room = count + 16;
+	}
+	memcpy(newest.running, running, count * sizeof(TransactionId));
+	newest.count = count;
+	newest.in_recovery = snapshot->takenDuringRecovery;
+	newest.xmin = snapshot->xmin;
+	newest.xmax = snapshot->xmax;
+	return ++newest.number;
+}
+
+/* ----------------------------------------------------------------- the questions */
+
+ChunkCache *
+chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number)
+{
+	bool		found;
+	ChunkCache *cache;
+
+	if (!IsMVCCSnapshot(snapshot) || IsolationIsSerializable())
+		return NULL;
+	if (cache_context != NULL && !in_use && MemoryContextMemAllocated(cache_context, true) > MOST_BYTES)
+		empty_cache();
+	if (cache_context == NULL)
+		begin_cache();
+	*number = let_in(snapshot);
+	if (*number == 0)
+		return NULL;
+	in_use = true;
+	cache = hash_search(caches, key, HASH_ENTER, &found);
+	if (!found)
+		cache->chunks = NULL;
+	if (cache->chunks == NULL)
+		cache->chunks = make_table("streambloom chunks", sizeof(Oid), sizeof(CachedChunk));
+	return cache;
+}
+
+static bool
+is_stale(const CachedChunk *chunk)
+{
+	return chunk->made < all_changed || chunk->made < chunk->chunk_mark->changed || chunk->made < chunk->index_mark->changed;
+}
+
+bool
+chunk_cache_says_no(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search)
+{
+	CachedChunk *chunk = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
+	bool		says_no;
+
+	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) ||
+		chunk->snapshot > number)
+		return false;
+	LockRelationOid(chunk->index, AccessShareLock);
+	says_no = !is_stale(chunk) && bf_index_probe_says_no(chunk->probe, search);
+	UnlockRelationOid(chunk->index, AccessShareLock);
+	return says_no;
+}
+
+bool
+chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation index, BfSearch *search)
+{
+	Oid			oid = RelationGetRelid(relation);
+	uint64		made = messages;
+	CachedChunk *chunk;
+	bool		found;
+	bool		may_match;
+	MemoryContext caller;
+	BfProbe    *probe;
+
+	if (index->rd_index->indcheckxmin)
+		return bf_index_may_match(search, index, relation);
+	chunk = hash_search(cache->chunks, &oid, HASH_ENTER, &found);
+	if (!found)
+		chunk->probe = NULL;
+	else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
+		return bf_index_may_match(search, index, relation);	/* it serves newer snapshots */
+	/* marked before the look, so that no message is missed */
+	chunk->chunk_mark = find_mark(oid);
+	chunk->index_mark = find_mark(RelationGetRelid(index));
+	chunk->index = RelationGetRelid(index);
+	chunk->made = made;
+	if (chunk->probe != NULL)
+	{
+		bf_index_free_probe(chunk->probe);
+		chunk->probe = NULL;
+	}
+	caller = MemoryContextSwitchTo(cache_context);
+	probe = bf_index_make_probe(search, index, relation, &may_match);
+	MemoryContextSwitchTo(caller);
+	chunk->probe = probe;
+	chunk->snapshot = number;
+	return may_match;
+}

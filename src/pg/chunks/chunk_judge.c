@@ -1,0 +1,293 @@
+/*
+ * chunk_judge.c: goes through the chunks of a relation, and judges each: may it hold a row that matches? A chunk is a
+ * leaf partition, an inheritance child, or the relation itself.
+ *
+ * A chunk is left alone only if a summary table that the caller names, or one of the chunk's bf indexes, says for
+ * certain that it has no such row.
+ *
+ * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
+ * (chunk_snapshot.h). For an index this is not needed. One that was built after the snapshot was taken has the rows
+ * that the snapshot sees as well; where it may lack some, indcheckxmin, its horizon, or the wait of CREATE INDEX
+ * CONCURRENTLY for older snapshots keeps it from being used.
+ */
+#include "chunks/chunk_scan.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "partitioning/partdesc.h"
+#include "storage/predicate.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "chunks/chunk_snapshot.h"
+
+/* ---------------------------------------------------------------- verdicts */
+
+/* Asks the chunk's bf indexes. If there are none, verdict->index is InvalidOid. */
+static void
+ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
+{
+	TupleDesc	columns = RelationGetDescr(chunk);
+	bool		may_match;
+
+	verdict->index = InvalidOid;
+	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
+		return;
+
+	/* The clause has to name the chunk's column. In most chunks it has the same number as in the parent. */
+	if (scan->column > columns->natts ||
+		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
+		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
+	may_match = chunk_may_match_clause(chunk, &scan->index_clause, GetActiveSnapshot(), &verdict->index);
+	scan->var->varattno = scan->column;
+	verdict->reason = may_match ? CHUNK_INDEX_SAYS_MAYBE : CHUNK_INDEX_SAYS_NO;
+}
+
+/* May the chunk hold a row that matches? */
+static void
+judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
+{
+	Oid			oid = RelationGetRelid(chunk);
+
+	if (scan->clause == NULL)
+		verdict->reason = CHUNK_EQUALS_NULL;
+	else if (chunk_summary_says_no(&scan->summaries, oid))
+	{
+		/* The predicate lock that a SELECT which finds nothing in the chunk would take. */
+		if (!scan->explains && RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
+			PredicateLockRelation(chunk, GetActiveSnapshot());
+		verdict->reason = CHUNK_SUMMARY_SAYS_NO;
+	}
+	else
+	{
+		ask_indexes(scan, chunk, verdict);
+		if (!OidIsValid(verdict->index))
+			verdict->reason = !OidIsValid(scan->summary_table) ? CHUNK_HAS_NO_INDEX :
+				chunk_has_summary(&scan->summaries, oid) ? CHUNK_SUMMARY_SAYS_MAYBE : CHUNK_HAS_NO_SUMMARY;
+	}
+}
+
+char *
+chunk_reason_text(const ChunkVerdict *verdict)
+{
+	const char *index = OidIsValid(verdict->index) ? get_rel_name(verdict->index) : NULL;
+
+	if (index == NULL)
+		index = "";
+	switch (verdict->reason)
+	{
+		case CHUNK_INDEX_SAYS_NO:
+			return psprintf("bf index \"%s\" says no", index);
+		case CHUNK_INDEX_SAYS_MAYBE:
+			return psprintf("bf index \"%s\" says maybe", index);
+		case CHUNK_NOT_SUMMARIZED:
+			if (verdict->unsummarized == 1)
+				return psprintf("1 range of bf index \"%s\" is not summarized", index);
+			return psprintf("%u ranges of bf index \"%s\" are not summarized", verdict->unsummarized, index);
+		default:
+			return pstrdup(chunk_reason_name(verdict->reason));
+	}
+}
+
+const char *
+chunk_reason_name(ChunkReason reason)
+{
+	switch (reason)
+	{
+		case CHUNK_EQUALS_NULL:
+			return "nothing equals NULL";
+		case CHUNK_SUMMARY_SAYS_NO:
+			return "its summary says no";
+		case CHUNK_INDEX_SAYS_NO:
+			return "the bf index says no";
+		case CHUNK_HAS_NO_INDEX:
+			return "no bf index";
+		case CHUNK_HAS_NO_SUMMARY:
+			return "no summary";
+		case CHUNK_SUMMARY_SAYS_MAYBE:
+			return "its summary says maybe";
+		case CHUNK_INDEX_SAYS_MAYBE:
+			return "the bf index says maybe";
+		case CHUNK_NOT_SUMMARIZED:
+			return "ranges are not summarized";
+		case CHUNK_REASONS:
+			break;
+	}
+	return "";					/* not reached */
+}
+
+/* ----------------------------------------------------------------- finding chunks */
+
+/*
+ * Adds all leaf partitions of a partitioned table, which is open and locked, to the list. They come from the relation
+ * cache; it is an error if they are not those that the snapshot sees.
+ */
+static List *
+leaf_partitions(Relation parent, List *leaves)
+{
+	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
+	int			count = partitions->nparts;
+	Oid		   *oids = memcpy(palloc(count * sizeof(Oid) + 1), partitions->oids, count * sizeof(Oid));
+	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
+
+	check_stack_depth();
+	chunk_require_children(parent, oids, count, GetActiveSnapshot());
+	for (int i = 0; i < count; i++)
+		if (is_leaf[i])
+			leaves = lappend_oid(leaves, oids[i]);
+		else
+		{
+			Relation	partition = chunk_try_open(oids[i]);
+
+			if (partition == NULL)
+				chunk_report_gone(parent);
+			leaves = leaf_partitions(partition, leaves);
+			relation_close(partition, NoLock);
+		}
+	return leaves;
+}
+
+/*
+ * Finds the chunks. Inheritance children are locked together and stay locked, because they can be dropped without a
+ * lock on the parent. Partitions cannot be detached or dropped while the parent is locked, so each is locked when it
+ * is judged.
+ */
+static void
+find_chunks(ChunkScan *scan)
+{
+	MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
+	List	   *chunks;
+	ListCell   *cell;
+
+	scan->stay_locked = scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE;
+	if (scan->stay_locked)
+		chunks = chunk_lock_tree(scan->parent, GetActiveSnapshot());
+	else
+		chunks = leaf_partitions(scan->parent, NIL);
+	scan->chunks = MemoryContextAlloc(scan->context, list_length(chunks) * sizeof(Oid) + 1);
+	scan->left_alone = MemoryContextAllocZero(scan->context, list_length(chunks) * sizeof(bool) + 1);
+	scan->count = 0;
+	foreach(cell, chunks)
+		scan->chunks[scan->count++] = lfirst_oid(cell);
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(scan->chunk_context);
+}
+
+/*
+ * Opens a chunk, and locks it if it is a partition. Raises an error if its storage is not the one that the snapshot
+ * sees. NULL if the relation is none that a query reads: the temporary table of another session, or a partitioned
+ * table, which has no rows of its own.
+ */
+static Relation
+open_chunk(ChunkScan *scan, Oid oid)
+{
+	Relation	chunk;
+
+	if (scan->stay_locked)
+	{
+		chunk = relation_open(oid, NoLock);
+		if ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
+			chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		{
+			relation_close(chunk, NoLock);
+			return NULL;
+		}
+		return chunk;
+	}
+	chunk = chunk_try_open(oid);
+	if (chunk == NULL)
+		chunk_report_gone(scan->parent);
+	if (scan->clause != NULL)
+		chunk_require_storage(chunk, GetActiveSnapshot());
+	return chunk;
+}
+
+/* ---------------------------------------------------------------- one after the other */
+
+void
+chunk_use_cache(ChunkScan *scan)
+{
+	ChunkCacheKey key;
+
+	/* A summary table is asked first; what another extension keeps elsewhere may change at any time. */
+	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) || scan->engines != NULL ||
+		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return;
+	memset(&key, 0, sizeof key);
+	key.parent = RelationGetRelid(scan->parent);
+	key.column = scan->column;
+	key.any = scan->any;
+	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
+	key.collation = exprInputCollation((Node *) scan->clause);
+	scan->index_clause.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.snapshot);
+}
+
+Relation
+chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
+{
+	if (scan->count < 0)
+		find_chunks(scan);
+	while (scan->next < scan->count)
+	{
+		int			number = scan->next++;
+		MemoryContext caller;
+		Relation	chunk;
+
+		CHECK_FOR_INTERRUPTS();
+		if (scan->left_alone[number])
+			continue;
+		if (scan->index_clause.cache != NULL &&
+			chunk_cache_says_no(scan->index_clause.cache, scan->index_clause.snapshot, scan->chunks[number],
+								scan->index_clause.search))
+		{
+			scan->left_alone[number] = true;
+			scan->passed_over++;
+			continue;
+		}
+		caller = MemoryContextSwitchTo(scan->chunk_context);
+		chunk = open_chunk(scan, scan->chunks[number]);
+		if (chunk != NULL)
+		{
+			chunk_require_own_rows(scan->engines, chunk);
+			chunk_require_readable(chunk);
+			memset(verdict, 0, sizeof *verdict);
+			judge(scan, chunk, verdict);
+			scan->left_alone[number] = !chunk_is_read(verdict);
+		}
+		MemoryContextSwitchTo(caller);
+		if (chunk != NULL)
+			return chunk;
+	}
+	return NULL;
+}
+
+/*
+ * A partition that is left alone need not stay locked: the verdict holds for the snapshot, whatever becomes of the
+ * partition. So with thousands of partitions the table of locks does not fill up, and DDL does not wait.
+ */
+void
+chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict)
+{
+	bool		unlock = !scan->stay_locked && !(chunk_is_read(verdict) && !scan->explains);
+
+	relation_close(chunk, unlock ? AccessShareLock : NoLock);
+	MemoryContextReset(scan->chunk_context);
+}
+
+void
+chunk_first(ChunkScan *scan)
+{
+	scan->next = 0;
+}
+
+void
+chunk_scan_end(ChunkScan *scan)
+{
+	relation_close(scan->parent, NoLock);
+	MemoryContextDelete(scan->query_context);
+	MemoryContextDelete(scan->chunk_context);
+}

@@ -1,0 +1,28 @@
+/*
+ * chunk_paths.c: owns set_rel_pathlist_hook, which PostgreSQL calls when it has made the paths of a base relation.
+ */
+#include "chunks/chunk_paths.h"
+
+#include "optimizer/paths.h"
+
+#include "chunks/chunk_scan_node.h"
+#include "chunks/chunk_skip.h"
+
+static set_rel_pathlist_hook_type previous_set_rel_pathlist;
+
+static void
+change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
+{
+	if (previous_set_rel_pathlist)
+		previous_set_rel_pathlist(root, rel, relid, rte);
+	chunk_scan_add_path(root, rel, rte);
+	chunk_skip_prefer(root, rel, rte);
+}
+
+void
+chunk_paths_init(void)
+{
+	chunk_skip_paths_init();
+	previous_set_rel_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = change_paths;
+}

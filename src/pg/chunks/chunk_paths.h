@@ -1,0 +1,12 @@
+/*
+ * chunk_paths.h: the hook that changes the planner's choice of paths, for the nodes ChunkScan and ChunkSkip.
+ */
+#ifndef STREAMBLOOM_PG_CHUNK_PATHS_H
+#define STREAMBLOOM_PG_CHUNK_PATHS_H
+
+#include "base/compat.h"
+
+/* Is called when the library is loaded. */
+extern void chunk_paths_init(void);
+
+#endif

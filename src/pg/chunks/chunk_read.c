@@ -1,0 +1,288 @@
+/*
+ * chunk_read.c: reads the chunks of a scan that may hold rows which match, one chunk after the other and row by row.
+ *
+ * Each chunk is planned by itself, as SELECT columns FROM chunk WHERE column = value AND conditions (FROM ONLY, if it
+ * has children). So each is read in the way that suits it best, and its columns come out in the parent's order.
+ *
+ * The rows are those of such a SELECT on the parent, under the same snapshot (the active one of the calling query) and
+ * with the same privileges (the parent's), locks and predicate locks.
+ */
+#include "chunks/chunk_scan.h"
+
+#include "access/attmap.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_node.h"
+#include "parser/parse_relation.h"
+#include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteManip.h"
+#include "tcop/tcopprot.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* --------------------------------------------------------------- the query of a chunk */
+
+List *
+chunk_all_columns(Relation parent)
+{
+	List	   *columns = NIL;
+
+	for (int i = 0; i < RelationGetDescr(parent)->natts; i++)
+		columns = lappend_int(columns, i + 1);
+	return columns;
+}
+
+/* A column of the parent. One that was dropped is NULL, of the type that RowExpr wants. */
+static Expr *
+make_column(TupleDesc columns, int number)
+{
+	Form_pg_attribute column = TupleDescAttr(columns, number - 1);
+
+	if (column->attisdropped)
+		return (Expr *) makeNullConst(INT4OID, -1, InvalidOid);
+	return (Expr *) makeVar(1, number, column->atttypid, column->atttypmod, column->attcollation, 0);
+}
+
+/*
+ * The whole row, as a value of the parent's row type. It is put together from the columns, because that of a chunk has
+ * another type.
+ */
+static Expr *
+make_whole_row(Relation parent)
+{
+	TupleDesc	columns = RelationGetDescr(parent);
+	RowExpr    *row = makeNode(RowExpr);
+
+	for (int i = 0; i < columns->natts; i++)
+	{
+		row->args = lappend(row->args, make_column(columns, i + 1));
+		row->colnames = lappend(row->colnames, makeString(pstrdup(NameStr(TupleDescAttr(columns, i)->attname))));
+	}
+	row->row_typeid = parent->rd_rel->reltype;
+	row->row_format = COERCE_IMPLICIT_CAST;
+	row->location = -1;
+	return (Expr *) row;
+}
+
+/*
+ * SELECT columns FROM parent WHERE clause AND conditions. It is copied and adapted for each chunk.
+ *
+ * If there are conditions, the clause becomes a security qual. So a condition that is not leakproof is tested only for
+ * rows that satisfy the clause. Without this, a condition could raise an error for a row that chunk_scan() does not
+ * return.
+ */
+static Query *
+make_query(ChunkReader *reader)
+{
+	const ChunkScan *scan = reader->scan;
+	ParseState *pstate = make_parsestate(NULL);
+	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, scan->parent, AccessShareLock, NULL, false, true)->p_rte;
+	RangeTblRef *from = makeNode(RangeTblRef);
+	List	   *conditions = reader->conditions != NULL ? reader->conditions(reader->argument, &reader->parameters) : NIL;
+	Query	   *query = makeNode(Query);
+	ListCell   *cell;
+
+#if PG_VERSION_NUM >= 160000
+	query->rteperminfos = pstate->p_rteperminfos;
+#endif
+	from->rtindex = 1;
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->rtable = list_make1(rte);
+	query->jointree = makeFromExpr(list_make1(from), NULL);
+	if (conditions == NIL)
+		query->jointree->quals = (Node *) scan->clause;
+	else
+	{
+		rte->securityQuals = list_make1(scan->clause);
+		query->jointree->quals = (Node *) make_ands_explicit(conditions);
+	}
+	foreach(cell, reader->columns)
+	{
+		int			number = lfirst_int(cell);
+		Expr	   *value = number == 0 ? make_whole_row(scan->parent) :
+			make_column(RelationGetDescr(scan->parent), number);
+
+		query->targetList = lappend(query->targetList,
+									makeTargetEntry(value, foreach_current_index(cell) + 1, pstrdup("column"), false));
+	}
+	free_parsestate(pstate);
+#if PG_VERSION_NUM >= 180000
+	/* A chunk may have another expression for a virtual column. As in a SELECT, the expression of the parent counts. */
+	query->targetList = (List *) expand_generated_columns_in_expr((Node *) query->targetList, scan->parent, 1);
+	query->jointree->quals = expand_generated_columns_in_expr(query->jointree->quals, scan->parent, 1);
+	rte->securityQuals = (List *) expand_generated_columns_in_expr((Node *) rte->securityQuals, scan->parent, 1);
+#endif
+	return query;
+}
+
+/*
+ * Plans the query of a chunk. The plan checks no privileges: those of the parent were checked already, and those of the
+ * chunk do not count.
+ */
+static PlannedStmt *
+plan_query(Query *query, Oid chunk)
+{
+#if PG_VERSION_NUM >= 160000
+	PlannedStmt *statement;
+	ListCell   *cell;
+
+	/*
+	 * The planner needs permission infos; they are taken from the finished plan, because the executor would check
+	 * them.
+	 */
+	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
+	statement = pg_plan_query(query, "chunk_scan", 0, NULL);
+	foreach(cell, statement->rtable)
+		lfirst_node(RangeTblEntry, cell)->perminfoindex = 0;
+	statement->permInfos = NIL;
+	return statement;
+#else
+	(void) chunk;
+	linitial_node(RangeTblEntry, query->rtable)->requiredPerms = 0;
+	return pg_plan_query(query, "chunk_scan", 0, NULL);
+#endif
+}
+
+/* -------------------------------------------------------------------- one chunk */
+
+/* Begins to read the chunk. REQUIRES: the current memory context is the scan's chunk_context. */
+static void
+begin_chunk(ChunkReader *reader)
+{
+	Relation	chunk = reader->chunk;
+	Relation	parent = reader->scan->parent;
+	Query	   *query = copyObject(reader->query);
+	RangeTblEntry *rte = linitial_node(RangeTblEntry, query->rtable);
+	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(chunk), RelationGetDescr(parent));
+	PlannedStmt *plan;
+
+	rte->relid = RelationGetRelid(chunk);
+	rte->relkind = chunk->rd_rel->relkind;
+
+	/*
+	 * Children of the chunk are chunks of their own. So if there are any, the query has ONLY. Otherwise it does not,
+	 * because ONLY might make another extension leave rows out.
+	 */
+	rte->inh = !chunk->rd_rel->relhassubclass;
+	rte->eref = makeAlias(RelationGetRelationName(chunk), rte->eref->colnames);
+	if (map != NULL)
+	{
+		bool		whole_row;
+
+		query->targetList = (List *) map_variable_attnos((Node *) query->targetList, 1, 0, map, InvalidOid, &whole_row);
+		query->jointree->quals = map_variable_attnos(query->jointree->quals, 1, 0, map, InvalidOid, &whole_row);
+		rte->securityQuals = (List *) map_variable_attnos((Node *) rte->securityQuals, 1, 0, map, InvalidOid,
+														  &whole_row);
+	}
+	plan = plan_query(query, RelationGetRelid(chunk));
+	if (rte->inh && has_subclass(RelationGetRelid(chunk)))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not read \"%s\" because a child was attached to it", RelationGetRelationName(chunk)),
+				 errhint("Try the query again.")));
+	reader->running = CreateQueryDesc(plan, "chunk_scan", GetActiveSnapshot(), InvalidSnapshot, None_Receiver,
+									  reader->parameters, NULL, 0);
+	ExecutorStart(reader->running, 0);
+}
+
+/*
+ * The next row of the chunk's query. The plan is asked for it directly: ExecutorRun() would have to be called, with all
+ * that it does before and after, for every row.
+ */
+static TupleTableSlot *
+next_row(QueryDesc *running)
+{
+	EState	   *estate = running->estate;
+	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+	TupleTableSlot *row;
+
+	ResetPerTupleExprContext(estate);
+	row = ExecProcNode(running->planstate);
+	MemoryContextSwitchTo(caller);
+	return TupIsNull(row) ? NULL : row;
+}
+
+static void
+end_chunk(ChunkReader *reader)
+{
+	QueryDesc  *running = reader->running;
+	Relation	chunk = reader->chunk;
+
+	reader->running = NULL;
+	reader->chunk = NULL;
+	if (running != NULL)
+	{
+		ExecutorFinish(running);
+		ExecutorEnd(running);
+		FreeQueryDesc(running);
+	}
+	chunk_leave(reader->scan, chunk, &reader->verdict);
+}
+
+/* ------------------------------------------------------------------- all chunks */
+
+TupleTableSlot *
+chunk_read_next(ChunkReader *reader)
+{
+	ChunkScan  *scan = reader->scan;
+
+	if (scan->clause == NULL)
+		return NULL;
+	for (;;)
+	{
+		MemoryContext caller;
+
+		if (reader->running != NULL)
+		{
+			TupleTableSlot *row = next_row(reader->running);
+
+			if (row != NULL)
+			{
+				reader->found = true;
+				return row;
+			}
+			reader->counts.read_in_vain += !reader->found;
+			end_chunk(reader);
+		}
+		reader->chunk = chunk_next(scan, &reader->verdict);
+		reader->counts.asked += scan->passed_over;
+		reader->counts.because[CHUNK_INDEX_SAYS_NO] += scan->passed_over;
+		scan->passed_over = 0;
+		if (reader->chunk == NULL)
+			return NULL;
+		reader->counts.asked++;
+		reader->counts.because[reader->verdict.reason]++;
+		if (!chunk_is_read(&reader->verdict))
+		{
+			end_chunk(reader);
+			continue;
+		}
+		reader->counts.read++;
+		reader->found = false;
+		if (reader->query == NULL)
+		{
+			caller = MemoryContextSwitchTo(scan->query_context);
+			reader->query = make_query(reader);
+			MemoryContextSwitchTo(caller);
+		}
+		caller = MemoryContextSwitchTo(scan->chunk_context);
+		begin_chunk(reader);
+		MemoryContextSwitchTo(caller);
+	}
+}
+
+void
+chunk_read_stop(ChunkReader *reader)
+{
+	if (reader->chunk != NULL)
+		end_chunk(reader);
+	reader->query = NULL;
+	reader->parameters = NULL;
+	MemoryContextReset(reader->scan->query_context);
+	chunk_first(reader->scan);
+}

@@ -1,0 +1,497 @@
+/*
+ * chunk_scan_exec.c: executes the node ChunkScan.
+ *
+ * The arguments are evaluated when the first row is wanted, as a function scan evaluates them, and again only if one
+ * of their parameters has changed. The node keeps a scan as long as its arguments stay the same: a rescan asks no
+ * chunk again that was left alone.
+ */
+#include "chunks/chunk_scan_node.h"
+
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/params.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+#include "utils/typcache.h"
+
+#include "base/own_types.h"
+#include "chunks/chunk_scan.h"
+#include "chunks/chunk_snapshot.h"
+
+/* A parameter in the conditions. */
+typedef struct ConditionParameter
+{
+	Param	   *param;
+	ExprState  *expression;
+} ConditionParameter;
+
+typedef struct ChunkScanState
+{
+	CustomScanState css;
+	FuncExpr   *call;
+	bool		any;
+	List	   *conditions;		/* tested in the chunks; their Vars refer to the node's tuples */
+	List	   *columns;		/* the parent's columns in the node's tuples */
+	List	   *arguments;		/* ExprStates of the call's arguments */
+	Bitmapset  *parameters;		/* on which the arguments depend */
+	bool		has_subplan;	/* in an argument */
+	ExprState  *recheck;		/* the conditions, for EvalPlanQual */
+	Index		rti;			/* of the function's range table entry */
+	TupleTableSlot *whole_row;	/* for EvalPlanQual: a row of the function */
+
+	MemoryContext context;		/* of the scan */
+	bool		begun;			/* there is a scan */
+	ChunkScan	scan;
+	ChunkReader reader;
+	List	   *condition_parameters;	/* of ConditionParameter, in the order of their numbers in the chunks' queries */
+	ChunkCounts counts;			/* of earlier scans */
+} ChunkScanState;
+
+static Node *chunk_scan_create(CustomScan *plan);
+static void chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags);
+static TupleTableSlot *chunk_scan_exec(CustomScanState *node);
+static void chunk_scan_end_node(CustomScanState *node);
+static void chunk_scan_rescan(CustomScanState *node);
+static void chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es);
+
+const CustomScanMethods chunk_scan_scan_methods = {
+	.CustomName = "ChunkScan",
+	.CreateCustomScanState = chunk_scan_create,
+};
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "ChunkScan",
+	.BeginCustomScan = chunk_scan_begin_node,
+	.ExecCustomScan = chunk_scan_exec,
+	.EndCustomScan = chunk_scan_end_node,
+	.ReScanCustomScan = chunk_scan_rescan,
+	.ExplainCustomScan = chunk_scan_show,
+};
+
+static Node *
+chunk_scan_create(CustomScan *plan)
+{
+	ChunkScanState *state = palloc0(sizeof(ChunkScanState));
+
+	(void) plan;
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+/* --------------------------------------------------------------------- beginning */
+
+/* The parameters in an expression that are set during the execution. */
+static bool
+find_parameters(Node *node, ChunkScanState *state)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		state->parameters = bms_add_member(state->parameters, ((Param *) node)->paramid);
+	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
+		state->has_subplan = true;
+	return expression_tree_walker(node, find_parameters, state);
+}
+
+/* Raises an error if the user may not call the function, as a function scan does. */
+static void
+require_execute(Oid function)
+{
+	AclResult	result;
+
+#if PG_VERSION_NUM >= 160000
+	result = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+#else
+	result = pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
+#endif
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+static void
+chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
+{
+	ChunkScanState *state = (ChunkScanState *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+
+	(void) eflags;
+	state->call = list_nth_node(FuncExpr, plan->custom_exprs, CHUNK_SCAN_CALL);
+	state->conditions = list_nth(plan->custom_exprs, CHUNK_SCAN_CONDITIONS);
+	state->columns = list_nth(plan->custom_private, CHUNK_SCAN_COLUMNS);
+	state->any = linitial_int(list_nth(plan->custom_private, CHUNK_SCAN_ANY));
+	state->rti = bms_singleton_member(plan->custom_relids);
+	require_execute(state->call->funcid);
+	state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
+	find_parameters((Node *) state->call->args, state);
+	if (estate->es_epq_active != NULL)
+		state->recheck = ExecInitQual(state->conditions, &node->ss.ps);
+	state->context = AllocSetContextCreate(estate->es_query_cxt, "ChunkScan", ALLOCSET_DEFAULT_SIZES);
+}
+
+/*
+ * Raises an error if the parent's columns were changed after the query was planned. It matters only for the columns
+ * that the query uses.
+ */
+static void
+require_planned_columns(ChunkScanState *state)
+{
+	CustomScan *plan = (CustomScan *) state->css.ss.ps.plan;
+	TupleDesc	columns = RelationGetDescr(state->scan.parent);
+	ListCell   *entry;
+	ListCell   *number;
+
+	forboth(entry, plan->custom_scan_tlist, number, state->columns)
+	{
+		Expr	   *planned = lfirst_node(TargetEntry, entry)->expr;
+
+		if (lfirst_int(number) == 0)
+			continue;
+		if (lfirst_int(number) > columns->natts ||
+			TupleDescAttr(columns, lfirst_int(number) - 1)->attisdropped ||
+			TupleDescAttr(columns, lfirst_int(number) - 1)->atttypid != exprType((Node *) planned))
+			chunk_report_changed(state->scan.parent);
+	}
+}
+
+/*
+ * Gives a parameter of the chunks' queries its value when it is first needed: a parameter in a condition may stand for
+ * a subquery that fails, or is never run because no row comes so far.
+ */
+static ParamExternData *
+fetch_parameter(ParamListInfo parameters, int number, bool speculative, ParamExternData *workspace)
+{
+	ParamExternData *result = &parameters->params[number - 1];
+
+	(void) speculative;
+	(void) workspace;
+	if (!OidIsValid(result->ptype))
+	{
+		ChunkScanState *state = parameters->paramFetchArg;
+		ConditionParameter *parameter = list_nth(state->condition_parameters, number - 1);
+		MemoryContext caller;
+		int16		length;
+		bool		by_value;
+
+		get_typlenbyval(parameter->param->paramtype, &length, &by_value);
+		result->value = ExecEvalExprSwitchContext(parameter->expression, state->css.ss.ps.ps_ExprContext,
+												  &result->isnull);
+		caller = MemoryContextSwitchTo(state->scan.query_context);
+		if (!result->isnull)
+			result->value = datumCopy(result->value, by_value, length);
+		MemoryContextSwitchTo(caller);
+		result->ptype = parameter->param->paramtype;
+	}
+	return result;
+}
+
+/* Turns a condition on the node's tuples into one on the parent, with parameters of its own. */
+static Node *
+adapt_condition(Node *node, ChunkScanState *state)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		int			number = list_nth_int(state->columns, ((Var *) node)->varattno - 1);
+		Form_pg_attribute column = TupleDescAttr(RelationGetDescr(state->scan.parent), number - 1);
+
+		return (Node *) makeVar(1, number, column->atttypid, column->atttypmod, column->attcollation, 0);
+	}
+	if (IsA(node, Param))
+	{
+		ConditionParameter *parameter = palloc(sizeof(ConditionParameter));
+		Param	   *param = copyObject((Param *) node);
+
+		parameter->param = (Param *) node;
+		parameter->expression = ExecInitExpr((Expr *) node, &state->css.ss.ps);
+		state->condition_parameters = lappend(state->condition_parameters, parameter);
+		param->paramkind = PARAM_EXTERN;
+		param->paramid = list_length(state->condition_parameters);
+		return (Node *) param;
+	}
+	return expression_tree_mutator(node, adapt_condition, state);
+}
+
+/* The conditions for a reader of chunks (chunk_scan.h). */
+static List *
+conditions_for_chunks(void *argument, ParamListInfo *parameters)
+{
+	ChunkScanState *state = argument;
+	List	   *conditions;
+	int			count;
+
+	state->condition_parameters = NIL;
+	conditions = (List *) adapt_condition((Node *) state->conditions, state);
+	count = list_length(state->condition_parameters);
+	if (count > 0)
+	{
+		*parameters = makeParamList(count);
+		memset((*parameters)->params, 0, count * sizeof(ParamExternData));
+		(*parameters)->paramFetch = fetch_parameter;
+		(*parameters)->paramFetchArg = state;
+	}
+	return conditions;
+}
+
+/* Evaluates the arguments and begins a scan. */
+static void
+begin_scan(ChunkScanState *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext caller = MemoryContextSwitchTo(state->context);
+	FmgrInfo	function;
+	ListCell   *cell;
+	LOCAL_FCINFO(fcinfo, CHUNK_SCAN_ARGUMENTS);
+
+	fmgr_info_cxt(state->call->funcid, &function, state->context);
+	fmgr_info_set_expr((Node *) state->call, &function);
+	InitFunctionCallInfoData(*fcinfo, &function, CHUNK_SCAN_ARGUMENTS, state->call->inputcollid, NULL, NULL);
+	/* The scan uses the values as long as it lives, so they are evaluated in its memory. */
+	foreach(cell, state->arguments)
+	{
+		NullableDatum *value = &fcinfo->args[foreach_current_index(cell)];
+
+		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
+		if (foreach_current_index(cell) == CHUNK_SCAN_RELATION)
+			value->isnull = true;	/* only its type is used, and this may have been dropped */
+		if (!value->isnull)
+		{
+			int16		length;
+			bool		by_value;
+
+			get_typlenbyval(exprType(list_nth(state->call->args, foreach_current_index(cell))), &length, &by_value);
+			value->value = datumCopy(value->value, by_value, length);
+		}
+	}
+	chunk_scan_begin(&state->scan, fcinfo, state->any);
+	chunk_use_cache(&state->scan);
+	state->begun = true;
+	require_planned_columns(state);
+	memset(&state->reader, 0, sizeof state->reader);
+	state->reader.scan = &state->scan;
+	state->reader.columns = state->columns;
+	if (state->conditions != NIL)
+	{
+		state->reader.conditions = conditions_for_chunks;
+		state->reader.argument = state;
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+static void
+add_counts(ChunkCounts *sum, const ChunkCounts *counts)
+{
+	sum->asked += counts->asked;
+	sum->read += counts->read;
+	sum->read_in_vain += counts->read_in_vain;
+	for (int i = 0; i < CHUNK_REASONS; i++)
+		sum->because[i] += counts->because[i];
+}
+
+static void
+end_scan(ChunkScanState *state)
+{
+	if (!state->begun)
+		return;
+	state->begun = false;
+	chunk_read_stop(&state->reader);
+	add_counts(&state->counts, &state->reader.counts);
+	chunk_scan_end(&state->scan);
+	MemoryContextReset(state->context);
+}
+
+/* --------------------------------------------------------------------- running */
+
+/*
+ * The next row. The node's tuple has the values of the row that was read, which are valid until the next row is
+ * wanted.
+ */
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	ChunkScanState *state = (ChunkScanState *) node;
+	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
+	TupleTableSlot *row;
+
+	if (!state->begun)
+		begin_scan(state);
+	row = chunk_read_next(&state->reader);
+	if (row == NULL)
+		return slot;
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, slot->tts_tupleDescriptor->natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	return ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * EvalPlanQual looks again at a row of a join of which another table's row has changed. As for a function scan, the
+ * function's row is the one that the join had, and the conditions are tested again. The executor leaves it to nodes
+ * with scanrelid 0 to fetch this row.
+ */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	ChunkScanState *state = (ChunkScanState *) node;
+	EPQState   *epq = node->ps.state->es_epq_active;
+	ListCell   *cell;
+
+	ExecClearTuple(slot);
+	if (epq->relsubs_done[state->rti - 1])
+		return false;
+	if (epq->relsubs_rowmark[state->rti - 1] == NULL)
+		return !TupIsNull(next_row(node));	/* as other scans do that have no row to look at again */
+	epq->relsubs_done[state->rti - 1] = true;
+	if (state->whole_row == NULL)
+		state->whole_row = ExecInitExtraTupleSlot(node->ps.state,
+												  lookup_rowtype_tupdesc_copy(state->call->funcresulttype, -1),
+												  &TTSOpsVirtual);
+	if (!EvalPlanQualFetchRowMark(epq, state->rti, state->whole_row))
+		return false;
+	slot_getallattrs(state->whole_row);
+	foreach(cell, state->columns)
+	{
+		int			i = foreach_current_index(cell);
+		int			number = lfirst_int(cell);
+
+		if (number == 0)
+		{
+			slot->tts_values[i] = ExecFetchSlotHeapTupleDatum(state->whole_row);
+			slot->tts_isnull[i] = false;
+		}
+		else if (number <= state->whole_row->tts_tupleDescriptor->natts)
+		{
+			slot->tts_values[i] = state->whole_row->tts_values[number - 1];
+			slot->tts_isnull[i] = state->whole_row->tts_isnull[number - 1];
+		}
+		else
+			slot->tts_isnull[i] = true;
+	}
+	ExecStoreVirtualTuple(slot);
+	node->ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecQual(state->recheck, node->ps.ps_ExprContext);
+}
+
+static TupleTableSlot *
+chunk_scan_exec(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+chunk_scan_rescan(CustomScanState *node)
+{
+	ChunkScanState *state = (ChunkScanState *) node;
+	const Bitmapset *changed = node->ss.ps.chgParam;
+
+	ExecScanReScan(&node->ss);
+	if (!state->begun)
+		return;
+	if (bms_overlap(changed, state->parameters) || (state->has_subplan && changed != NULL))
+		end_scan(state);
+	else
+		chunk_read_stop(&state->reader);	/* and evaluate parameters in the conditions again */
+}
+
+static void
+chunk_scan_end_node(CustomScanState *node)
+{
+	end_scan((ChunkScanState *) node);
+}
+
+/* -------------------------------------------------------------------- explaining */
+
+/* The name of the relation whose row type this is, as EXPLAIN shows names. */
+static char *
+relation_of_type(Oid type, bool verbose)
+{
+	Oid			relation = get_typ_typrelid(type);
+	char	   *name = OidIsValid(relation) ? get_rel_name(relation) : NULL;
+	char	   *schema = name != NULL && verbose ? get_namespace_name(get_rel_namespace(relation)) : NULL;
+
+	if (name == NULL)
+		return format_type_extended(type, -1, 0);	/* "???" if it was dropped */
+	return schema == NULL ? pstrdup(quote_identifier(name)) : quote_qualified_identifier(schema, name);
+}
+
+static bool
+is_null(const Node *node)
+{
+	return IsA(node, Const) && ((const Const *) node)->constisnull;
+}
+
+/* Why chunks were read: "no bf index (2), the bf index says maybe (1)". */
+static char *
+reasons(const ChunkCounts *counts)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
+		if (counts->because[i] > 0)
+			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
+							 counts->because[i]);
+	return text.data;
+}
+
+static void
+chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	ChunkScanState *state = (ChunkScanState *) node;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	bool		prefix = list_length(es->rtable) > 1 || es->verbose;
+	Node	   *column = list_nth(state->call->args, CHUNK_SCAN_COLUMN);
+	Node	   *summaries = list_nth(state->call->args, CHUNK_SCAN_SUMMARIES);
+	Node	   *item = list_nth(state->call->args, CHUNK_SCAN_VALUE);
+	char	   *value;
+	const char *name;
+	ChunkCounts counts = state->counts;
+
+	if (IsA(column, Const) && !((Const *) column)->constisnull && ((Const *) column)->consttype == NAMEOID)
+		name = quote_identifier(NameStr(*DatumGetName(((Const *) column)->constvalue)));
+	else
+		name = deparse_expression(column, context, prefix, false);
+	if (is_null(item))
+		value = pstrdup("NULL");
+	else if (IsA(item, Const) && is_untyped_item(exprType(item)))
+		value = quote_literal_cstr(TextDatumGetCString(((Const *) item)->constvalue));
+	else
+		value = deparse_expression(item, context, prefix, false);
+	ExplainPropertyText("Chunks of", relation_of_type(exprType(linitial(state->call->args)), es->verbose), es);
+	ExplainPropertyText("Looks for", psprintf(state->any ? "%s = ANY (%s)" : "%s = %s", name, value), es);
+	if (!is_null(summaries))
+		ExplainPropertyText("Summaries", deparse_expression(summaries, context, prefix, false), es);
+	if (state->conditions != NIL)
+		ExplainPropertyText("Filter in Chunks",
+							deparse_expression((Node *) make_ands_explicit(state->conditions), context, prefix, false),
+							es);
+	if (!es->analyze)
+		return;
+	if (state->begun)
+		add_counts(&counts, &state->reader.counts);
+	ExplainPropertyInteger("Partitions Asked", NULL, counts.asked, es);
+	ExplainPropertyInteger("Partitions Skipped", NULL, counts.asked - counts.read, es);
+	ExplainPropertyInteger("Partitions Read", NULL, counts.read, es);
+	if (counts.read > 0)
+		ExplainPropertyText("Read Because", reasons(&counts), es);
+	ExplainPropertyInteger("Partitions Read in Vain", NULL, counts.read_in_vain, es);
+}

@@ -1,0 +1,58 @@
+/*
+ * chunk_scan_node.h: the node ChunkScan. It stands in a plan for a call of chunk_scan() or chunk_scan_any() in FROM. It
+ * returns the rows as they are found, and tests other conditions of the query where the chunks are read.
+ *
+ *   chunk_scan_rows.c  estimates how many rows the functions return
+ *   chunk_scan_plan.c  puts the node into plans
+ *   chunk_scan_exec.c  executes and explains it
+ */
+#ifndef STREAMBLOOM_PG_CHUNK_SCAN_NODE_H
+#define STREAMBLOOM_PG_CHUNK_SCAN_NODE_H
+
+#include "base/compat.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+/* streambloom.enable_chunk_scan */
+extern bool chunk_scan_enabled;
+
+/*
+ * The tuples of the node have those columns of the function's rows that the query uses. custom_scan_tlist lists them,
+ * and custom_relids has the number of the function's range table entry. The other lists are:
+ */
+enum ChunkScanExprs
+{
+	CHUNK_SCAN_CALL,			/* the call, a FuncExpr */
+	CHUNK_SCAN_CONDITIONS,		/* a list: the conditions that are tested in the chunks */
+	CHUNK_SCAN_EXPRS_LENGTH
+};
+
+enum ChunkScanPrivate
+{
+	CHUNK_SCAN_COLUMNS,			/* of custom_scan_tlist: a list of the parent's column numbers; 0 is the whole row */
+	CHUNK_SCAN_ANY,				/* one integer: 1 for chunk_scan_any(), 0 for chunk_scan() */
+	CHUNK_SCAN_PRIVATE_LENGTH
+};
+
+/* The numbers of the functions' arguments. */
+enum ChunkScanArguments
+{
+	CHUNK_SCAN_RELATION,
+	CHUNK_SCAN_COLUMN,
+	CHUNK_SCAN_VALUE,
+	CHUNK_SCAN_SUMMARIES,
+	CHUNK_SCAN_SUMMARY_COLUMN,
+	CHUNK_SCAN_ARGUMENTS
+};
+
+/* Is called when the library is loaded. */
+extern void chunk_scan_init(void);
+
+/* Adds the node's path for a function in FROM if it is one of the two, and takes the other paths away. */
+extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+extern const CustomScanMethods chunk_scan_scan_methods;
+
+#endif

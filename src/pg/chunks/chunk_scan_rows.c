@@ -1,0 +1,212 @@
+/*
+ * chunk_scan_rows.c: estimates how many rows chunk_scan() and chunk_scan_any() return. The planner asks this function
+ * of both (their SUPPORT function) while it plans a statement.
+ *
+ * The estimate is that of column = value on the parent, by the statistics that ANALYZE has made for the parent with its
+ * partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be missing; then the
+ * estimate is the one that the functions are declared with.
+ *
+ * Nobody may learn from an estimate what he may not read: without the privileges that the functions require, and where
+ * row-level security applies, there is no estimate.
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
+#include "utils/selfuncs.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "base/own_types.h"
+#include "chunks/chunk_scan_node.h"
+
+#include <math.h>
+
+/* How many items an array of unknown length is expected to have; PostgreSQL expects as many. */
+#define ITEMS_OF_UNKNOWN_ARRAY 10
+
+extern Datum chunk_scan_any(PG_FUNCTION_ARGS);
+
+/* May the user read all of the relation's columns and rows? */
+static bool
+may_read(Oid relation)
+{
+	return (pg_class_aclcheck(relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+			pg_attribute_aclcheck_all(relation, GetUserId(), ACL_SELECT, ACLMASK_ALL) == ACLCHECK_OK) &&
+		check_enable_rls(relation, InvalidOid, true) != RLS_ENABLED;
+}
+
+/* The number of rows of the relation and its children; negative if it is not known. */
+static double
+rows_of_relation(Oid relation, bool *has_children)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	double		rows = -1;
+	bool		partitioned = false;
+
+	*has_children = false;
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class row = (Form_pg_class) GETSTRUCT(tuple);
+
+		rows = row->reltuples;
+		partitioned = row->relkind == RELKIND_PARTITIONED_TABLE;
+		*has_children = partitioned || row->relhassubclass;
+		ReleaseSysCache(tuple);
+	}
+	/* pg_class has the rows of all partitions together, but not those of inheritance children. */
+	if (*has_children && !partitioned)
+	{
+		List	   *children = find_inheritance_children(relation, NoLock);
+		ListCell   *cell;
+
+		foreach(cell, children)
+		{
+			bool		ignored;
+
+			rows += Max(rows_of_relation(lfirst_oid(cell), &ignored), 0);
+		}
+		list_free(children);
+	}
+	return rows;
+}
+
+/*
+ * The equality operator that compares a column of this type with a value of another one. InvalidOid if it is not
+ * simple. *value_type is set to the type that the operator takes.
+ */
+static Oid
+equality_operator(Oid column_type, Oid *value_type)
+{
+	TypeCacheEntry *type = lookup_type_cache(column_type, TYPECACHE_BTREE_OPFAMILY);
+	Oid			operator;
+
+	if (!OidIsValid(type->btree_opf))
+		return InvalidOid;
+	operator = get_opfamily_member(type->btree_opf, type->btree_opintype, *value_type, BTEqualStrategyNumber);
+	if (!OidIsValid(operator) && IsBinaryCoercible(*value_type, type->btree_opintype))
+	{
+		*value_type = type->btree_opintype;
+		operator = get_opfamily_member(type->btree_opf, *value_type, *value_type, BTEqualStrategyNumber);
+	}
+	return operator;
+}
+
+/* The share of the rows that have the value in a column. */
+static double
+share_of_rows(PlannerInfo *root, Oid relation, AttrNumber column, bool inherited, double rows, Node *value, bool any)
+{
+	VariableStatData variable = {.statsTuple = NULL};
+	RelOptInfo	rel = {.type = T_RelOptInfo};
+	Oid			type;
+	int32		typmod;
+	Oid			collation;
+	Oid			value_type = exprType(value);
+	Oid			operator;
+	double		items = 1;
+	double		share;
+
+	get_atttypetypmodcoll(relation, column, &type, &typmod, &collation);
+	variable.statsTuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relation), Int16GetDatum(column),
+										  BoolGetDatum(inherited));
+	if (!HeapTupleIsValid(variable.statsTuple))
+		return -1;
+	rel.tuples = rows;
+	variable.var = (Node *) makeVar(1, column, type, typmod, collation, 0);
+	variable.rel = &rel;
+	variable.freefunc = ReleaseSysCache;
+	variable.vartype = variable.atttype = type;
+	variable.atttypmod = typmod;
+	variable.acl_ok = true;
+
+	if (any)
+	{
+		items = OidIsValid(get_element_type(value_type)) ? sb_estimate_array_length(root, value) :
+			ITEMS_OF_UNKNOWN_ARRAY;
+		operator = InvalidOid;
+	}
+	else if (is_untyped_item(value_type) && TypeCategory(type) != TYPCATEGORY_STRING)
+		operator = InvalidOid;	/* its value is not known before it is converted */
+	else
+	{
+		if (is_untyped_item(value_type))
+			value_type = TEXTOID;
+		operator = equality_operator(getBaseType(type), &value_type);
+	}
+	if (OidIsValid(operator) && IsA(value, Const))
+		share = var_eq_const(&variable, operator, collation, ((Const *) value)->constvalue,
+							 ((Const *) value)->constisnull, true, false);
+	else
+		share = var_eq_non_const(&variable, operator, collation, value, true, false);
+	ReleaseVariableStats(variable);
+	return Min(1, share * Max(items, 1));
+}
+
+/* The number of rows of a call; negative if it is not known. */
+static double
+estimate_rows(PlannerInfo *root, const FuncExpr *call)
+{
+	Oid			relation = get_typ_typrelid(exprType(list_nth(call->args, CHUNK_SCAN_RELATION)));
+	Node	   *name = list_nth(call->args, CHUNK_SCAN_COLUMN);
+	Node	   *value = list_nth(call->args, CHUNK_SCAN_VALUE);
+	FmgrInfo	function;
+	AttrNumber	column;
+	bool		has_children;
+	double		rows;
+	double		share;
+
+	if (root == NULL || !OidIsValid(relation) || get_rel_name(relation) == NULL || !may_read(relation))
+		return -1;
+	name = estimate_expression_value(root, name);
+	value = estimate_expression_value(root, value);
+	if (IsA(value, Const) && ((Const *) value)->constisnull)
+		return 0;
+	if (!IsA(name, Const) || ((Const *) name)->constisnull || ((Const *) name)->consttype != NAMEOID)
+		return -1;
+	column = get_attnum(relation, NameStr(*DatumGetName(((Const *) name)->constvalue)));
+	if (column <= 0)
+		return -1;
+	rows = rows_of_relation(relation, &has_children);
+	if (rows < 0)
+		return -1;
+	fmgr_info(call->funcid, &function);
+	share = share_of_rows(root, relation, column, has_children, rows, value, function.fn_addr == chunk_scan_any);
+	return share < 0 ? -1 : rows * share;
+}
+
+SB_FUNCTION(chunk_scan_support);
+Datum
+chunk_scan_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestRows))
+	{
+		SupportRequestRows *of_rows = (SupportRequestRows *) request;
+		double		rows;
+
+		if (of_rows->node != NULL && IsA(of_rows->node, FuncExpr) &&
+			list_length(((FuncExpr *) of_rows->node)->args) == CHUNK_SCAN_ARGUMENTS)
+		{
+			rows = estimate_rows(of_rows->root, (FuncExpr *) of_rows->node);
+			if (rows >= 0)
+			{
+				of_rows->rows = clamp_row_est(rows);
+				PG_RETURN_POINTER(of_rows);
+			}
+		}
+	}
+	PG_RETURN_POINTER(NULL);
+}

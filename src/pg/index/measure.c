@@ -1,0 +1,125 @@
+/*
+ * measure.c: how full the filters of ranges are: how many items they have, and what their false-positive rates are.
+ *
+ * All of this follows from the numbers of bits that are set. An item has all its bits in one line, so a range's rate is
+ * the mean of fill^hashes over its lines.
+ */
+#include "index/bf_index.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+void
+bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
+					  BfRangeMeasure *ranges)
+{
+	BlockNumber block = bf_index_column_start(group, column) + page;
+	Buffer		buffer;
+	BfFilterPage *content;
+
+	CHECK_FOR_INTERRUPTS();
+	buffer = bf_index_read_page(index, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page);
+	for (uint32 range = 0; range < group->ranges; range++)
+	{
+		if (content->states[range] != BF_SUMMARIZED)
+			continue;
+		for (uint32 position = 0; position < group->positions; position++)
+		{
+			int			set = sb_bf_line_bits(bf_index_line(content, position, range));
+
+			ranges[range].lines++;
+			ranges[range].bits_set += set;
+			ranges[range].rates += pow(set / (SB_BF_LINE * 8.0), hashes);
+		}
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * The number of items of a range with so many lines, from the share of the bits that are set in some of them: a line of m
+ * bits with n items of k bits each has the share 1 - (1 - 1/m)^(k n) of its bits set (Swamidass and Baldi 2007).
+ */
+static double
+items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
+{
+	const double bits = SB_BF_LINE * 8.0;
+	double		fill = range->bits_set / (range->lines * bits);
+
+	/* Lines that are full say only that there are many. */
+	return lines * log1p(-Min(fill, 1 - 1 / bits)) / (hashes * log1p(-1 / bits));
+}
+
+bool
+bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most)
+{
+	bool		any = false;
+
+	for (int column = 0; column < group->columns; column++)
+	{
+		BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+		int			hashes = bf_index_parameters(geometry, group->level, column)->hashes;
+
+		most[column] = 0;
+		bf_index_measure_page(index, group, column, 0, hashes, ranges);
+		for (uint32 range = 0; range < group->ranges; range++)
+		{
+			if (ranges[range].lines == 0)
+				continue;
+			most[column] = Max(most[column], items_of(&ranges[range], group->lines[column], hashes));
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* So many pages of a column tell the rate of a range well enough. */
+#define PAGES_THAT_TELL 16
+
+/* The rate of one range in a column, by some of its pages, which lie evenly in the run; 0 if it is not summarized. */
+static double
+rate_of_range(Relation index, const BfGroup *group, int column, uint32 range, int hashes)
+{
+	BlockNumber pages = bf_index_column_pages(group, column);
+	BlockNumber read = Min(pages, PAGES_THAT_TELL);
+	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+
+	for (BlockNumber i = 0; i < read; i++)
+		bf_index_measure_page(index, group, column, (uint64) i * pages / read, hashes, ranges);
+	return ranges[range].lines == 0 ? 0 : ranges[range].rates / ranges[range].lines;
+}
+
+double
+bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound, uint32 *range)
+{
+	double		fullest = 0;
+
+	for (int column = 0; column < group->columns; column++)
+	{
+		BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+		int			hashes = bf_index_parameters(geometry, group->level, column)->hashes;
+		double		worst = bound;
+		uint32		candidate = group->ranges;
+		double		rate;
+
+		/* The first page names a candidate, which is then looked at more closely. */
+		bf_index_measure_page(index, group, column, 0, hashes, ranges);
+		for (uint32 i = 0; i < group->ranges; i++)
+			if (ranges[i].lines > 0 && ranges[i].rates / ranges[i].lines > worst)
+			{
+				worst = ranges[i].rates / ranges[i].lines;
+				candidate = i;
+			}
+		if (candidate == group->ranges)
+			continue;
+		rate = rate_of_range(index, group, column, candidate, hashes);
+		if (rate > Max(bound, fullest))
+		{
+			fullest = rate;
+			*range = candidate;
+		}
+	}
+	return fullest;
+}
