@@ -16,6 +16,7 @@
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "partitioning/partdesc.h"
+#include "storage/fd.h"
 #include "storage/predicate.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -207,33 +208,84 @@ open_chunk(ChunkScan *scan, Oid oid)
 
 /* ---------------------------------------------------------------- one after the other */
 
+/* Opens and judges a chunk, unless it is known that it is left alone. */
+static Relation
+open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
+{
+	MemoryContext caller;
+	Relation	chunk;
+
+	CHECK_FOR_INTERRUPTS();
+	if (scan->left_alone[number])
+		return NULL;
+	caller = MemoryContextSwitchTo(scan->chunk_context);
+	chunk = open_chunk(scan, scan->chunks[number]);
+	if (chunk != NULL)
+	{
+		chunk_require_own_rows(scan->engines, chunk);
+		chunk_require_readable(chunk);
+		memset(verdict, 0, sizeof *verdict);
+		judge(scan, chunk, verdict);
+		scan->left_alone[number] = !chunk_is_read(verdict);
+	}
+	MemoryContextSwitchTo(caller);
+	return chunk;
+}
+
+static void
+count_chunk(ChunkScan *scan, const ChunkVerdict *verdict)
+{
+	scan->counts.asked++;
+	scan->counts.because[verdict->reason]++;
+}
+
+/*
+ * If there are more partitions than files can be open, each call that goes from the first partition to the last finds
+ * all files closed: those that it needs next were closed for those that it needed last. Such a call takes several times
+ * as long. So every other scan of such a table judges all partitions from the last to the first, before it reads one.
+ * It finds the files open that the scan before has used last, and leaves those open that the next scan needs first. It
+ * has no other effect.
+ */
+static void
+judge_backwards(ChunkScan *scan)
+{
+	static bool backwards = false;
+
+	if (scan->stay_locked || scan->explains || scan->count <= max_files_per_process)
+		return;
+	backwards = !backwards;
+	if (backwards)
+		return;
+	for (int number = scan->count - 1; number >= 0; number--)
+	{
+		ChunkVerdict verdict;
+		Relation	chunk = open_and_judge(scan, number, &verdict);
+
+		/* Those that may have rows are judged again, and counted, when they are read. */
+		if (!chunk_is_read(&verdict))
+			count_chunk(scan, &verdict);
+		relation_close(chunk, AccessShareLock);
+		MemoryContextReset(scan->chunk_context);
+	}
+}
+
 Relation
 chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 {
 	if (scan->count < 0)
+	{
 		find_chunks(scan);
+		judge_backwards(scan);
+	}
 	while (scan->next < scan->count)
 	{
-		int			number = scan->next++;
-		MemoryContext caller;
-		Relation	chunk;
+		Relation	chunk = open_and_judge(scan, scan->next++, verdict);
 
-		CHECK_FOR_INTERRUPTS();
-		if (scan->left_alone[number])
-			continue;
-		caller = MemoryContextSwitchTo(scan->chunk_context);
-		chunk = open_chunk(scan, scan->chunks[number]);
 		if (chunk != NULL)
 		{
-			chunk_require_own_rows(scan->engines, chunk);
-			chunk_require_readable(chunk);
-			memset(verdict, 0, sizeof *verdict);
-			judge(scan, chunk, verdict);
-			scan->left_alone[number] = !chunk_is_read(verdict);
-		}
-		MemoryContextSwitchTo(caller);
-		if (chunk != NULL)
+			count_chunk(scan, verdict);
 			return chunk;
+		}
 	}
 	return NULL;
 }

@@ -313,7 +313,7 @@ end_scan(ChunkScanState *state)
 		return;
 	state->begun = false;
 	chunk_read_stop(&state->reader);
-	add_counts(&state->counts, &state->reader.counts);
+	add_counts(&state->counts, &state->scan.counts);
 	chunk_scan_end(&state->scan);
 	MemoryContextReset(state->context);
 }
@@ -486,7 +486,7 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	if (state->begun)
-		add_counts(&counts, &state->reader.counts);
+		add_counts(&counts, &state->scan.counts);
 	ExplainPropertyInteger("Partitions Asked", NULL, counts.asked, es);
 	ExplainPropertyInteger("Partitions Skipped", NULL, counts.asked - counts.read, es);
 	ExplainPropertyInteger("Partitions Read", NULL, counts.read, es);
