@@ -191,6 +191,15 @@ UPDATE log SET uid = l.uid + 0 FROM chunk_scan(NULL::log, 'url', '/7') l WHERE l
 DELETE FROM log WHERE at = '2026-01-01';
 SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7');
 
+-- nor, where a function is run row by row, what is done between two rows
+CREATE FUNCTION row_by_row() RETURNS SETOF int LANGUAGE sql AS $$SELECT id FROM chunk_scan(NULL::log, 'url', '/7')$$;
+CREATE FUNCTION stable_row_by_row() RETURNS SETOF int STABLE LANGUAGE sql AS $$SELECT id FROM chunk_scan(NULL::log, 'url', '/7')$$;
+CREATE FUNCTION adds() RETURNS bigint LANGUAGE sql AS $$INSERT INTO log VALUES (9998, 9998, '/7'); SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7')$$;
+BEGIN;
+SELECT count(*), max(seen) FROM (SELECT row_by_row(), adds() AS seen OFFSET 0) s;
+SELECT count(*), max(seen) FROM (SELECT stable_row_by_row(), adds() AS seen OFFSET 0) s;
+ROLLBACK;
+
 -- errors in the middle leave nothing open
 SELECT error_of($$SELECT count(1 / (id - 5007)) FROM chunk_scan(NULL::log, 'url', '/7')$$);
 SELECT error_of($$SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7') WHERE 1 / (id - 5007) = 0$$);

@@ -29,6 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
 #include "base/own_types.h"
@@ -330,10 +331,20 @@ next_row(ScanState *node)
 	ChunkScanState *state = (ChunkScanState *) node;
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	TupleTableSlot *row;
+	Snapshot	snapshot = node->ps.state->es_snapshot;
+	bool		other_is_active = GetActiveSnapshot() != snapshot;
 
+	/*
+	 * The scan asks and reads with the active snapshot, and keeps its address from row to row. This has to be that of
+	 * the execution. They can differ in a function of SQL that is run row by row.
+	 */
+	if (other_is_active)
+		PushActiveSnapshot(snapshot);
 	if (!state->begun)
 		begin_scan(state);
 	row = chunk_read_next(&state->reader);
+	if (other_is_active)
+		PopActiveSnapshot();
 	if (row == NULL)
 		return slot;
 	slot_getallattrs(row);
