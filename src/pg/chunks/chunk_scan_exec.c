@@ -144,7 +144,12 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 	state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
 	find_parameters((Node *) state->call->args, state);
 	if (estate->es_epq_active != NULL)
+	{
+		TupleDesc	columns = lookup_rowtype_tupdesc_copy(state->call->funcresulttype, -1);
+
 		state->recheck = ExecInitQual(state->conditions, &node->ss.ps);
+		state->whole_row = ExecInitExtraTupleSlot(estate, columns, &TTSOpsVirtual);
+	}
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "ChunkScan", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -371,10 +376,6 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	if (epq->relsubs_rowmark[state->rti - 1] == NULL)
 		return !TupIsNull(next_row(node));	/* as other scans do that have no row to look at again */
 	epq->relsubs_done[state->rti - 1] = true;
-	if (state->whole_row == NULL)
-		state->whole_row = ExecInitExtraTupleSlot(node->ps.state,
-												  lookup_rowtype_tupdesc_copy(state->call->funcresulttype, -1),
-												  &TTSOpsVirtual);
 	if (!EvalPlanQualFetchRowMark(epq, state->rti, state->whole_row))
 		return false;
 	slot_getallattrs(state->whole_row);
