@@ -21,6 +21,7 @@ INSERT INTO log SELECT i, i, '/' || i % 100, date '2024-01-01' + i / 100 FROM ge
 INSERT INTO log VALUES (5, NULL, NULL, NULL), (9500, 42, '/twice', '2025-01-01');
 CREATE INDEX ON log USING bf (uid, url) WITH (pages_per_range = 4);
 CREATE INDEX ON log_2 (at);
+CREATE TYPE event_type AS (id int, kind text);
 
 -- The plan without costs and times.
 CREATE FUNCTION plan(query text, analyzed boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -190,6 +191,15 @@ UPDATE log SET uid = l.uid + 0 FROM chunk_scan(NULL::log, 'url', '/7') l WHERE l
 DELETE FROM log WHERE at = '2026-01-01';
 SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7');
 
+-- nor, where a function is run row by row, what is done between two rows
+CREATE FUNCTION row_by_row() RETURNS SETOF int LANGUAGE sql AS $$SELECT id FROM chunk_scan(NULL::log, 'url', '/7')$$;
+CREATE FUNCTION stable_row_by_row() RETURNS SETOF int STABLE LANGUAGE sql AS $$SELECT id FROM chunk_scan(NULL::log, 'url', '/7')$$;
+CREATE FUNCTION adds() RETURNS bigint LANGUAGE sql AS $$INSERT INTO log VALUES (9998, 9998, '/7'); SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7')$$;
+BEGIN;
+SELECT count(*), max(seen) FROM (SELECT row_by_row(), adds() AS seen OFFSET 0) s;
+SELECT count(*), max(seen) FROM (SELECT stable_row_by_row(), adds() AS seen OFFSET 0) s;
+ROLLBACK;
+
 -- errors in the middle leave nothing open
 SELECT error_of($$SELECT count(1 / (id - 5007)) FROM chunk_scan(NULL::log, 'url', '/7')$$);
 SELECT error_of($$SELECT count(*) FROM chunk_scan(NULL::log, 'url', '/7') WHERE 1 / (id - 5007) = 0$$);
@@ -230,6 +240,13 @@ SELECT query, estimate(query) FROM unnest(ARRAY[
 	$$SELECT * FROM chunk_scan_any(NULL::log, 'url', ARRAY['/7', '/8'])$$,
 	$$SELECT * FROM chunk_scan(NULL::log, 'no column', 7)$$,
 	$$SELECT * FROM chunk_scan(NULL::log, 'uid', 'not a number')$$]) query;
+-- values of types that cannot be compared with the column's: the estimate raises no error, the execution does
+CREATE TABLE shapes (r int4range, a int[], e bit(2), c event_type, n numeric);
+INSERT INTO shapes SELECT int4range(0, i % 3 + 1), ARRAY[i % 3], B'01', ROW(i % 3, 'x')::event_type, i % 3 FROM generate_series(1, 100) i;
+ANALYZE shapes;
+SELECT arguments, estimate('SELECT * FROM chunk_scan(NULL::shapes, ' || arguments || ')'), sqlstate_of('SELECT * FROM chunk_scan(NULL::shapes, ' || arguments || ')')
+FROM unnest(ARRAY[$$'r', '[0,2)'::int4range$$, $$'r', '[0,2)'::numrange$$, $$'r', '[0,2)'$$, $$'a', ARRAY[1]$$, $$'a', ARRAY['1']$$, $$'a', 1$$,
+	$$'c', ROW(1, 'x')::event_type$$, $$'c', ROW(1, 2)$$, $$'e', B'01'$$, $$'e', 1$$, $$'n', 1$$, $$'n', 1::float8$$, $$'n', now()$$]) arguments;
 CREATE ROLE regress_node_reader;
 GRANT USAGE ON SCHEMA chunk_scan_node TO regress_node_reader;
 SET ROLE regress_node_reader;

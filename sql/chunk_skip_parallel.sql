@@ -123,7 +123,7 @@ DO $$BEGIN
 	END LOOP;
 END$$;
 INSERT INTO tree SELECT i, i FROM generate_series(0, 19999) i;
-CREATE INDEX ON tree USING bf (uid);
+CREATE INDEX ON tree USING bf (uid) WITH (pages_per_range = 32);
 VACUUM ANALYZE event, tree;
 SELECT query, n.* FROM unnest(ARRAY[
 	'SELECT count(*) FROM event WHERE uid = 5000',

@@ -39,6 +39,17 @@ is(counts("SELECT * FROM chunk_scan(NULL::log, 'kind', 1) LIMIT 7000"), '102 ask
 is(counts("SELECT * FROM chunk_scan(NULL::log, 'kind', 7) WHERE id > 100000 LIMIT 1"), '30 asked, 27 skipped, 3 read, 2 in vain',
 	'a condition leaves rows out');
 
+# More partitions than files can be open; each look but the first passes over most of them without opening them.
+$db->sql(<<'SQL');
+CREATE TABLE many (id int NOT NULL, uid int) PARTITION BY RANGE (id);
+SELECT format('CREATE TABLE many_%s PARTITION OF many FOR VALUES FROM (%s) TO (%s)', i, i, i + 1) FROM generate_series(0, current_setting('max_files_per_process')::int) i \gexec
+INSERT INTO many SELECT i, i % 100 FROM generate_series(0, 1000) i;
+CREATE INDEX ON many USING bf (uid);
+SQL
+my $look = "SELECT string_agg(id::text, ' ') FROM (SELECT id FROM chunk_scan(NULL::many, 'uid', 7) LIMIT 3) m;";
+is($db->sql($look x 4), join("\n", ('7 107 207') x 4), 'the order of the rows is always that of the partitions');
+is($db->sql("SELECT count(*) FROM chunk_scan(NULL::many, 'uid', 7); SELECT count(*) FROM chunk_scan(NULL::many, 'uid', 7)"), "10\n10", 'and all rows come');
+
 # ------------------------------------------------------------------------ memory
 
 sub peak

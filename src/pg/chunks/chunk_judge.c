@@ -226,6 +226,54 @@ chunk_use_cache(ChunkScan *scan)
 	scan->index_clause.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.snapshot);
 }
 
+static void
+count_chunk(ChunkScan *scan, ChunkReason reason)
+{
+	scan->counts.asked++;
+	scan->counts.because[reason]++;
+}
+
+/* Does the cache know an index that says no? */
+static bool
+cache_says_no(ChunkScan *scan, int number)
+{
+	const ChunkClause *clause = &scan->index_clause;
+
+	return clause->cache != NULL &&
+		chunk_cache_says_no(clause->cache, clause->snapshot, scan->chunks[number], clause->search);
+}
+
+/* Opens and judges a chunk, unless it is known that it is left alone. */
+static Relation
+open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
+{
+	MemoryContext caller;
+	Relation	chunk;
+
+	CHECK_FOR_INTERRUPTS();
+	if (scan->left_alone[number])
+		return NULL;
+	if (cache_says_no(scan, number))
+	{
+		scan->left_alone[number] = true;
+		count_chunk(scan, CHUNK_INDEX_SAYS_NO);
+		return NULL;
+	}
+	caller = MemoryContextSwitchTo(scan->chunk_context);
+	chunk = open_chunk(scan, scan->chunks[number]);
+	if (chunk != NULL)
+	{
+		chunk_require_own_rows(scan->engines, chunk);
+		chunk_require_readable(chunk);
+		memset(verdict, 0, sizeof *verdict);
+		judge(scan, chunk, verdict);
+		scan->left_alone[number] = !chunk_is_read(verdict);
+		count_chunk(scan, verdict->reason);
+	}
+	MemoryContextSwitchTo(caller);
+	return chunk;
+}
+
 Relation
 chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 {
@@ -233,32 +281,8 @@ chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 		find_chunks(scan);
 	while (scan->next < scan->count)
 	{
-		int			number = scan->next++;
-		MemoryContext caller;
-		Relation	chunk;
+		Relation	chunk = open_and_judge(scan, scan->next++, verdict);
 
-		CHECK_FOR_INTERRUPTS();
-		if (scan->left_alone[number])
-			continue;
-		if (scan->index_clause.cache != NULL &&
-			chunk_cache_says_no(scan->index_clause.cache, scan->index_clause.snapshot, scan->chunks[number],
-								scan->index_clause.search))
-		{
-			scan->left_alone[number] = true;
-			scan->passed_over++;
-			continue;
-		}
-		caller = MemoryContextSwitchTo(scan->chunk_context);
-		chunk = open_chunk(scan, scan->chunks[number]);
-		if (chunk != NULL)
-		{
-			chunk_require_own_rows(scan->engines, chunk);
-			chunk_require_readable(chunk);
-			memset(verdict, 0, sizeof *verdict);
-			judge(scan, chunk, verdict);
-			scan->left_alone[number] = !chunk_is_read(verdict);
-		}
-		MemoryContextSwitchTo(caller);
 		if (chunk != NULL)
 			return chunk;
 	}

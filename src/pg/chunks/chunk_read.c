@@ -246,23 +246,18 @@ chunk_read_next(ChunkReader *reader)
 				reader->found = true;
 				return row;
 			}
-			reader->counts.read_in_vain += !reader->found;
+			scan->counts.read_in_vain += !reader->found;
 			end_chunk(reader);
 		}
 		reader->chunk = chunk_next(scan, &reader->verdict);
-		reader->counts.asked += scan->passed_over;
-		reader->counts.because[CHUNK_INDEX_SAYS_NO] += scan->passed_over;
-		scan->passed_over = 0;
 		if (reader->chunk == NULL)
 			return NULL;
-		reader->counts.asked++;
-		reader->counts.because[reader->verdict.reason]++;
 		if (!chunk_is_read(&reader->verdict))
 		{
 			end_chunk(reader);
 			continue;
 		}
-		reader->counts.read++;
+		scan->counts.read++;
 		reader->found = false;
 		if (reader->query == NULL)
 		{

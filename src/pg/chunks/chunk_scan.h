@@ -54,6 +54,15 @@ chunk_is_read(const ChunkVerdict *verdict)
 	return verdict->reason >= CHUNK_HAS_NO_INDEX;
 }
 
+/* What a scan has done, for EXPLAIN. */
+typedef struct ChunkCounts
+{
+	int64		asked;			/* chunks that were judged */
+	int64		read;			/* chunks that were read, */
+	int64		read_in_vain;	/* and those of them that had no row */
+	int64		because[CHUNK_REASONS];
+} ChunkCounts;
+
 typedef struct ChunkScan
 {
 	Relation	parent;			/* the relation whose chunks are scanned; locked */
@@ -78,7 +87,7 @@ typedef struct ChunkScan
 	Oid		   *chunks;
 	bool	   *left_alone;		/* the chunk was judged before, and is left alone */
 	int			next;			/* the number of the chunk that is judged next */
-	int64		passed_over;	/* chunks of which an index said no without being opened; the caller may set this to 0 */
+	ChunkCounts counts;
 } ChunkScan;
 
 /*
@@ -119,15 +128,6 @@ extern char *chunk_reason_text(const ChunkVerdict *verdict);
 /* The reason without names, for counting. */
 extern const char *chunk_reason_name(ChunkReason reason);
 
-/* What a reader has done, for EXPLAIN. */
-typedef struct ChunkCounts
-{
-	int64		asked;			/* chunks that were judged */
-	int64		read;			/* chunks that were read, */
-	int64		read_in_vain;	/* and those of them that had no row */
-	int64		because[CHUNK_REASONS];
-} ChunkCounts;
-
 /* Reads the chunks of a scan, row by row. */
 typedef struct ChunkReader
 {
@@ -148,7 +148,6 @@ typedef struct ChunkReader
 	ChunkVerdict verdict;		/* about it */
 	QueryDesc  *running;		/* its query */
 	bool		found;			/* it had a row */
-	ChunkCounts counts;
 } ChunkReader;
 
 /* All columns of the parent, also those that are dropped, which are NULL. */

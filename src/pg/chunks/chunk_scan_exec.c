@@ -29,6 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
 #include "base/own_types.h"
@@ -143,7 +144,12 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 	state->arguments = ExecInitExprList(state->call->args, &node->ss.ps);
 	find_parameters((Node *) state->call->args, state);
 	if (estate->es_epq_active != NULL)
+	{
+		TupleDesc	columns = lookup_rowtype_tupdesc_copy(state->call->funcresulttype, -1);
+
 		state->recheck = ExecInitQual(state->conditions, &node->ss.ps);
+		state->whole_row = ExecInitExtraTupleSlot(estate, columns, &TTSOpsVirtual);
+	}
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "ChunkScan", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -314,7 +320,7 @@ end_scan(ChunkScanState *state)
 		return;
 	state->begun = false;
 	chunk_read_stop(&state->reader);
-	add_counts(&state->counts, &state->reader.counts);
+	add_counts(&state->counts, &state->scan.counts);
 	chunk_scan_end(&state->scan);
 	MemoryContextReset(state->context);
 }
@@ -331,10 +337,20 @@ next_row(ScanState *node)
 	ChunkScanState *state = (ChunkScanState *) node;
 	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 	TupleTableSlot *row;
+	Snapshot	snapshot = node->ps.state->es_snapshot;
+	bool		other_is_active = GetActiveSnapshot() != snapshot;
 
+	/*
+	 * The scan asks and reads with the active snapshot, and keeps its address from row to row. This has to be that of
+	 * the execution. They can differ in a function of SQL that is run row by row.
+	 */
+	if (other_is_active)
+		PushActiveSnapshot(snapshot);
 	if (!state->begun)
 		begin_scan(state);
 	row = chunk_read_next(&state->reader);
+	if (other_is_active)
+		PopActiveSnapshot();
 	if (row == NULL)
 		return slot;
 	slot_getallattrs(row);
@@ -361,10 +377,6 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	if (epq->relsubs_rowmark[state->rti - 1] == NULL)
 		return !TupIsNull(next_row(node));	/* as other scans do that have no row to look at again */
 	epq->relsubs_done[state->rti - 1] = true;
-	if (state->whole_row == NULL)
-		state->whole_row = ExecInitExtraTupleSlot(node->ps.state,
-												  lookup_rowtype_tupdesc_copy(state->call->funcresulttype, -1),
-												  &TTSOpsVirtual);
 	if (!EvalPlanQualFetchRowMark(epq, state->rti, state->whole_row))
 		return false;
 	slot_getallattrs(state->whole_row);
@@ -487,7 +499,7 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	if (state->begun)
-		add_counts(&counts, &state->reader.counts);
+		add_counts(&counts, &state->scan.counts);
 	ExplainPropertyInteger("Partitions Asked", NULL, counts.asked, es);
 	ExplainPropertyInteger("Partitions Skipped", NULL, counts.asked - counts.read, es);
 	ExplainPropertyInteger("Partitions Read", NULL, counts.read, es);

@@ -15,7 +15,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type_d.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -94,6 +94,10 @@ equality_operator(Oid column_type, Oid *value_type)
 	Oid			operator;
 
 	if (!OidIsValid(type->btree_opf))
+		return InvalidOid;
+	/* Two arrays, ranges or rows of different types have this operator, but it raises an error. */
+	if ((IsPolymorphicType(type->btree_opintype) || type->btree_opintype == RECORDOID) &&
+		getBaseType(*value_type) != column_type)
 		return InvalidOid;
 	operator = get_opfamily_member(type->btree_opf, type->btree_opintype, *value_type, BTEqualStrategyNumber);
 	if (!OidIsValid(operator) && IsBinaryCoercible(*value_type, type->btree_opintype))

@@ -193,12 +193,21 @@ sub chunk_scan
 	if ($kind < 0.55)
 	{
 		my $value = $thing->{family} eq 'integer' && chance(0.5) ? do { my $n = number($relation, $thing); pick($n, "'$n'", "($n)::bigint", "($n % 30000)::smallint") } : DifferSchema::thing_literal($relation, $thing);
-		return ("SELECT * FROM chunk_scan(NULL::$name, '$column', $value)", "SELECT * FROM $name WHERE $column = $value");
+		# Other conditions are tested in the partitions.
+		my $also = chance(0.6) ? 'WHERE ' . simple($relation, 'r.') . (chance(0.3) ? ' AND ' . simple($relation, 'r.') : '') : '';
+		my $columns = pick('*', '*', 'r.id', 'r', 'count(*), min(r.id)', 'r.k, r AS whole');
+		return ("SELECT $columns FROM chunk_scan(NULL::$name, '$column', $value) r $also", "SELECT $columns FROM (SELECT * FROM $name WHERE $column = $value) r $also") if $columns !~ /^r$|whole/;
+		return ("SELECT $columns FROM chunk_scan(NULL::$name, '$column', $value) r $also", "SELECT $columns FROM $name r WHERE r.$column = $value " . ($also =~ s/^WHERE/AND/r));
 	}
 	if ($kind < 0.75 && $thing->{type} !~ /\[\]|_domain/)
 	{
 		my $array = 'ARRAY[' . join(', ', (map { DifferSchema::thing_literal($relation, $thing) } 0 .. int rand 5), chance(0.3) ? 'NULL' : ()) . "]::$thing->{type}\[]";
 		return ("SELECT id, k FROM chunk_scan_any(NULL::$name, '$column', $array)", "SELECT id, k FROM $name WHERE $column = ANY ($array)");
+	}
+	if ($kind < 0.85)
+	{
+		my $condition = simple($relation, 'r.');
+		return ("SELECT q.n, r.id FROM ${name}_keys q LEFT JOIN LATERAL chunk_scan(NULL::$name, '$column', q.$column) r ON r.id % 3 <> q.n % 3 AND $condition WHERE q.n < 12", "SELECT q.n, r.id FROM ${name}_keys q LEFT JOIN $name r ON r.$column = q.$column AND r.id % 3 <> q.n % 3 AND $condition WHERE q.n < 12");
 	}
 	return ("SELECT q.n, r.id FROM ${name}_keys q, LATERAL chunk_scan(NULL::$name, '$column', q.$column) r WHERE q.n < 12", "SELECT q.n, r.id FROM ${name}_keys q JOIN $name r ON r.$column = q.$column WHERE q.n < 12");
 }
