@@ -29,7 +29,7 @@ total_at(const sb_tbf *header, TimestampTz at)
 static void
 must_hold_sums(const sb_tbf *header, const char *what)
 {
-	if ((header->flags & SB_TBF_OPTIONS) != 0 && header->layout != SB_TBF_EXACT)
+	if ((header->flags & SB_TBF_OPTIONS) != 0 && !tbf_is_exact(header))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s cannot be estimated from a tbf with %s", what,
