@@ -217,10 +217,14 @@ static sb_status add_blocks(cell_plane *plane)
 /* Clears words and spreads a list over them. */
 static void spread(const few_cells *few, uint32_t block_cells, uint64_t *words)
 {
+	uint64_t nowhere;
 	std::memset(words, 0, block_cells * sizeof *words);
 	for (uint32_t i = 0; few != nullptr && i < few->places; i++)
-		if (const uint16_t cell = cells_of(few)[i]; cell != no_cell)
-			words[cell] = words_of(few)[i];
+	{
+		const uint16_t cell = cells_of(few)[i];
+		uint64_t *to = cell != no_cell ? &words[cell] : &nowhere; /* which is the case nobody could foresee */
+		*to = words_of(few)[i];
+	}
 }
 
 sb_status give_words(cell_plane *plane, uint32_t block)
@@ -276,6 +280,38 @@ uint32_t count_words(const uint64_t *words, uint32_t count)
 		found -= word != 0;
 	}
 	return static_cast<uint32_t>(found[0] + found[1] + found[2] + found[3]);
+}
+
+/* The numbers of the words that are not 0, found without a branch. */
+static uint32_t cells_that_hold(const uint64_t *words, uint32_t count, uint16_t *cells)
+{
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		cells[found] = static_cast<uint16_t>(i);
+		found += words[i] != 0;
+	}
+	return found;
+}
+
+bool add_shifted_few(cell_plane *plane, uint32_t block, const uint64_t *words, int shift, uint64_t *largest)
+{
+	uint16_t cells[SB_TBF_BLOCK];
+	const uint32_t count = cells_that_hold(words, SB_TBF_BLOCK, cells);
+	few_cells *few = plane->few[block];
+	uint64_t over = 0;
+	uint64_t most = 0;
+	few->promised = 0;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const uint64_t part = words[cells[i]] << shift;
+		uint64_t *word = add_to_list(few, cells[i]);
+		*word += part;
+		over |= (words[cells[i]] >= SB_TBF_MAX_CELL >> shift) | (*word >= SB_TBF_MAX_CELL);
+		most = std::max(most, part);
+	}
+	*largest = std::max(*largest, most);
+	return over == 0;
 }
 
 } // namespace streambloom

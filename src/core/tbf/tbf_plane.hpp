@@ -95,6 +95,12 @@ inline uint64_t *word_at(cell_plane *plane, uint32_t block, uint32_t cell)
 /* The words of a block, or NULL if it holds nothing. Those of a list are written to `room`, which has a word for each cell. */
 const uint64_t *read_block(const cell_plane *plane, uint32_t block, uint64_t *room);
 
+/*
+ * Adds words * 2^shift, 0 <= shift < 62, to those of a list; false if that is too much for a word. *largest becomes the largest that was
+ * added. REQUIRES: room that hold_cells() made for those that are not 0; the block has a list, and no words.
+ */
+bool add_shifted_few(cell_plane *plane, uint32_t block, const uint64_t *words, int shift, uint64_t *largest);
+
 /* How many of so many words are not 0. REQUIRES: count is a multiple of 4. */
 uint32_t count_words(const uint64_t *words, uint32_t count);
 

@@ -423,7 +423,7 @@ class weighted_counters
 	{
 		if (sb_status status = make_room(block, counters); status != SB_OK)
 			return status;
-		return plain_ && sums_->cells[index_]->block[block] != nullptr ? add_shifted_block(block, counters) : add_block(block, counters);
+		return plain_ ? add_shifted_block(block, counters) : add_block(block, counters);
 	}
 
 	/* An item loses no more than the largest counter does, however much the filter holds. */
@@ -468,7 +468,10 @@ class weighted_counters
 			counters = widened_;
 		}
 		const auto shift = static_cast<int>(place_.counters);
-		return add_shifted(sums_->cells[index_]->block[block], counters, cells_, shift, &largest_[0]) ? SB_OK : SB_OVERFLOW;
+		cell_plane *plane = sums_->cells[index_];
+		const bool fits = plane->block[block] != nullptr ? add_shifted(plane->block[block], counters, cells_, shift, &largest_[0])
+														 : add_shifted_few(plane, block, counters, shift, &largest_[0]);
+		return fits ? SB_OK : SB_OVERFLOW;
 	}
 
 	sb_status add_block(uint32_t block, const uint64_t *counters)
@@ -643,11 +646,15 @@ static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from,
 				return status;
 		return SB_OK;
 	}
-	for (uint32_t i = 0; i < cells; i++)
-		if (const uint64_t word = from[i >> halvings]; word != 0)
-			if (sb_status status = add_to_word(word_at(to, block, i), word); status != SB_OK)
-				return status;
-	return SB_OK;
+	uint64_t largest = 0; /* a block with a list has SB_TBF_BLOCK cells, and a smaller one of another filter is spread over them first */
+	block_counters widened;
+	if (halvings != 0)
+	{
+		for (uint32_t i = 0; i < cells; i++)
+			widened[i] = from[i >> halvings];
+		from = widened;
+	}
+	return add_shifted_few(to, block, from, 0, &largest) ? SB_OK : SB_OVERFLOW;
 }
 
 sb_status streambloom::add_cell_plane(cell_plane *to, const cell_plane *from)
