@@ -299,7 +299,7 @@ bool add_shifted_few(cell_plane *plane, uint32_t block, const uint64_t *words, i
 	uint16_t cells[SB_TBF_BLOCK];
 	const uint32_t count = cells_that_hold(words, SB_TBF_BLOCK, cells);
 	few_cells *few = plane->few[block];
-	uint64_t over = 0;
+	bool fits = true;
 	uint64_t most = 0;
 	few->promised = 0;
 	for (uint32_t i = 0; i < count; i++)
@@ -307,11 +307,11 @@ bool add_shifted_few(cell_plane *plane, uint32_t block, const uint64_t *words, i
 		const uint64_t part = words[cells[i]] << shift;
 		uint64_t *word = add_to_list(few, cells[i]);
 		*word += part;
-		over |= (words[cells[i]] >= SB_TBF_MAX_CELL >> shift) | (*word >= SB_TBF_MAX_CELL);
+		fits &= words[cells[i]] < SB_TBF_MAX_CELL >> shift && *word < SB_TBF_MAX_CELL;
 		most = std::max(most, part);
 	}
 	*largest = std::max(*largest, most);
-	return over == 0;
+	return fits;
 }
 
 } // namespace streambloom
