@@ -107,7 +107,7 @@ foreach my $call ('exact + empty', 'f + g', "tbf_decay(f, timestamptz '2026-01-0
 	my $from = $call =~ /agg/ ? 'spread, unnest(ARRAY[f, g, f, g, exact]) m' : 'spread, keys';
 	my $peak = peak("SELECT ($call) IS NULL FROM $from");
 
-	cmp_ok($peak - $before, '<=', 240, "$call: of a large filter that holds few items it takes less than 240 MB");
+	cmp_ok($peak - $before, '<=', 300, "$call: of a large filter that holds few items it takes at most 20 times the bytes of the result");
 	note("$call: $peak MB, of which $before MB before");
 }
 
