@@ -100,6 +100,10 @@ BEGIN
 		PERFORM bf_union_agg(f) FROM small;
 	END LOOP;
 END $$;
+-- a function that hides warnings does not use up the one of its statement
+CREATE FUNCTION pg_temp.quiet(bf, bf) RETURNS bf LANGUAGE plpgsql SET client_min_messages = error AS 'BEGIN RETURN $1 | $2; END';
+SELECT count(pg_temp.quiet(a.f, b.f)), count(bf_union(a.f, b.f)) FROM small a JOIN small b ON a.p = 1 AND b.p = 2;
+SELECT count(pg_temp.quiet(a.f, b.f)) FROM small a JOIN small b ON a.p = 1 AND b.p = 2;
 -- what is too full already and gets nothing new is not warned of (but by the aggregate, which does not know), nor a union that has room, nor what is exact
 SET client_min_messages = error;
 SELECT bf_union_agg(f) AS full FROM small \gset

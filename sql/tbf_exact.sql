@@ -70,6 +70,11 @@ SELECT tbf_empty(NULL, 0.01) + tbf_empty(NULL, 0.0001);
 
 -- what else can be asked of it
 SELECT tbf_cardinality(f), tbf_error_bound(f, 0.5), tbf_estimate(f, 'page 1') = f -> 'page 1' AS estimate, round(tbf_inner_product(f, f)) = (SELECT sum(hits * hits) FROM truth) AS self_join, tbf_total(f) FROM (SELECT tbf_merge_agg(hits) AS f FROM hour) s;
+-- with minimum increase, too: its counts are exact; once it has cells they are no sums of hits
+SELECT layout, minimum_increase, tbf_estimate(f, 7) = 3 AS estimate, tbf_inner_product(f, f) = 900 AS self_join FROM (SELECT tbf_add_all(tbf_empty(NULL, half_life => NULL, minimum_increase => true), array_agg(i % 100)) AS f FROM generate_series(1, 300) i) s, tbf_info(f);
+SELECT tbf_estimate(tbf_add(tbf_empty(100, half_life => NULL, minimum_increase => true), 7), 7);
+SELECT tbf_inner_product(f, f) FROM tbf_add(tbf_empty(100, half_life => NULL, minimum_increase => true), 7) f;
+SELECT tbf_estimate(tbf_add(tbf_empty(100, half_life => NULL, recurring_minimum => true), 7), 7);
 SELECT layout, cells, (tbf_info(tbf_layout(f, 'flat'))).layout AS flat, bool_and(tbf_layout(f, 'flat') -> page >= hits) AS never_below FROM (SELECT tbf_merge_agg(hits) AS f FROM hour) s, tbf_info(tbf_layout(f, 'extensible')), truth GROUP BY 1, 2, 3;
 SELECT f = g AS different_forms_differ, f * 2 = f + f AS twice, (f * 0.5) -> 'page 1' = (f -> 'page 1') / 2 AS half FROM (SELECT tbf_merge_agg(hits) AS f, tbf_layout(tbf_merge_agg(hits), 'extensible') AS g FROM hour) s;
 -- counters that became too few are warned of, once a statement, and not where there is nothing to warn of

@@ -525,8 +525,7 @@ struct Hit
 /* A word of a plane of sums of cells; 0 where there is no plane, or the block holds nothing. */
 inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
 {
-	const uint64_t *words = plane != nullptr ? plane->block[cell / plane->block_cells] : nullptr;
-	return words != nullptr ? words[cell % plane->block_cells] : 0;
+	return plane != nullptr ? place_of_block(plane, static_cast<uint32_t>(cell / plane->block_cells))[static_cast<uint32_t>(cell % plane->block_cells)] : 0;
 }
 
 /* The same, to be changed. */

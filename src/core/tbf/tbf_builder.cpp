@@ -39,7 +39,12 @@ sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 	if (index < 0 || index >= SB_TBF_PLANES || has_plane(builder, index))
 		return SB_OK;
 	if (builder->form == sums_form::cells)
-		return make_cell_plane(&builder->memory, &builder->plan, &sums->cells[index]);
+	{
+		const sb_status status = make_cell_plane(&builder->memory, &builder->plan, &sums->cells[index]);
+		if (status == SB_OK)
+			sums->cells[index]->never_few = builder->never_few;
+		return status;
+	}
 	if (sb_status status = sums_take_fallen(sums, &sums->plane[index]); status != SB_OK || sums->plane[index] != nullptr)
 		return status;
 	uint32_t planes = 0;

@@ -64,6 +64,7 @@ struct sb_tbf_builder
 	sb_memory memory;
 	sb_tbf plan; /* the filter that is built; where it sizes itself, an exact one, until its sums are of cells */
 	bool self_sized; /* the stored filter gets its size from the number of items */
+	bool never_few;	 /* the cells came of so many items that no block is expected to hold few */
 	streambloom::sums_form form;
 	sb_hash_set set;			 /* items */
 	streambloom::tbf_sums sums;	 /* notes in any form; the planes of items are beside the hashes of the set */

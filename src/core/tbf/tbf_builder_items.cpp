@@ -203,6 +203,7 @@ sb_status streambloom::items_to_cells(sb_tbf_builder *builder)
 	builder->form = sums_form::cells;
 	if (is_exact(&builder->plan))
 		plan_cells(&builder->plan, &largest_filter);
+	builder->never_few = count_items(&items) * builder->plan.hash_count >= uint64_t{builder->plan.block_count} * (most_few / 2);
 	builder->sums.width = sb_tbf_cells(&builder->plan);
 	builder->sums.beside = 0;
 	return take_over(builder, &items);

@@ -64,15 +64,15 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 
 /* ------------------------------------------------------------------- the whole */
 
-/* How many blocks of the stored filter hold anything, at most. */
-static uint64_t most_blocks(const sb_tbf_builder *builder)
+/* What the counters take at most, as a rule. */
+static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
 {
 	if (builder->form != sums_form::cells)
-		return builder->set.count;
-	uint64_t blocks = 0;
+		return builder->set.count * plan->block_cells;
+	uint64_t bytes = 0;
 	for (const cell_plane *plane : builder->sums.cells)
-		blocks += plane != nullptr ? plane->held : 0;
-	return blocks;
+		bytes += plane != nullptr ? usual_bytes(plane) : 0;
+	return bytes;
 }
 
 /*
@@ -83,7 +83,7 @@ static sb_status store_counters(const sb_tbf_builder *builder, const sb_hash_set
 								value_block *value)
 {
 	const tbf_sums *sums = &builder->sums;
-	const size_t room = usual_room(plan, most_blocks(builder));
+	const size_t room = usual_room(plan, usual_bytes(builder, plan));
 	if (plan->layout == SB_TBF_EXTENSIBLE && room < SB_MAX_BYTES)
 	{
 		sb_status status = value->allocate(room + most_extra(builder));

@@ -173,7 +173,7 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 {
 	constexpr size_t before = sizeof(uint64_t);
 	sb_tbf packed;
-	size_t room = usual_room(&builder->plan, plane->held);
+	size_t room = usual_room(&builder->plan, usual_bytes(plane));
 	for (;;)
 	{
 		sb_status status = out->reserve(before + room);
@@ -199,7 +199,7 @@ static sb_status send_planes(outgoing *out, const sb_tbf_builder *builder)
 	uint64_t room = 0;
 	for (const cell_plane *plane : builder->sums.cells)
 		if (plane != nullptr)
-			room += sizeof(uint64_t) + usual_room(&builder->plan, plane->held);
+			room += sizeof(uint64_t) + usual_room(&builder->plan, usual_bytes(plane));
 	sb_status status = out->reserve(room);
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 		if (has_plane(builder, i))
@@ -436,9 +436,8 @@ static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)
 			continue;
 		if (std::any_of(words, words + packed.block_cells, [](uint64_t word) { return word >= SB_TBF_MAX_CELL; }))
 			return SB_BAD_CELLS;
-		if (sb_status status = hold_block(plane, block); status != SB_OK)
+		if (sb_status status = add_block_words(plane, block, words); status != SB_OK)
 			return status;
-		std::memcpy(plane->block[block], words, packed.block_cells * sizeof *words);
 	}
 	return SB_OK;
 }

@@ -34,7 +34,10 @@ static sb_status widen(sb_tbf_builder *builder, const sb_tbf *larger)
 		{
 			status = make_cell_plane(&builder->memory, larger, &wide[i]);
 			if (status == SB_OK)
+			{
+				wide[i]->never_few = builder->never_few;
 				status = add_cell_plane(wide[i], sums->cells[i]);
+			}
 		}
 	if (status == SB_OK)
 	{

@@ -279,6 +279,19 @@ size_t streambloom::sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, i
 					status);
 }
 
+/* Adds to all cells of an item, for which there is room. */
+static sb_status add_to_item(cell_plane *plane, const sb_tbf *tbf, uint32_t block, uint64_t hash, uint64_t amount)
+{
+	if (plane->block[block] != nullptr)
+		return add_to_cells(plane->block[block], tbf->block_cells, tbf->hash_count, hash, amount);
+	uint16_t positions[SB_TBF_MAX_HASHES];
+	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
+	for (int i = 0; i < tbf->hash_count; i++)
+		if (sb_status status = add_to_word(word_at(plane, block, positions[i]), amount); status != SB_OK)
+			return status;
+	return SB_OK;
+}
+
 sb_status streambloom::sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
 									 uint64_t value)
 {
@@ -287,10 +300,11 @@ sb_status streambloom::sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int inde
 	uint64_t amount;
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
+	cell_plane *plane = sums->cells[index];
 	const uint32_t block = block_of(tbf->block_count, hash);
-	if (sb_status status = hold_block(sums->cells[index], block); status != SB_OK)
+	if (sb_status status = hold_cells(plane, block, tbf->hash_count); status != SB_OK)
 		return status;
-	return add_to_cells(sums->cells[index]->block[block], tbf->block_cells, tbf->hash_count, hash, amount);
+	return add_to_item(plane, tbf, block, hash, amount);
 }
 
 template <sb_simd variant>
@@ -333,9 +347,20 @@ SB_VARIANTS(sb_status, add_items, (uint64_t *const *words, const sb_tbf *tbf, in
 sb_status streambloom::sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
 									  const uint64_t *values, size_t count)
 {
-	if (sb_status status = hold_blocks(sums->cells[index], hashes, count); status != SB_OK)
-		return status;
-	return add_items(sums->cells[index]->block, tbf, place_in_plane(half_lives), hashes, values, count);
+	cell_plane *plane = sums->cells[index];
+	const int place = place_in_plane(half_lives);
+	bool full;
+	sb_status status = hold_items(plane, tbf->hash_count, hashes, count, &full);
+	if (status == SB_OK && full)
+		return add_items(plane->block, tbf, place, hashes, values, count);
+	for (size_t i = 0; i < count && status == SB_OK; i++)
+	{
+		uint64_t amount;
+		status = shifted(values[i], place, &amount);
+		if (status == SB_OK)
+			status = add_to_item(plane, tbf, block_of(tbf->block_count, hashes[i]), hashes[i], amount);
+	}
+	return status;
 }
 
 void streambloom::sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value)
@@ -396,6 +421,8 @@ class weighted_counters
 	/* counters: those of the filter's block that stands for this one */
 	sb_status add(uint32_t block, const uint64_t *counters)
 	{
+		if (sb_status status = make_room(block, counters); status != SB_OK)
+			return status;
 		return plain_ ? add_shifted_block(block, counters) : add_block(block, counters);
 	}
 
@@ -415,16 +442,25 @@ class weighted_counters
 	int index_;
 	int last_; /* of the parts into which a counter is split: part j goes to plane index_ - j */
 	bool plain_;
+	bool few_ = false; /* of the block's counters, so that its words may be in lists */
 	uint64_t largest_[SB_TBF_PLANES] = {};
 	block_counters widened_;
+
+	/* Whether a block gets words is decided by all of its counters at once, where they go to one plane. */
+	sb_status make_room(uint32_t block, const uint64_t *counters)
+	{
+		const int first = index_ - last_;
+		if (index_ < 0 || first >= SB_TBF_PLANES || (last_ == 0 && sums_->cells[index_]->block[block] != nullptr))
+			return SB_OK;
+		const uint32_t count = count_words(counters, cells_ >> cell_halvings_) << cell_halvings_;
+		few_ = count <= most_few;
+		return last_ == 0 ? hold_cells(sums_->cells[index_], block, count) : SB_OK;
+	}
 
 	bool is_kept(int part) const { return index_ >= 0 && index_ - part < SB_TBF_PLANES; }
 
 	sb_status add_shifted_block(uint32_t block, const uint64_t *counters)
 	{
-		cell_plane *plane = sums_->cells[index_];
-		if (sb_status status = hold_block(plane, block); status != SB_OK)
-			return status;
 		if (cell_halvings_ != 0)
 		{
 			for (uint32_t i = 0; i < cells_; i++)
@@ -432,7 +468,10 @@ class weighted_counters
 			counters = widened_;
 		}
 		const auto shift = static_cast<int>(place_.counters);
-		return add_shifted(plane->block[block], counters, cells_, shift, &largest_[0]) ? SB_OK : SB_OVERFLOW;
+		cell_plane *plane = sums_->cells[index_];
+		const bool fits = plane->block[block] != nullptr ? add_shifted(plane->block[block], counters, cells_, shift, &largest_[0])
+														 : add_shifted_few(plane, block, counters, shift, &largest_[0]);
+		return fits ? SB_OK : SB_OVERFLOW;
 	}
 
 	sb_status add_block(uint32_t block, const uint64_t *counters)
@@ -457,9 +496,9 @@ class weighted_counters
 			if (part != 0 && is_kept(j))
 			{
 				cell_plane *plane = sums_->cells[index_ - j];
-				status = hold_block(plane, block);
+				status = few_ ? hold_cells(plane, block, 1) : hold_block(plane, block);
 				if (status == SB_OK)
-					status = add_to_word(&plane->block[block][cell], static_cast<uint64_t>(part));
+					status = add_to_word(word_at(plane, block, cell), static_cast<uint64_t>(part));
 			}
 			amount = j < last_ ? amount >> SB_TBF_PLANE : 0;
 		}
@@ -593,31 +632,48 @@ int streambloom::sums_matching_plane(const tbf_sums *sums, const tbf_sums *other
 	return index >= 0 && index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
-/* Each word of `from` stands for 2^halvings of `to`. */
-static sb_status add_block(uint64_t *to, const uint64_t *from, uint32_t cells, int halvings)
+/* Each word of `from` stands for 2^halvings of a block's. */
+static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from, int halvings)
 {
-	for (uint32_t i = 0; i < cells; i++)
-		if (sb_status status = add_to_word(&to[i], from[i >> halvings]); status != SB_OK)
+	const uint32_t cells = to->block_cells;
+	if (to->block[block] == nullptr)
+		if (sb_status status = hold_cells(to, block, count_words(from, cells >> halvings) << halvings); status != SB_OK)
 			return status;
-	return SB_OK;
+	if (uint64_t *words = to->block[block]; words != nullptr)
+	{
+		for (uint32_t i = 0; i < cells; i++)
+			if (sb_status status = add_to_word(&words[i], from[i >> halvings]); status != SB_OK)
+				return status;
+		return SB_OK;
+	}
+	uint64_t largest = 0; /* a block with a list has SB_TBF_BLOCK cells, and a smaller one of another filter is spread over them first */
+	block_counters widened;
+	if (halvings != 0)
+	{
+		for (uint32_t i = 0; i < cells; i++)
+			widened[i] = from[i >> halvings];
+		from = widened;
+	}
+	return add_shifted_few(to, block, from, 0, &largest) ? SB_OK : SB_OVERFLOW;
 }
 
 sb_status streambloom::add_cell_plane(cell_plane *to, const cell_plane *from)
 {
 	const int block_halvings = doublings(from->block_count, to->block_count);
 	const int cell_halvings = doublings(from->block_cells, to->block_cells);
+	block_counters room;
 	for (uint32_t block = 0; block < to->block_count; block++)
 	{
-		const uint64_t *words = from->block[block >> block_halvings];
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		if (words == nullptr)
-			continue;
-		sb_status status = hold_block(to, block);
-		if (status == SB_OK)
-			status = add_block(to->block[block], words, to->block_cells, cell_halvings);
-		if (status != SB_OK)
-			return status;
+		if (const uint64_t *words = read_block(from, block >> block_halvings, room); words != nullptr)
+			if (sb_status status = add_block(to, block, words, cell_halvings); status != SB_OK)
+				return status;
 	}
 	return SB_OK;
+}
+
+sb_status streambloom::add_block_words(cell_plane *plane, uint32_t block, const uint64_t *words)
+{
+	return add_block(plane, block, words, 0);
 }

@@ -184,6 +184,9 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  */
 [[nodiscard]] sb_status add_cell_plane(cell_plane *to, const cell_plane *from);
 
+/* Adds these words to those of a block. */
+[[nodiscard]] sb_status add_block_words(cell_plane *plane, uint32_t block, const uint64_t *words);
+
 /*
  * Rounds the sums once, up, to stored counters. The plan chooses base, unit and the width of a cell (out begins as a
  * copy of tbf); write fills the cells. SB_OVERFLOW if a counter does not fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would
@@ -251,7 +254,7 @@ inline sb_status shifted(uint64_t value, int shift, uint64_t *out)
 	return SB_OK;
 }
 
-/* Adds to all cells of an item, which are in this block. */
+/* Adds to all cells of an item, which are in this block, of which these are all words. */
 SB_KERNEL sb_status add_to_cells(uint64_t *block, uint32_t cells, int hash_count, uint64_t hash, uint64_t amount)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
@@ -277,12 +280,11 @@ inline u128 aligned(const uint64_t *const *plane, uint64_t word)
 	return aligned([=](int i) { return plane[i] != nullptr ? plane[i][word] : 0; });
 }
 
-/* The words of one block in each plane; NULL where they are zeros. */
-template <typename Word>
-inline void words_of_block(const tbf_sums *sums, uint32_t block, Word **words)
+/* Where the words of one block are in each plane. */
+inline void places_of_block(const tbf_sums *sums, uint32_t block, block_place *places)
 {
 	for (int i = 0; i < SB_TBF_PLANES; i++)
-		words[i] = sums->cells[i] != nullptr ? sums->cells[i]->block[block] : nullptr;
+		places[i] = place_of_block(sums->cells[i], block);
 }
 
 inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
@@ -291,13 +293,13 @@ inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 }
 
 /*
- * Room to pack so many blocks of extensible counters into at once, beside the directory: they hardly ever need a byte a cell, even
- * where far more items came than were expected.
+ * Room to pack extensible counters into at once, which are expected to take so many bytes beside the directory: they hardly ever need a
+ * byte a cell, even where far more items came than were expected.
  */
-inline size_t usual_room(const sb_tbf *plan, uint64_t blocks)
+inline size_t usual_room(const sb_tbf *plan, uint64_t bytes)
 {
-	const uint64_t cells = std::min<uint64_t>(blocks, plan->block_count) * plan->block_cells;
-	return size_t{4} * plan->block_count + static_cast<size_t>(cells) + 256;
+	const uint64_t cells = uint64_t{plan->block_count} * plan->block_cells;
+	return size_t{4} * plan->block_count + static_cast<size_t>(std::min(bytes, cells)) + 256;
 }
 
 using four_words = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63 unless it is an overflow */

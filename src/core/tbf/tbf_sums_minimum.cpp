@@ -30,11 +30,13 @@ struct cell_words
 	uint64_t plane[SB_TBF_PLANES];
 };
 
-static cell_words words_of(const uint64_t *const *block, uint16_t cell)
+/* Block is a pointer to words, or a block_place. */
+template <typename Block>
+static cell_words words_of(const Block *block, uint16_t cell)
 {
 	cell_words words;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
-		words.plane[i] = block[i] != nullptr ? block[i][cell] : 0;
+		words.plane[i] = block[i] ? block[i][cell] : 0;
 	return words;
 }
 
@@ -63,8 +65,8 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
 		return status;
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	const uint64_t *block[SB_TBF_PLANES];
-	words_of_block(sums, block_of(tbf->block_count, hash), block);
+	block_place block[SB_TBF_PLANES];
+	places_of_block(sums, block_of(tbf->block_count, hash), block);
 	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	cell_words least = words_of(block, positions[0]);
 	for (int i = 1; i < tbf->hash_count; i++)
@@ -75,20 +77,9 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 	return sums_raise_item_to(sums, tbf, hash, least.plane);
 }
 
-sb_status streambloom::sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
-{
-	uint64_t *block[SB_TBF_PLANES];
-	const uint32_t of_item = block_of(tbf->block_count, hash);
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (words[i] != 0)
-			if (sb_status status = hold_block(sums->cells[i], of_item); status != SB_OK)
-				return status;
-	words_of_block(sums, of_item, block);
-	raise_within_block(block, tbf, hash, words);
-	return SB_OK;
-}
-
-void streambloom::raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
+/* set(plane, cell, word) makes the word of a cell larger or smaller, where there is any or it is not 0. */
+template <typename Block, typename Set>
+static void raise_cells(const Block *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words, const Set &set)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
 	cell_words wanted;
@@ -98,8 +89,29 @@ void streambloom::raise_within_block(uint64_t *const *block, const sb_tbf *tbf, 
 	for (int i = 0; i < tbf->hash_count; i++)
 		if (is_below(words_of(block, positions[i]), wanted))
 			for (int j = 0; j < SB_TBF_PLANES; j++)
-				if (block[j] != nullptr)
-					block[j][positions[i]] = wanted.plane[j];
+				if (block[j])
+					set(j, positions[i], wanted.plane[j]);
+}
+
+sb_status streambloom::sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
+{
+	block_place block[SB_TBF_PLANES];
+	const uint32_t of_item = block_of(tbf->block_count, hash);
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		if (words[i] != 0)
+			if (sb_status status = hold_cells(sums->cells[i], of_item, tbf->hash_count); status != SB_OK)
+				return status;
+	places_of_block(sums, of_item, block);
+	raise_cells(block, tbf, hash, words, [&](int plane, uint16_t cell, uint64_t word) {
+		if (word != 0 || block[plane][cell] != 0)
+			*word_at(sums->cells[plane], of_item, cell) = word;
+	});
+	return SB_OK;
+}
+
+void streambloom::raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words)
+{
+	raise_cells(block, tbf, hash, words, [=](int plane, uint16_t cell, uint64_t word) { block[plane][cell] = word; });
 }
 
 /* --------------------------------------------------------- recurring minimum */
@@ -108,16 +120,16 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 											  uint64_t *minimum)
 {
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	const uint64_t *block[SB_TBF_PLANES];
+	block_place block[SB_TBF_PLANES];
 	uint16_t where = 0;
 	u128 least = ~u128{0};
 
-	words_of_block(sums, block_of(tbf->block_count, hash), block);
+	places_of_block(sums, block_of(tbf->block_count, hash), block);
 	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
 	*recurs = false;
 	for (int i = 0; i < tbf->hash_count; i++)
 	{
-		u128 value = aligned(block, positions[i]);
+		u128 value = aligned(words_of(block, positions[i]));
 		if (value < least)
 		{
 			least = value;

@@ -76,15 +76,16 @@ class block_words
 	const tbf_sums *sums_;
 	const sb_hash_set *set_;
 	const sb_tbf *tbf_;
-	uint64_t *plane_[SB_TBF_PLANES] = {};
-	block_counters added_[SB_TBF_PLANES]; /* not touched where the sums are of cells */
+	const uint64_t *plane_[SB_TBF_PLANES] = {};
+	block_counters added_[SB_TBF_PLANES]; /* of items, and of blocks with few cells */
 };
 
 sb_status block_words::open(uint32_t block)
 {
 	if (set_ == nullptr)
 	{
-		words_of_block(sums_, block, plane_);
+		for (int i = 0; i < SB_TBF_PLANES; i++)
+			plane_[i] = sums_->cells[i] != nullptr ? read_block(sums_->cells[i], block, added_[i]) : nullptr;
 		return SB_OK;
 	}
 	std::fill_n(plane_, SB_TBF_PLANES, nullptr);
@@ -126,6 +127,9 @@ sb_status block_words::add_up(uint32_t block)
 /* Each cell becomes the largest of its items' sums: no item has more than any of its cells, whatever the order of slots. */
 void block_words::raise(uint32_t block)
 {
+	uint64_t *added[SB_TBF_PLANES];
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		added[i] = sums_->plane[i] != nullptr ? added_[i] : nullptr;
 	in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
 		if (empty())
 			begin_items();
@@ -134,7 +138,7 @@ void block_words::raise(uint32_t block)
 			uint64_t words[SB_TBF_PLANES];
 			for (int i = 0; i < SB_TBF_PLANES; i++)
 				words[i] = sums_->plane[i] != nullptr ? sums_->plane[i][place_of_slot(slots[j], set_->beside)] : 0;
-			raise_within_block(plane_, tbf_, hashes[j], words);
+			raise_within_block(added, tbf_, hashes[j], words);
 		}
 	});
 }
@@ -395,9 +399,10 @@ sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tb
 	clear_hits(out);
 	out->layout = SB_TBF_EXTENSIBLE;
 	return pack_cells(out, cells, room, [=](uint32_t block, uint64_t *counters, bool *empty) {
-		*empty = plane->block[block] == nullptr;
-		if (!*empty)
-			std::memcpy(counters, plane->block[block], tbf->block_cells * sizeof *counters);
+		const uint64_t *words = read_block(plane, block, counters);
+		*empty = words == nullptr;
+		if (words != nullptr && words != counters)
+			std::memcpy(counters, words, tbf->block_cells * sizeof *counters);
 		return SB_OK;
 	});
 }

@@ -5,20 +5,37 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
+#include "utils/elog.h"
+#include "utils/guc.h"
 
-/* When the statement began that was the last one to raise the warning. No statement begins in infinity. */
-static TimestampTz warned_in = DT_NOBEGIN;
+/*
+ * When the statement began that was the last one to raise the warning, and to raise it so that the client could see it. No statement
+ * begins in infinity.
+ */
+static TimestampTz raised_in = DT_NOBEGIN;
+static TimestampTz shown_in = DT_NOBEGIN;
+
+/* A function that sets client_min_messages for itself must not use up the warning that the client is to see. */
+static bool
+client_sees_warnings(void)
+{
+	return client_min_messages <= WARNING;
+}
 
 bool
 rate_warning_is_due(void)
 {
-	return warned_in != GetCurrentStatementStartTimestamp() && !IsParallelWorker();
+	const TimestampTz last = client_sees_warnings() ? shown_in : raised_in;
+
+	return last != GetCurrentStatementStartTimestamp() && message_level_is_interesting(WARNING) && !IsParallelWorker();
 }
 
 void
 warn_of_rate(const char *type, const char *action, double current, double asked, const char *hint)
 {
-	warned_in = GetCurrentStatementStartTimestamp();
+	raised_in = GetCurrentStatementStartTimestamp();
+	if (client_sees_warnings())
+		shown_in = raised_in;
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("this %s of %s filters has a false-positive rate of %.2g, but %g was asked for", action, type, current, asked),

@@ -25,15 +25,15 @@ total_at(const sb_tbf *header, TimestampTz at)
 	return total;
 }
 
-/* Raises an error unless the counters are sums of hits, which estimates rely on. */
+/* Raises an error unless the counters are sums of hits, which estimates rely on. In an exact filter they are, however it counts. */
 static void
 must_hold_sums(const sb_tbf *header, const char *what)
 {
-	if ((header->flags & SB_TBF_OPTIONS) != 0)
+	if ((header->flags & SB_TBF_OPTIONS) != 0 && !tbf_is_exact(header))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s cannot be estimated from a tbf with %s minimum", what,
-						(header->flags & SB_TBF_MINIMUM_INCREASE) ? "increase of the" : "recurring"),
+				 errmsg("%s cannot be estimated from a tbf with %s", what,
+						(header->flags & SB_TBF_MINIMUM_INCREASE) ? "minimum increase" : "recurring minimum"),
 				 errdetail("Its counters are not sums of hits."),
 				 errhint("Use tbf_count(). It is an upper bound, and close to the exact count in such a filter.")));
 }
