@@ -140,7 +140,8 @@ chunk_reasons_text(const int64 *because)
 	initStringInfo(&text);
 	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
 		if (because[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i), because[i]);
+			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
+							 because[i]);
 	return text.data;
 }
 

@@ -53,7 +53,7 @@ extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 typedef struct ChunkWhy
 {
 	Oid			index;			/* the one that was asked last; InvalidOid if none could be asked */
-	uint32		unsummarized;	/* if nothing else kept it from saying no: how many ranges are not summarized; otherwise 0 */
+	uint32		unsummarized;	/* ranges that are not summarized, if nothing else kept it from saying no */
 } ChunkWhy;
 
 /* Sets up the ScanKey for a key and its argument's value. */
@@ -65,7 +65,8 @@ extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum valu
  * counts this as an index scan, unless it is only for a plain EXPLAIN. If `why` is not NULL it is set for an answer
  * "maybe". REQUIRES: the heap is locked; the snapshot is that of the search.
  */
-extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only, ChunkWhy *why);
+extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only,
+							ChunkWhy *why);
 
 /* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
 typedef struct ChunkOperator
