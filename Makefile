@@ -23,7 +23,7 @@ REGRESS_OPTS := --inputdir=. --outputdir=regress --encoding=UTF8 --no-locale
 # that it is one.
 ISOLATION := $(sort $(notdir $(basename $(wildcard test/isolation/specs/*.spec))))
 ifndef WITH_PREPARED_TRANSACTIONS
-ISOLATION := $(filter-out prepared_transactions,$(ISOLATION))
+ISOLATION := $(filter-out prepared_transactions chunk_scan_prepared,$(ISOLATION))
 endif
 ISOLATION_OPTS := --inputdir=test/isolation --load-extension=streambloom --encoding=UTF8 --no-locale
 SHLIB_LINK := -lm

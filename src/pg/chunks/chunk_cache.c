@@ -11,19 +11,25 @@
  *   visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* What is remembered was checked for an earlier snapshot, or for this
  *   one. Only snapshots that see all that the earlier ones see get to use it (sees_all()), and what has changed for them
- *   is stale.
+ *   is stale. This includes what the transaction itself has done: the snapshot of an open cursor has an earlier command
+ *   number than that of the query which saw the new storage.
  * - *Writers still enter their rows.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the index invalid, in a
  *   transaction of its own; it has sent its messages before writers begin to pass over the index. Who has not seen
  *   these messages has a snapshot that is older than the rows of such writers.
  * - *The table is a chunk.* The caller has found the chunks. Detaching a partition or a child changes its table in the
  *   relation cache.
  *
- * An index under indcheckxmin is not remembered. For SERIALIZABLE, the locks of predicates are taken by the ordinary way.
+ * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on the
+ * value, which may be another one the next time. For SERIALIZABLE, the locks of predicates are taken by the ordinary way.
+ *
+ * A question that is answered from memory is not counted as a scan of the index.
  */
 #include "chunks/chunk_cache.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_index.h"
 #include "storage/lmgr.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -72,6 +78,7 @@ typedef struct NewestSnapshot
 	bool		in_recovery;
 	TransactionId xmin;
 	TransactionId xmax;
+	CommandId	command;		/* of the transaction that runs now; 0 when it begins */
 	uint32		count;
 	TransactionId *running;		/* in cache_context */
 	uint32		room;
@@ -95,7 +102,10 @@ static void
 end_use(XactEvent event, void *argument)
 {
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+	{
 		in_use = false;
+		newest.command = 0;
+	}
 }
 
 static HTAB *
@@ -175,10 +185,13 @@ sees_all(Snapshot snapshot, const TransactionId *running, uint32 count, bool kno
 {
 	if (newest.number == 0)
 		return true;
-	if (snapshot->takenDuringRecovery != newest.in_recovery || TransactionIdPrecedes(snapshot->xmax, newest.xmax))
+	if (TransactionIdPrecedes(snapshot->xmax, newest.xmax) || snapshot->curcid < newest.command)
 		return false;
 	if (TransactionIdFollowsOrEquals(snapshot->xmin, newest.xmax))
 		return true;
+	/* the lists of a standby and of the server that it becomes are not made alike */
+	if (snapshot->takenDuringRecovery != newest.in_recovery)
+		return false;
 	for (uint32 i = 0; known && i < count; i++)
 	{
 		uint32		j = 0;
@@ -203,8 +216,9 @@ let_in(Snapshot snapshot)
 
 	if (!sees_all(snapshot, running, count, known))
 		return 0;
-	if (newest.number != 0 && newest.xmin == snapshot->xmin && newest.xmax == snapshot->xmax && newest.count == count &&
-		known && memcmp(newest.running, running, count * sizeof(TransactionId)) == 0)
+	if (newest.number != 0 && newest.xmin == snapshot->xmin && newest.xmax == snapshot->xmax &&
+		newest.command == snapshot->curcid && newest.in_recovery == snapshot->takenDuringRecovery &&
+		newest.count == count && known && memcmp(newest.running, running, count * sizeof(TransactionId)) == 0)
 		return newest.number;
 	if (!known)
 		count = 0;				/* later ones are let in if for them all of these have ended */
@@ -219,6 +233,7 @@ let_in(Snapshot snapshot)
 	newest.in_recovery = snapshot->takenDuringRecovery;
 	newest.xmin = snapshot->xmin;
 	newest.xmax = snapshot->xmax;
+	newest.command = snapshot->curcid;
 	return ++newest.number;
 }
 
@@ -230,7 +245,7 @@ chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number)
 	bool		found;
 	ChunkCache *cache;
 
-	if (!IsMVCCSnapshot(snapshot) || IsolationIsSerializable())
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable())
 		return NULL;
 	if (cache_context != NULL && !in_use && MemoryContextMemAllocated(cache_context, true) > MOST_BYTES)
 		empty_cache();
@@ -269,6 +284,17 @@ chunk_cache_says_no(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search)
 	return says_no;
 }
 
+/*
+ * May it be remembered how the index is asked? It was valid when it was opened. If a message since then has made it
+ * invalid, this message came too early to be noticed later.
+ */
+static bool
+is_lasting(Relation index)
+{
+	return index->rd_index->indisvalid && !index->rd_index->indcheckxmin &&
+		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
 bool
 chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation index, BfSearch *search)
 {
@@ -280,7 +306,7 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation in
 	MemoryContext caller;
 	BfProbe    *probe;
 
-	if (index->rd_index->indcheckxmin)
+	if (!is_lasting(index))
 		return bf_index_may_match(search, index, relation);
 	chunk = hash_search(cache->chunks, &oid, HASH_ENTER, &found);
 	if (!found)

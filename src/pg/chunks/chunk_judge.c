@@ -14,6 +14,7 @@
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "partitioning/partdesc.h"
@@ -32,6 +33,7 @@ static void
 ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
 	TupleDesc	columns = RelationGetDescr(chunk);
+	ChunkWhy	why;
 	bool		may_match;
 
 	verdict->index = InvalidOid;
@@ -42,9 +44,11 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	if (scan->column > columns->natts ||
 		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
 		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
-	may_match = chunk_may_match_clause(chunk, &scan->index_clause, GetActiveSnapshot(), &verdict->index);
+	may_match = chunk_may_match_clause(chunk, &scan->index_clause, GetActiveSnapshot(), &why);
 	scan->var->varattno = scan->column;
-	verdict->reason = may_match ? CHUNK_INDEX_SAYS_MAYBE : CHUNK_INDEX_SAYS_NO;
+	verdict->index = why.index;
+	verdict->unsummarized = why.unsummarized;
+	verdict->reason = may_match ? chunk_reason_of(&why) : CHUNK_INDEX_SAYS_NO;
 }
 
 /* May the chunk hold a row that matches? */
@@ -69,6 +73,14 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 			verdict->reason = !OidIsValid(scan->summary_table) ? CHUNK_HAS_NO_INDEX :
 				chunk_has_summary(&scan->summaries, oid) ? CHUNK_SUMMARY_SAYS_MAYBE : CHUNK_HAS_NO_SUMMARY;
 	}
+}
+
+ChunkReason
+chunk_reason_of(const ChunkWhy *why)
+{
+	if (!OidIsValid(why->index))
+		return CHUNK_HAS_NO_INDEX;
+	return why->unsummarized > 0 ? CHUNK_NOT_SUMMARIZED : CHUNK_INDEX_SAYS_MAYBE;
 }
 
 char *
@@ -118,6 +130,19 @@ chunk_reason_name(ChunkReason reason)
 			break;
 	}
 	return "";					/* not reached */
+}
+
+char *
+chunk_reasons_text(const int64 *because)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
+		if (because[i] > 0)
+			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
+							 because[i]);
+	return text.data;
 }
 
 /* ----------------------------------------------------------------- finding chunks */

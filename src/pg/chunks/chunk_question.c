@@ -359,12 +359,24 @@ begin_asking(Relation index, Snapshot snapshot, bool explain_only)
 	pgstat_count_index_scan(index);
 }
 
+/* The number of ranges that are not summarized, if nothing else keeps the index from saying no; otherwise 0. */
+static uint32
+count_unsummarized(BfSearch *search, Relation index, Relation heap)
+{
+	BfVerdict	verdict;
+
+	bf_index_explain_match(search, index, heap, &verdict);
+	return verdict.maybe > 0 ? 0 : (uint32) verdict.unsummarized;
+}
+
 bool
-chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only)
+chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only, ChunkWhy *why)
 {
 	Relation	index;
 	bool		result;
 
+	if (why != NULL)
+		*why = (ChunkWhy) {InvalidOid};
 	if (!IsMVCCSnapshot(snapshot))
 		return true;
 	index = open_usable(heap, oid, bf_index_am_oid());
@@ -372,6 +384,8 @@ chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, boo
 		return true;
 	begin_asking(index, snapshot, explain_only);
 	result = bf_index_may_match(search, index, heap);
+	if (result && why != NULL)
+		*why = (ChunkWhy) {.index = oid, .unsummarized = count_unsummarized(search, index, heap)};
 	relation_close(index, AccessShareLock);
 	return result;
 }
@@ -415,14 +429,14 @@ search_for_clause(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot
 }
 
 bool
-chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *asked)
+chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why)
 {
 	List	   *clauses;
 	bool		result = true;
 	List	   *indexes;
 	ListCell   *cell;
 
-	*asked = InvalidOid;
+	*why = (ChunkWhy) {InvalidOid};
 	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
 		return true;
 	clauses = list_make1(clause->clause);
@@ -443,10 +457,11 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oi
 		{
 			BfSearch   *search = search_for_clause(clause, linitial(keys), snapshot);
 
-			*asked = lfirst_oid(cell);
+			why->index = lfirst_oid(cell);
 			begin_asking(index, snapshot, clause->explain_only);
 			result = clause->cache == NULL ? bf_index_may_match(search, index, heap) :
 				chunk_cache_ask(clause->cache, clause->snapshot, heap, index, search);
+			why->unsummarized = result && clause->wants_reason ? count_unsummarized(search, index, heap) : 0;
 		}
 		relation_close(index, AccessShareLock);
 		if (!result)

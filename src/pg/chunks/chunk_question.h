@@ -49,16 +49,24 @@ extern Relation chunk_try_open(Oid oid);
  */
 extern List *chunk_questions(Relation heap, Index varno, List *clauses);
 
+/* Why an index did not say no. It takes a second look to find this out, so it is only done where it is shown. */
+typedef struct ChunkWhy
+{
+	Oid			index;			/* the one that was asked last; InvalidOid if none could be asked */
+	uint32		unsummarized;	/* ranges that are not summarized, if nothing else kept it from saying no */
+} ChunkWhy;
+
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
 /*
  * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? The result is
  * also true if the index is gone or no longer usable. Takes the predicate lock that an index scan would take, and
- * counts this as an index scan, unless it is only for a plain EXPLAIN. REQUIRES: the heap is locked; the snapshot is
- * that of the search.
+ * counts this as an index scan, unless it is only for a plain EXPLAIN. If `why` is not NULL it is set for an answer
+ * "maybe". REQUIRES: the heap is locked; the snapshot is that of the search.
  */
-extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only);
+extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only,
+							ChunkWhy *why);
 
 /* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
 typedef struct ChunkOperator
@@ -78,6 +86,7 @@ typedef struct ChunkClause
 	Oid			method;			/* bf_index_am_oid(): InvalidOid if there are no indexes to ask */
 	ChunkOperator known;
 	bool		explain_only;	/* as in chunk_may_match(); false at first */
+	bool		wants_reason;	/* it is to be found out why an index says maybe; false at first */
 	ChunkCache *cache;			/* what is remembered of the tables' indexes; NULL at first */
 	uint64		snapshot;		/* the number of the snapshot in the cache */
 
@@ -92,9 +101,8 @@ typedef struct ChunkClause
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
- * Asks the indexes of a table that can answer such a clause, one after the other until one says no. *index is set to
- * the one that was asked last, or to InvalidOid.
+ * Asks the indexes of a table that can answer such a clause, one after the other until one says no, and sets *why.
  */
-extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Oid *index);
+extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why);
 
 #endif

@@ -79,6 +79,7 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 	chunk_scan_begin(&scan, fcinfo, false);
 	scan.explains = true;
 	scan.index_clause.explain_only = true;
+	scan.index_clause.wants_reason = true;
 	InitMaterializedSRF(fcinfo, 0);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
 	{

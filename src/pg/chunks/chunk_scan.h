@@ -54,6 +54,9 @@ chunk_is_read(const ChunkVerdict *verdict)
 	return verdict->reason >= CHUNK_HAS_NO_INDEX;
 }
 
+/* Why a chunk is read of which the indexes were asked. */
+extern ChunkReason chunk_reason_of(const ChunkWhy *why);
+
 /* What a scan has done, for EXPLAIN. */
 typedef struct ChunkCounts
 {
@@ -127,6 +130,9 @@ extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
 /* The reason without names, for counting. */
 extern const char *chunk_reason_name(ChunkReason reason);
+
+/* Why chunks were read, from CHUNK_REASONS counts: "no bf index (2), the bf index says maybe (1)". */
+extern char *chunk_reasons_text(const int64 *because);
 
 /* Reads the chunks of a scan, row by row. */
 typedef struct ChunkReader

@@ -16,7 +16,6 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -290,6 +289,7 @@ begin_scan(ChunkScanState *state)
 	}
 	chunk_scan_begin(&state->scan, fcinfo, state->any);
 	chunk_use_cache(&state->scan);
+	state->scan.index_clause.wants_reason = state->css.ss.ps.state->es_instrument != 0;
 	state->begun = true;
 	require_planned_columns(state);
 	memset(&state->reader, 0, sizeof state->reader);
@@ -451,20 +451,6 @@ is_null(const Node *node)
 	return IsA(node, Const) && ((const Const *) node)->constisnull;
 }
 
-/* Why chunks were read: "no bf index (2), the bf index says maybe (1)". */
-static char *
-reasons(const ChunkCounts *counts)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
-		if (counts->because[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
-							 counts->because[i]);
-	return text.data;
-}
-
 static void
 chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -504,6 +490,6 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyInteger("Partitions Skipped", NULL, counts.asked - counts.read, es);
 	ExplainPropertyInteger("Partitions Read", NULL, counts.read, es);
 	if (counts.read > 0)
-		ExplainPropertyText("Read Because", reasons(&counts), es);
+		ExplainPropertyText("Read Because", chunk_reasons_text(counts.because), es);
 	ExplainPropertyInteger("Partitions Read in Vain", NULL, counts.read_in_vain, es);
 }

@@ -9,6 +9,7 @@
  * loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
  * children that cannot hold rows are then left out of that scan.
  */
+#include "chunks/chunk_scan.h"
 #include "chunks/chunk_skip.h"
 
 #include "access/parallel.h"
@@ -79,12 +80,14 @@ typedef struct ChunkSkipState
 	Bitmapset  *parameters;		/* on which the answers depend */
 	bool		ask_before_next_row;
 	bool		no_child_in_scan;	/* no child has to be read in this scan */
+	ChunkReason *reasons;		/* of each child: why its indexes did not say no; NULL if this is not shown */
 
 	/* for EXPLAIN */
 	bool		asked_at_start;
 	int			children_asked; /* how many children have an index to ask */
 	int64		scans_asked;	/* at run time: how many scans of children the indexes were asked about, */
 	int64		scans_skipped;	/* and how many of these scans were skipped */
+	int64		because[CHUNK_REASONS]; /* why children were read; at run time: in how many scans */
 } ChunkSkipState;
 
 static Node *chunk_skip_create(CustomScan *plan);
@@ -306,6 +309,7 @@ ask_index(ChunkSkipState *state, const ChildIndex *index)
 	const KeySet *set = &state->sets[index->set];
 	const EState *estate = state->css.ss.ps.state;
 	Relation	heap;
+	ChunkWhy	why;
 	bool		answer;
 
 	if (set->impossible)
@@ -315,9 +319,21 @@ ask_index(ChunkSkipState *state, const ChildIndex *index)
 	/* the executor has locked all tables of the plan */
 	heap = table_open(index->heap, NoLock);
 	answer = chunk_may_match(heap, index->index, set->search, estate->es_snapshot,
-							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
+							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0,
+							 state->reasons != NULL ? &why : NULL);
 	table_close(heap, NoLock);
+	if (answer && state->reasons != NULL)
+		state->reasons[index->child] = chunk_reason_of(&why);
 	return answer;
+}
+
+/* Counts why those children are read that are in the set of places, or all that are kept if it is NULL. */
+static void
+count_reasons(ChunkSkipState *state, const Bitmapset *valid)
+{
+	for (int i = 0; state->reasons != NULL && i < state->children; i++)
+		if (state->place[i] >= 0 && (valid == NULL || bms_is_member(state->place[i], valid)))
+			state->because[state->reasons[i]]++;
 }
 
 /* Asks about the arguments that are known when the execution begins, and sets place[] and kept. */
@@ -379,6 +395,8 @@ ask_for_scan(ChunkSkipState *state)
 		}
 	}
 	state->no_child_in_scan = bms_is_empty(valid);
+	if (!state->no_child_in_scan)
+		count_reasons(state, valid);
 	if (!state->no_child_in_scan)
 	{
 		set = IsA(append, AppendState) ? &((AppendState *) append)->as_valid_subplans :
@@ -443,6 +461,12 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	state->place = palloc0(state->children * sizeof(int));
 	read_arguments(state, plan->custom_exprs);
 	read_indexes(state, plan->custom_private);
+	if (estate->es_instrument != 0)
+	{
+		state->reasons = palloc(state->children * sizeof(ChunkReason));
+		for (int i = 0; i < state->children; i++)
+			state->reasons[i] = CHUNK_HAS_NO_INDEX;
+	}
 	state->asks_nothing = (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
 		linitial_int(list_nth(plan->custom_private, CHUNK_SKIP_GUARDED));
 #if PG_VERSION_NUM >= 160000
@@ -458,6 +482,8 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	else if (state->kept > 0)
 		outerPlanState(node) = ExecInitNode(with_fewer_children(state, append), estate, eflags);
 	state->ask_before_next_row = state->late && state->kept > 0;
+	if (!state->late)
+		count_reasons(state, NULL);
 }
 
 static TupleTableSlot *
@@ -556,6 +582,7 @@ static void
 chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ChunkSkipState *state = (ChunkSkipState *) node;
+	char	   *reasons;
 
 	(void) ancestors;
 	if (state->stands_aside)
@@ -574,6 +601,10 @@ chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 			ExplainPropertyInteger("Scans Skipped", NULL, state->scans_skipped, es);
 		}
 	}
-	if (es->analyze && state->kept > 0)
-		ExplainPropertyInteger("Partitions Read in Vain", NULL, read_in_vain(state), es);
+	if (!es->analyze || state->kept == 0)
+		return;
+	reasons = chunk_reasons_text(state->because);
+	if (reasons[0] != '\0')
+		ExplainPropertyText("Read Because", reasons, es);
+	ExplainPropertyInteger("Partitions Read in Vain", NULL, read_in_vain(state), es);
 }

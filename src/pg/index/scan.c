@@ -592,7 +592,7 @@ bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_m
 	*may_match = search_index(search, index, heap, &found, NULL) > 0;
 	geometry = bf_index_current_geometry(index);
 	if (search->count != 1 || condition->hasher == NULL || !search->trusted || sb_snapshots_grow_old() ||
-		RelationUsesLocalBuffers(index) || geometry->levels == 0 || geometry->size > MOST_BYTES_OF_PROBE)
+		RelationUsesLocalBuffers(index) || geometry->size > MOST_BYTES_OF_PROBE)
 		return NULL;
 	found.meta_buffer = geometry->meta_buffer;
 	found.column = condition->column;
@@ -630,6 +630,7 @@ bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
 {
 	const Condition *condition = &search->conditions[0];
 	const BfLevel *lowest = &probe->geometry->level[0];
+	const uint64 pages = (uint64) lowest->begun * lowest->pages_per_range;
 	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry};
 
 	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->hashes == NULL ||
@@ -637,7 +638,7 @@ bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
 		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))
 		return false;
-	return find_pages(&descent, lowest->begun * lowest->pages_per_range) == 0 && !descent.failed;
+	return find_pages(&descent, Min(pages, InvalidBlockNumber)) == 0 && !descent.failed;
 }
 
 /* ------------------------------------------------------------ as an index scan */
