@@ -630,6 +630,7 @@ bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
 {
 	const Condition *condition = &search->conditions[0];
 	const BfLevel *lowest = &probe->geometry->level[0];
+	uint64		heap_blocks = (uint64) lowest->begun * lowest->pages_per_range;
 	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry};
 
 	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->hashes == NULL ||
@@ -637,7 +638,8 @@ bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
 		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))
 		return false;
-	return find_pages(&descent, lowest->begun * lowest->pages_per_range) == 0 && !descent.failed;
+	/* The last range may end behind the last block that a table can have. */
+	return find_pages(&descent, Min(heap_blocks, MaxBlockNumber)) == 0 && !descent.failed;
 }
 
 /* ------------------------------------------------------------ as an index scan */

@@ -363,6 +363,12 @@ summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, Blo
 #define TOO_FULL 4
 
 /*
+ * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this
+ * many times their rate. Otherwise each VACUUM would read such a range again.
+ */
+#define MORE_THAN_IN_VAIN 1.5
+
+/*
  * Summarizes anew the fullest range of the levels above 0, if it is too full: each row that was written into it since it
  * was summarized has added bits. One at a time, so that VACUUM does not read the whole table for this.
  */
@@ -370,7 +376,8 @@ static void
 refresh_fullest_range(const Summarizer *work)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	double		worst = TOO_FULL * geometry->upper.false_positive_rate;
+	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
+	double		worst = Max(too_full, MORE_THAN_IN_VAIN * geometry->in_vain);
 	BfGroup		of_worst = {0};
 	uint32		worst_range = 0;
 
@@ -396,11 +403,15 @@ refresh_fullest_range(const Summarizer *work)
 	if (of_worst.ranges > 0)
 	{
 		BfGroupLines lines;
+		double		rate;
 
 		bf_index_make_lines(&lines, geometry, &of_worst);
 		bf_index_select_range(&lines, worst_range);
 		summarize_selected(work, geometry->level[of_worst.level].pages_per_range, &lines);
 		bf_index_free_lines(&lines);
+		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
+		if (rate > Max(too_full, geometry->in_vain))
+			bf_index_note_in_vain(work->index, rate);
 	}
 	pfree(geometry);
 }
