@@ -423,7 +423,11 @@ add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summari
 			descent->verdict->unsummarized += ranges;
 	}
 	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
+	{
+		/* they may be all pages of a table that was never summarized */
+		CHECK_FOR_INTERRUPTS();
 		tbm_add_page(descent->tbm, (BlockNumber) block);
+	}
 }
 
 static void search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items);
