@@ -128,6 +128,14 @@ REINDEX TABLE chosen;
 SELECT * FROM lengths;
 DROP VIEW lengths;
 DROP TABLE chosen;
+-- and the index of a small partition few ranges
+CREATE TABLE closed (id integer, filler text) PARTITION BY RANGE (id);
+CREATE TABLE closed_1 PARTITION OF closed FOR VALUES FROM (0) TO (10000);
+CREATE TABLE closed_2 PARTITION OF closed FOR VALUES FROM (10000) TO (100000);
+INSERT INTO closed SELECT i, repeat('x', 80) FROM generate_series(0, 69999) i;
+CREATE INDEX closed_id ON closed USING bf (id);
+SELECT relid, pages_per_range, ranges, groups FROM pg_partition_tree('closed_id'), bf_index_stats(relid) WHERE isleaf;
+DROP TABLE closed;
 
 -- the rate is an option of the index, and of the operator class for one column
 CREATE TABLE rated (a integer, b text, c integer);

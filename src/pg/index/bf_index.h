@@ -87,6 +87,7 @@ typedef struct BfGeometry
 	int			levels;			/* that have groups */
 	BlockNumber end_block;		/* the first one behind all groups and directory pages */
 	uint32		stretches;
+	double		in_vain;		/* see BfMetaPage */
 	BfParameters upper;			/* of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* of the columns on level 0 */
@@ -168,6 +169,9 @@ extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
  * nothing is known any more. Returns whether it was `from`. Anyone may write BF_BEYOND_UNKNOWN.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
+
+/* Notes down that a range of a level above 0 has this rate after it was summarized anew. REQUIRES: as above. */
+extern void bf_index_note_in_vain(Relation index, double rate);
 
 /* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
@@ -401,7 +405,7 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 
 /*
  * Estimates from the bits of a group how many items its ranges have in each column: the most that one of them has. Looks
- * at the first page of each column. Returns false if no range of the group is summarized.
+ * at some pages of each column. Returns false if no range of the group is summarized.
  */
 extern bool bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most);
 
@@ -412,7 +416,16 @@ extern bool bf_index_estimate_items(Relation index, const BfGeometry *geometry, 
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
 									 uint32 *range);
 
+/* The highest of the rates that a range (counted within its group) has in its columns, by its bits; 0 if it is not summarized. */
+extern double bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup *group, uint32 range);
+
 /* ----------------------------------------------------- one item more (wal.c) */
+
+/*
+ * Takes the lines of a filter page into use, if they are not yet, and logs that. To be called before a range on it becomes
+ * anything but unsummarized. REQUIRES: the buffer is locked exclusively, and was checked.
+ */
+extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group);
 
 /* Adds the item to this line of a filter page, and logs the change. REQUIRES: the buffer is locked exclusively. */
 extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash);
@@ -450,7 +463,7 @@ extern void bf_index_built(Relation index, Relation heap);
 /*
  * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
  * which a full range fills about eight lines of the column with the most items. But a table that 32 pages a range make
- * one group of stays one group.
+ * one group of stays one group, and the index of a small partition gets at most 16 ranges.
  */
 extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
 

@@ -82,6 +82,16 @@ bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to)
 }
 
 void
+bf_index_note_in_vain(Relation index, double rate)
+{
+	Change		change;
+
+	begin_change(index, &change);
+	change.meta->in_vain = (float4) Min(rate, 1);
+	end_change(&change);
+}
+
+void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {
 	Change		change;

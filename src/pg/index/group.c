@@ -156,7 +156,7 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 
 /* ------------------------------------------------------------------ to pages */
 
-/* Brings the ranges of `lines` to their new state on this page. See bf_index_write_ranges(). */
+/* Brings the ranges of `lines` to their new state on page `page` of the run. See bf_index_write_ranges(). */
 static void
 change_page(BfFilterPage *content, const BfGroupLines *lines, int column, uint32 page, BfRangeState state,
 			uint64 horizon)
@@ -205,6 +205,8 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 			xlog = GenericXLogStart(index);
 			image = GenericXLogRegisterBuffer(xlog, buffer, GENERIC_XLOG_FULL_IMAGE);
 			bf_index_init_filter_page(image, column, &lines->group, page * lines->group.positions);
+			if (state != BF_UNSUMMARIZED)
+				((PageHeader) image)->pd_lower = bf_index_lower_with_lines(&lines->group);
 			change_page((BfFilterPage *) PageGetContents(image), lines, column, page, state, horizon);
 			GenericXLogFinish(xlog);
 			UnlockReleaseBuffer(buffer);
@@ -219,13 +221,14 @@ write_ranges_on_page(Relation index, const BfGroupLines *lines, int column, uint
 {
 	Buffer		buffer = bf_index_read_page(index, block);
 	GenericXLogState *xlog;
-	Page		image;
 	BfFilterPage *content;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	(void) bf_index_filter_page(index, block, BufferGetPage(buffer), &lines->group, column, page);
+	if (state != BF_UNSUMMARIZED)
+		bf_index_take_lines(index, buffer, &lines->group);
 	xlog = GenericXLogStart(index);
-	image = GenericXLogRegisterBuffer(xlog, buffer, 0);
-	content = bf_index_filter_page(index, block, image, &lines->group, column, page);
+	content = (BfFilterPage *) PageGetContents(GenericXLogRegisterBuffer(xlog, buffer, 0));
 	change_page(content, lines, column, page, state, horizon);
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);

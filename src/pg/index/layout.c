@@ -138,7 +138,7 @@ bf_index_meta_page(Relation index, Page page)
 	good = meta->columns == IndexRelationGetNumberOfKeyAttributes(index) &&
 		meta->pages_per_range <= BF_INDEX_MAX_PAGES_PER_RANGE && meta->levels >= 1 &&
 		meta->levels <= BF_INDEX_MAX_LEVELS && meta->beyond <= BF_BEYOND_EMPTY && meta->directory_pages <= BF_INDEX_MAX_DIRECTORY_PAGES &&
-		is_in_range(&meta->upper);
+		meta->in_vain >= 0 && meta->in_vain <= 1 && is_in_range(&meta->upper);
 	for (int column = 0; good && column < meta->columns; column++)
 		good = is_in_range(&meta->column[column]);
 	if (!good)
@@ -240,22 +240,50 @@ filter_page_size(const BfGroup *group)
 	return BF_LINES_OFFSET(group->ranges) + (Size) group->positions * group->ranges * SB_BF_LINE;
 }
 
+/* As long as no range of a page has been a placeholder, only the states are in use, and images in the WAL are small. */
+static inline Size
+states_size(const BfGroup *group)
+{
+	return BF_LINES_OFFSET(group->ranges);
+}
+
+LocationIndex
+bf_index_lower_with_lines(const BfGroup *group)
+{
+	return MAXALIGN(SizeOfPageHeaderData) + filter_page_size(group);
+}
+
+/* Is the size right, of the states alone or with the lines? */
+static bool
+has_filter_page_size(Page page, const BfGroup *group)
+{
+	const BfFilterPage *content = (const BfFilterPage *) PageGetContents(page);
+
+	if (has_content_size(page, filter_page_size(group)))
+		return true;
+	if (!has_content_size(page, states_size(group)))
+		return false;
+	for (uint32 range = 0; range < group->ranges; range++)
+		if (content->states[range] != BF_UNSUMMARIZED)
+			return false;
+	return true;
+}
+
 void
 bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line)
 {
 	BfFilterPage *content;
-	Size		size = filter_page_size(group);
 
 	PageInit(page, BLCKSZ, 0);
 	content = (BfFilterPage *) PageGetContents(page);
-	memset(content, 0, size);
+	memset(content, 0, BF_PAGE_SPACE);
 	content->magic = BF_FILTER_MAGIC;
 	content->level = group->level;
 	content->column = column;
 	content->ranges = group->ranges;
 	content->first_range = group->first_range;
 	content->first_line = first_line;
-	set_content_size(page, size);
+	set_content_size(page, states_size(group));
 }
 
 bool
@@ -265,7 +293,7 @@ bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber
 
 	return !PageIsNew(page) && content->magic == BF_FILTER_MAGIC && content->level == group->level &&
 		content->column == column && content->ranges == group->ranges && content->first_range == group->first_range &&
-		content->first_line == number * group->positions && has_content_size(page, filter_page_size(group));
+		content->first_line == number * group->positions && has_filter_page_size(page, group);
 }
 
 BfFilterPage *

@@ -88,7 +88,7 @@ typedef struct BfMetaPage
 	uint32		groups[BF_INDEX_MAX_LEVELS];	/* of each level, that are published */
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
-	uint32		zero;
+	float4		in_vain;		/* the highest rate of a range above level 0 that stayed too full when it was summarized anew; or 0 */
 	BfParameters upper;			/* of the levels above 0, for all columns */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;
@@ -120,6 +120,10 @@ typedef struct BfDirectoryPage
  * A filter page has this after the page header. The states of its ranges are the end of the struct. At the next
  * multiple of 8 the lines begin: those of the page's first position for all ranges of the group, then those of the
  * next position.
+ *
+ * As long as all ranges on the page are unsummarized and never were anything else there, the lines lie between pd_lower
+ * and pd_upper, as the space that is not in use on other pages. So a group that is made for ranges to come costs hardly
+ * any WAL.
  */
 #define BF_FILTER_MAGIC 0x6c466642	/* "BfFl" */
 
@@ -209,8 +213,11 @@ extern uint32 bf_index_entries_on_directory_page(int columns);
 
 /* --------------------------------------------------------------- filter pages */
 
-/* Writes the content of an empty filter page. */
+/* Writes the content of an empty filter page, whose lines are not in use yet: only the states are below pd_lower. */
 extern void bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line);
+
+/* The pd_lower of a filter page whose lines are in use. */
+extern LocationIndex bf_index_lower_with_lines(const BfGroup *group);
 
 /* Is this page `number` (from 0) of the group's run for this column? */
 extern bool bf_index_is_filter_page(Page page, const BfGroup *group, int column, BlockNumber number);

@@ -52,6 +52,20 @@ items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
 	return lines * log1p(-Min(fill, 1 - 1 / bits)) / (hashes * log1p(-1 / bits));
 }
 
+/* So many pages of a column tell well enough how full a range is. Of many ranges a page has one line each. */
+#define PAGES_THAT_TELL 16
+
+/* Measures some pages of a column, which lie evenly in the run. */
+static void
+measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges)
+{
+	BlockNumber pages = bf_index_column_pages(group, column);
+	BlockNumber read = Min(pages, PAGES_THAT_TELL);
+
+	for (BlockNumber i = 0; i < read; i++)
+		bf_index_measure_page(index, group, column, (uint64) i * pages / read, hashes, ranges);
+}
+
 bool
 bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most)
 {
@@ -63,7 +77,7 @@ bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGrou
 		int			hashes = bf_index_parameters(geometry, group->level, column)->hashes;
 
 		most[column] = 0;
-		bf_index_measure_page(index, group, column, 0, hashes, ranges);
+		measure_some_pages(index, group, column, hashes, ranges);
 		for (uint32 range = 0; range < group->ranges; range++)
 		{
 			if (ranges[range].lines == 0)
@@ -75,20 +89,25 @@ bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGrou
 	return any;
 }
 
-/* So many pages of a column tell the rate of a range well enough. */
-#define PAGES_THAT_TELL 16
-
 /* The rate of one range in a column, by some of its pages, which lie evenly in the run; 0 if it is not summarized. */
 static double
 rate_of_range(Relation index, const BfGroup *group, int column, uint32 range, int hashes)
 {
-	BlockNumber pages = bf_index_column_pages(group, column);
-	BlockNumber read = Min(pages, PAGES_THAT_TELL);
 	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
 
-	for (BlockNumber i = 0; i < read; i++)
-		bf_index_measure_page(index, group, column, (uint64) i * pages / read, hashes, ranges);
+	measure_some_pages(index, group, column, hashes, ranges);
 	return ranges[range].lines == 0 ? 0 : ranges[range].rates / ranges[range].lines;
+}
+
+double
+bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup *group, uint32 range)
+{
+	double		most = 0;
+
+	for (int column = 0; column < group->columns; column++)
+		most = Max(most, rate_of_range(index, group, column, range,
+									   bf_index_parameters(geometry, group->level, column)->hashes));
+	return most;
 }
 
 double

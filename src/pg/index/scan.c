@@ -423,7 +423,11 @@ add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summari
 			descent->verdict->unsummarized += ranges;
 	}
 	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
+	{
+		/* they may be all pages of a table that was never summarized */
+		CHECK_FOR_INTERRUPTS();
 		tbm_add_page(descent->tbm, (BlockNumber) block);
+	}
 }
 
 static void search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items);
@@ -638,6 +642,7 @@ bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
 		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))
 		return false;
+	/* The last range may end behind the last block that a table can have. */
 	return find_pages(&descent, Min(pages, InvalidBlockNumber)) == 0 && !descent.failed;
 }
 

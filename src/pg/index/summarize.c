@@ -57,6 +57,31 @@ typedef struct Summarizer
 /* It may have a quarter less. */
 #define ENOUGH_LINES (0.75 * LINES_OF_A_RANGE)
 
+/*
+ * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62 ranges
+ * would become two (build.c), because they fill their pages badly.
+ */
+#define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
+#define RANGES_OF_ONE_GROUP 62
+
+/*
+ * A small partition gets this many ranges at most. Each range is a chance that the partition is opened in vain, and to
+ * read more of it where the value is costs little.
+ */
+#define PAGES_OF_A_SMALL_PARTITION 512
+#define RANGES_OF_A_SMALL_PARTITION 16
+
+/* Are ranges of so many pages too short for a table of this size? */
+static bool
+has_too_many_ranges(Relation index, BlockNumber heap_blocks, BlockNumber pages)
+{
+	uint32		ranges = (heap_blocks + pages - 1) / pages;
+
+	if (heap_blocks <= PAGES_OF_A_SMALL_PARTITION && index->rd_rel->relispartition)
+		return ranges > RANGES_OF_A_SMALL_PARTITION;
+	return heap_blocks <= PAGES_OF_ONE_GROUP && ranges > RANGES_OF_ONE_GROUP;
+}
+
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
@@ -73,9 +98,7 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 		lines = Max(lines, bf_index_items_if_full(&items, column) / geometry->column[column].load);
 	bf_index_free_items(&items);
 	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
-		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH_LINES ||
-			/* a table that one group of the default length can have gets one group */
-			(heap_blocks <= BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE && heap_blocks > BF_INDEX_MAX_RANGES * pages)))
+		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH_LINES || has_too_many_ranges(index, heap_blocks, pages)))
 		pages *= 2;
 	bf_index_settle_pages_per_range(index, pages);
 }
@@ -363,6 +386,12 @@ summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, Blo
 #define TOO_FULL 4
 
 /*
+ * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this
+ * many times their rate. Otherwise each VACUUM would read such a range again.
+ */
+#define MORE_THAN_IN_VAIN 1.5
+
+/*
  * Summarizes anew the fullest range of the levels above 0, if it is too full: each row that was written into it since it
  * was summarized has added bits. One at a time, so that VACUUM does not read the whole table for this.
  */
@@ -370,7 +399,8 @@ static void
 refresh_fullest_range(const Summarizer *work)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	double		worst = TOO_FULL * geometry->upper.false_positive_rate;
+	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
+	double		worst = Max(too_full, MORE_THAN_IN_VAIN * geometry->in_vain);
 	BfGroup		of_worst = {0};
 	uint32		worst_range = 0;
 
@@ -396,11 +426,15 @@ refresh_fullest_range(const Summarizer *work)
 	if (of_worst.ranges > 0)
 	{
 		BfGroupLines lines;
+		double		rate;
 
 		bf_index_make_lines(&lines, geometry, &of_worst);
 		bf_index_select_range(&lines, worst_range);
 		summarize_selected(work, geometry->level[of_worst.level].pages_per_range, &lines);
 		bf_index_free_lines(&lines);
+		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
+		if (rate > Max(too_full, geometry->in_vain))
+			bf_index_note_in_vain(work->index, rate);
 	}
 	pfree(geometry);
 }

@@ -1,5 +1,5 @@
 /*
- * wal.c: adds an item to a line of a filter page, and logs the change.
+ * wal.c: adds an item to a line of a filter page, or takes its lines into use, and logs the change.
  *
  * The change is logged as a *generic WAL record*, which PostgreSQL offers to access methods that have no resource
  * manager of their own. For each page such a record holds either a full-page image, or a list of fragments: offset,
@@ -16,7 +16,9 @@
  * - GenericXLogFinish() compares the two pages byte by byte to find out what has changed, and copies the whole page
  *   back.
  *
- * That takes some microseconds for each row. Here it is known which bytes change: at most `hash_count` bytes of one line
+ * - When pd_lower grows, it logs all bytes below the new one, also those that are zero before and after.
+ *
+ * That takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here it is known which bytes change: at most `hash_count` bytes of one line
  * of 64.
  *
  * The record has to satisfy these conditions:
@@ -24,7 +26,8 @@
  * - It has the fragments in the format that applyPageRedo() reads: log_changed_bytes() writes one fragment for each
  *   byte.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
- *   pd_lower, and the lines lie below it. The space above it is zero already: the page was made that way.
+ *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space above it
+ *   is zero already: the page was made that way. So pd_lower can grow without the bytes that it passes.
  * - The page is changed, marked dirty, registered, logged and given its LSN in one critical section, under the
  *   exclusive lock of the buffer, in this order.
  * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and
@@ -83,7 +86,54 @@ log_changed_bytes(Buffer buffer, Page page, unsigned char *line, const unsigned 
 	PageSetLSN(page, lsn);
 	END_CRIT_SECTION();
 }
+
+/* Sets pd_lower, and logs that. REQUIRES: the space above the old one is zero. */
+static void
+log_lower(Buffer buffer, LocationIndex lower)
+{
+	Page		page = BufferGetPage(buffer);
+	const OffsetNumber fragment[] = {offsetof(PageHeaderData, pd_lower), sizeof lower};
+	XLogRecPtr	lsn;
+
+	XLogBeginInsert();
+	START_CRIT_SECTION();
+	((PageHeader) page)->pd_lower = lower;
+	MarkBufferDirty(buffer);
+	XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
+	XLogRegisterBufData(0, (char *) fragment, sizeof fragment);
+	XLogRegisterBufData(0, (char *) &lower, sizeof lower);
+	lsn = XLogInsert(RM_GENERIC_ID, 0);
+	PageSetLSN(page, lsn);
+	END_CRIT_SECTION();
+}
 #endif
+
+void
+bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
+{
+	LocationIndex lower = bf_index_lower_with_lines(group);
+
+	if (((PageHeader) BufferGetPage(buffer))->pd_lower == lower)
+		return;
+#if KNOWN_GENERIC_RECORDS
+	if (RelationNeedsWAL(index))
+		log_lower(buffer, lower);
+	else
+	{
+		START_CRIT_SECTION();
+		((PageHeader) BufferGetPage(buffer))->pd_lower = lower;
+		MarkBufferDirty(buffer);
+		END_CRIT_SECTION();
+	}
+#else
+	{
+		GenericXLogState *xlog = GenericXLogStart(index);
+
+		((PageHeader) GenericXLogRegisterBuffer(xlog, buffer, 0))->pd_lower = lower;
+		GenericXLogFinish(xlog);
+	}
+#endif
+}
 
 void
 bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash)
