@@ -18,8 +18,8 @@
  *
  * - When pd_lower grows, it logs all bytes below the new one, also those that are zero before and after.
  *
- * That takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here it is known which bytes change: at most `hash_count` bytes of one line
- * of 64.
+ * That takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here it is
+ * known which bytes change: at most `hash_count` bytes of one line of 64, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *
