@@ -209,7 +209,7 @@ TEST(TbfContent, MemoryThatEndsLeavesWhatWasAdded)
 {
 	Random random(13);
 	const sb_tbf plan = large(0, 200000);
-	std::vector<uint64_t> hashes(400);
+	std::vector<uint64_t> hashes(20000);
 	for (uint64_t &hash : hashes)
 		hash = random();
 	for (uint64_t fails_at : {2u, 3u, 5u, 10u, 20u})
