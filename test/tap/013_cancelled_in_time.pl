@@ -157,14 +157,14 @@ DECLARE
 	number int := 0;
 BEGIN
 	f := $first;
-	LOOP
-		BEGIN
+	BEGIN
+		LOOP
 			f := $add;
 			items := (SELECT array_agg(i + 1000000) FROM unnest(items) i);
-		EXCEPTION WHEN query_canceled THEN
-			EXIT;
-		END;
-	END LOOP;
+		END LOOP;
+	EXCEPTION WHEN query_canceled THEN
+		NULL;
+	END;
 	RESET statement_timeout;
 	PERFORM set_config('test.result', format('%s %s', f::bytea::$type IS NOT NULL, $holds), false);
 END \$\$;
