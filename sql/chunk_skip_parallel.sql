@@ -109,10 +109,10 @@ SELECT node('SELECT count(*) FROM log WHERE uid = 5000');
 CREATE TABLE event (id int, uid bigint);
 DO $$BEGIN
 	FOR i IN 0 .. 9 LOOP
-		EXECUTE format('CREATE TABLE event_%1$s () INHERITS (event); INSERT INTO event_%1$s SELECT i, i FROM generate_series(%1$s * 5000 + 1, %1$s * 5000 + 5000) i; CREATE INDEX ON event_%1$s USING bf (uid)', i);
+		EXECUTE format('CREATE TABLE event_%1$s () INHERITS (event); INSERT INTO event_%1$s SELECT i, i FROM generate_series(%1$s * 5000 + 1, %1$s * 5000 + 5000) i; CREATE INDEX ON event_%1$s USING bf (uid) WITH (pages_per_range = 32)', i);
 	END LOOP;
 END$$;
-CREATE INDEX ON event USING bf (uid);
+CREATE INDEX ON event USING bf (uid) WITH (pages_per_range = 32);
 CREATE TABLE tree (id int NOT NULL, uid bigint) PARTITION BY RANGE (id);
 CREATE TABLE tree_a PARTITION OF tree FOR VALUES FROM (0) TO (10000) PARTITION BY HASH (id);
 CREATE TABLE tree_b PARTITION OF tree FOR VALUES FROM (10000) TO (20000) PARTITION BY HASH (id);
