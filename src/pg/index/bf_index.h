@@ -69,6 +69,7 @@ typedef struct BfPlace
 	uint32		positions;		/* on a page */
 	BlockNumber first_block;
 	BlockNumber stride;
+	uint32		entry;			/* its number in the directory */
 } BfPlace;
 
 /*
@@ -129,6 +130,9 @@ extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 
 /* Finds the group that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
 extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group);
+
+/* The last stretch of a level; NULL if it has none. */
+extern const BfPlace *bf_index_last_place(const BfGeometry *geometry, int level);
 
 /*
  * The first function returns the number of pages in a column's run in a group, the second the first block of the run.

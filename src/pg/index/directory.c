@@ -220,58 +220,13 @@ close_entry(EntryPlace *place)
 		UnlockReleaseBuffer(place->buffer);
 }
 
-/* The number of the last entry of a level in the directory. REQUIRES: the level has a group. */
-static uint32
-last_entry(Relation index, const BfGeometry *geometry, int level)
-{
-	Buffer		meta_buffer = bf_index_read_page(index, 0);
-	uint32		on_meta = bf_index_entries_on_meta_page(geometry->columns);
-	uint32		on_page = bf_index_entries_on_directory_page(geometry->columns);
-	uint32		number = geometry->stretches;
-	bool		found = false;
-
-	while (!found && number > 0)
-	{
-		uint32		page = number > on_meta ? (number - 1 - on_meta) / on_page : 0;
-		uint32		first = number > on_meta ? on_meta + page * on_page : 0;
-		Buffer		buffer = meta_buffer;
-		void	   *entries;
-
-		LockBuffer(meta_buffer, BUFFER_LOCK_SHARE);
-		entries = bf_index_meta_entries(bf_index_meta_page(index, BufferGetPage(meta_buffer)));
-		if (number > on_meta)
-		{
-			BlockNumber block = directory_block(index, bf_index_meta_page(index, BufferGetPage(meta_buffer)), page);
-
-			buffer = bf_index_read_page(index, block);
-			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			entries = bf_index_directory_entries(index, block, BufferGetPage(buffer), page);
-		}
-		while (!found && number > first)
-			found = bf_index_entry_at(entries, --number - first, geometry->columns)->level == level;
-		if (buffer != meta_buffer)
-			UnlockReleaseBuffer(buffer);
-		LockBuffer(meta_buffer, BUFFER_LOCK_UNLOCK);
-	}
-	ReleaseBuffer(meta_buffer);
-	if (!found)
-		bf_index_report_damage(index, 0, "it has fewer groups than it counts");
-	return number;
-}
-
-/* Can this group be the next one of the last stretch of its level? */
+/* Can this group be the next one of the last stretch of its level, which may be NULL? */
 static bool
-lengthens(const BfGeometry *geometry, const BfGroup *group)
+lengthens(const BfGeometry *geometry, const BfPlace *last, const BfGroup *group)
 {
-	const BfLevel *level = &geometry->level[group->level];
-	const BfPlace *last;
-
-	if (level->places == 0)
-		return false;
-	last = &geometry->place[level->first_place + level->places - 1];
-	return last->ranges == group->ranges && group->first_block > last->first_block &&
+	return last != NULL && last->ranges == group->ranges && group->first_block > last->first_block &&
 		(last->groups == 1 || group->first_block == last->first_block + last->groups * last->stride) &&
-		memcmp(&geometry->lines[(level->first_place + level->places - 1) * geometry->columns], group->lines,
+		memcmp(&geometry->lines[(last - geometry->place) * geometry->columns], group->lines,
 			   geometry->columns * sizeof(uint32)) == 0;
 }
 
@@ -279,8 +234,9 @@ void
 bf_index_publish_group(Relation index, const BfGroup *group)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
-	bool		longer = lengthens(geometry, group);
-	uint32		number = longer ? last_entry(index, geometry, group->level) : geometry->stretches;
+	const BfPlace *last = bf_index_last_place(geometry, group->level);
+	bool		longer = lengthens(geometry, last, group);
+	uint32		number = longer ? last->entry : geometry->stretches;
 	Change		change;
 	EntryPlace	place;
 

@@ -130,11 +130,12 @@ check_entry(Relation index, const BfGeometry *geometry, const BfStretch *entry)
 }
 
 /*
- * Adds a stretch to the geometry as the next one of its level, with at most `most` groups. All of them must end within
- * the first `blocks` blocks.
+ * Adds entry `number` of the directory to the geometry as the next stretch of its level, with at most `most` groups.
+ * All of them must end within the first `blocks` blocks.
  */
 static void
-add_stretch(Relation index, BfGeometry *geometry, const BfStretch *entry, uint32 most, BlockNumber blocks)
+add_stretch(Relation index, BfGeometry *geometry, const BfStretch *entry, uint32 number, uint32 most,
+			BlockNumber blocks)
 {
 	BfLevel    *level = &geometry->level[entry->level];
 	BfPlace    *place = &geometry->place[level->first_place + level->places];
@@ -148,6 +149,7 @@ add_stretch(Relation index, BfGeometry *geometry, const BfStretch *entry, uint32
 	place->positions = BF_POSITIONS(entry->ranges);
 	place->first_block = entry->first_block;
 	place->stride = entry->stride;
+	place->entry = number;
 	for (int column = 0; column < geometry->columns; column++)
 	{
 		lines[column] = entry->lines[column];
@@ -186,7 +188,7 @@ add_stretches(Relation index, BfGeometry *geometry, const Directory *directory, 
 			/* More may have been published since the meta page was read. */
 			if (level->groups == groups[number])
 				bf_index_report_damage(index, 0, "it has more groups than it counts");
-			add_stretch(index, geometry, entry, groups[number] - level->groups, blocks);
+			add_stretch(index, geometry, entry, i, groups[number] - level->groups, blocks);
 		}
 		if (level->groups != groups[number] || level->begun > level->covered)
 			bf_index_report_damage(index, 0, "it has fewer groups than it counts");
@@ -386,6 +388,14 @@ bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup
 	group->positions = place->positions;
 	group->first_block = place->first_block + in_stretch * place->stride;
 	group->lines = &geometry->lines[number * geometry->columns];
+}
+
+const BfPlace *
+bf_index_last_place(const BfGeometry *geometry, int level)
+{
+	const BfLevel *of = &geometry->level[level];
+
+	return of->places == 0 ? NULL : &geometry->place[of->first_place + of->places - 1];
 }
 
 BlockNumber

@@ -72,12 +72,12 @@ bf_index_lines_for(uint64 items, double load, uint32 ranges)
 void
 bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
 {
-	const BfLevel *of = &geometry->level[level];
+	const BfPlace *place = bf_index_last_place(geometry, level);
 	const uint32 *last;
 
-	if (of->places == 0 || geometry->place[of->first_place + of->places - 1].ranges != ranges)
+	if (place == NULL || place->ranges != ranges)
 		return;
-	last = &geometry->lines[(of->first_place + of->places - 1) * geometry->columns];
+	last = &geometry->lines[(place - geometry->place) * geometry->columns];
 	for (int column = 0; column < geometry->columns; column++)
 		if (lines[column] > last[column] || last[column] > lines[column] * MOST_ROOM)
 			return;
