@@ -274,12 +274,13 @@ chunk_cache_says_no(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search)
 {
 	CachedChunk *chunk = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
 	bool		says_no;
+	BfPages		few;
 
 	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) ||
 		chunk->snapshot > number)
 		return false;
 	LockRelationOid(chunk->index, AccessShareLock);
-	says_no = !is_stale(chunk) && bf_index_probe_says_no(chunk->probe, search);
+	says_no = !is_stale(chunk) && bf_index_ask_probe(chunk->probe, search, &few) && few.count == 0;
 	UnlockRelationOid(chunk->index, AccessShareLock);
 	return says_no;
 }
@@ -302,7 +303,7 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation in
 	uint64		made = messages;
 	CachedChunk *chunk;
 	bool		found;
-	bool		may_match;
+	BfPages		few;
 	MemoryContext caller;
 	BfProbe    *probe;
 
@@ -324,9 +325,9 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation in
 		chunk->probe = NULL;
 	}
 	caller = MemoryContextSwitchTo(cache_context);
-	probe = bf_index_make_probe(search, index, relation, &may_match);
+	probe = bf_index_make_probe(search, index, relation, &few);
 	MemoryContextSwitchTo(caller);
 	chunk->probe = probe;
 	chunk->snapshot = number;
-	return may_match;
+	return few.count > 0;
 }
