@@ -270,19 +270,27 @@ is_stale(const CachedChunk *chunk)
 }
 
 bool
-chunk_cache_says_no(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search)
+chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search, BfPages *few, Oid *index)
 {
 	CachedChunk *chunk = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
-	bool		says_no;
-	BfPages		few;
+	bool		known;
 
 	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) ||
 		chunk->snapshot > number)
 		return false;
 	LockRelationOid(chunk->index, AccessShareLock);
-	says_no = !is_stale(chunk) && bf_index_ask_probe(chunk->probe, search, &few) && few.count == 0;
+	known = !is_stale(chunk) && bf_index_ask_probe(chunk->probe, search, few);
 	UnlockRelationOid(chunk->index, AccessShareLock);
-	return says_no;
+	*index = chunk->index;
+	return known;
+}
+
+bool
+chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
+{
+	CachedChunk *chunk = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
+
+	return chunk != NULL && chunk->probe != NULL && !is_stale(chunk);
 }
 
 /*
@@ -297,23 +305,22 @@ is_lasting(Relation index)
 }
 
 bool
-chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation index, BfSearch *search)
+chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation index, BfSearch *search, BfPages *few)
 {
 	Oid			oid = RelationGetRelid(relation);
 	uint64		made = messages;
 	CachedChunk *chunk;
 	bool		found;
-	BfPages		few;
 	MemoryContext caller;
 	BfProbe    *probe;
 
 	if (!is_lasting(index))
-		return bf_index_may_match(search, index, relation);
+		return bf_index_find_few(search, index, relation, few);
 	chunk = hash_search(cache->chunks, &oid, HASH_ENTER, &found);
 	if (!found)
 		chunk->probe = NULL;
 	else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
-		return bf_index_may_match(search, index, relation);	/* it serves newer snapshots */
+		return bf_index_find_few(search, index, relation, few);	/* it serves newer snapshots */
 	/* marked before the look, so that no message is missed */
 	chunk->chunk_mark = find_mark(oid);
 	chunk->index_mark = find_mark(RelationGetRelid(index));
@@ -325,9 +332,9 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation in
 		chunk->probe = NULL;
 	}
 	caller = MemoryContextSwitchTo(cache_context);
-	probe = bf_index_make_probe(search, index, relation, &few);
+	probe = bf_index_make_probe(search, index, relation, few);
 	MemoryContextSwitchTo(caller);
 	chunk->probe = probe;
 	chunk->snapshot = number;
-	return few.count > 0;
+	return few->count > 0;
 }

@@ -30,15 +30,24 @@ typedef struct ChunkCacheKey
 extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number);
 
 /*
- * Does the index of a chunk say no, for the snapshot with this number? The result is false if it says maybe, if nothing certain
- * is remembered, and if the search, which may be NULL, has not been made in the index of another chunk yet.
+ * Asks the index of a chunk from memory, for the snapshot with this number: sets *few to the pages in which a row that
+ * is searched for may be, and *index to the index. The result is false if nothing certain is remembered, or if the
+ * search, which may be NULL, has not been made in the index of another chunk yet.
  */
-extern bool chunk_cache_says_no(ChunkCache *cache, uint64 number, Oid chunk, BfSearch *search);
+extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, BfSearch *search, BfPages *few,
+								Oid *index);
 
 /*
- * Asks an index of a chunk, as bf_index_may_match() does, and remembers how that is done. REQUIRES: what that requires; the
- * storage of the chunk is the one that the snapshot sees.
+ * Has nothing about the chunk changed since chunk_cache_look_up() returned true? To be asked after the chunk was locked,
+ * because the answer is about the chunk as it was before.
  */
-extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Relation chunk, Relation index, BfSearch *search);
+extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
+
+/*
+ * Asks an index of a chunk, as bf_index_find_few() does, and remembers how that is done. REQUIRES: what that requires;
+ * the storage of the chunk is the one that the snapshot sees.
+ */
+extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Relation chunk, Relation index, BfSearch *search,
+							BfPages *few);
 
 #endif

@@ -56,6 +56,12 @@ typedef struct ChunkWhy
 	uint32		unsummarized;	/* ranges that are not summarized, if nothing else kept it from saying no */
 } ChunkWhy;
 
+static inline uint32
+chunk_unsummarized(const BfVerdict *verdict)
+{
+	return verdict->maybe > 0 ? 0 : (uint32) verdict->unsummarized;
+}
+
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
@@ -101,8 +107,10 @@ typedef struct ChunkClause
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
- * Asks the indexes of a table that can answer such a clause, one after the other until one says no, and sets *why.
+ * Asks the indexes of a table that can answer such a clause, one after the other until one says no, and sets *why. If
+ * `few` is not NULL, it is set to the pages that the index which was asked last has named; few->attribute is 0 if none
+ * was asked. REQUIRES: `few` is not NULL if the clause has a cache.
  */
-extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why);
+extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why, BfPages *few);
 
 #endif
