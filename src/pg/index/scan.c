@@ -566,6 +566,13 @@ find_pages(Descent *descent, BlockNumber heap_blocks)
 	return descent->pages;
 }
 
+/* The pages of those ranges of level 0 that have begun. The last range may end behind the last block of a heap. */
+static BlockNumber
+begun_pages(const BfGeometry *geometry)
+{
+	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
+}
+
 /*
  * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. If groups
  * were added since it was read, their ranges can be ruled out too.
@@ -581,6 +588,22 @@ geometry_for(Relation index, BlockNumber heap_blocks)
 }
 
 /*
+ * How many pages of the heap are to be searched. If the geometry is read now, after the snapshot was taken, and the meta
+ * page says that there are no rows behind the ranges that have begun, the heap's length does not matter. Then the heap's
+ * file need not be opened: for a session that asks a thousand partitions for the first time this is a part of its work.
+ */
+static BlockNumber
+pages_to_search(Relation index, Relation heap)
+{
+	const BfGeometry *geometry;
+
+	if (index->rd_amcache != NULL)
+		return RelationGetNumberOfBlocks(heap);
+	geometry = bf_index_geometry(index);
+	return geometry->beyond == BF_BEYOND_EMPTY ? begun_pages(geometry) : RelationGetNumberOfBlocks(heap);
+}
+
+/*
  * Hashes the items of the search for this index, and looks for pages. With neither `verdict` nor `few` it stops at the
  * first one.
  */
@@ -588,7 +611,7 @@ static int64
 search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfVerdict *verdict, BfPages *few)
 {
 	MemoryContext caller = MemoryContextSwitchTo(search->context);
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
+	BlockNumber heap_blocks = pages_to_search(index, heap);
 	Descent		descent = {.index = index, .search = search, .probe = probe, .verdict = verdict, .few = few};
 
 	hash_all_items(search, index);
@@ -728,8 +751,6 @@ bool
 bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few)
 {
 	const Condition *condition = &search->conditions[0];
-	const BfLevel *lowest = &probe->geometry->level[0];
-	const uint64 pages = (uint64) lowest->begun * lowest->pages_per_range;
 	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry, .few = few};
 
 	if (!is_for_values(search) || condition->column != probe->column || condition->type != probe->type ||
@@ -741,8 +762,7 @@ bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few)
 	few->attribute = probe->attribute;
 	few->type = probe->value_type;
 	few->collation = probe->collation;
-	/* The last range may end behind the last block that a table can have. */
-	(void) find_pages(&descent, Min(pages, InvalidBlockNumber));
+	(void) find_pages(&descent, begun_pages(probe->geometry));
 	return !descent.failed;
 }
 
