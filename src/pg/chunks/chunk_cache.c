@@ -22,6 +22,9 @@
  * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on the
  * value, which may be another one the next time. For SERIALIZABLE, the locks of predicates are taken by the ordinary way.
  *
+ * For plans the question is answered for the storage that the index has now, as it is without the cache: the executor has
+ * locked the table before, and what has changed since is stale.
+ *
  * A question that is answered from memory is not counted as a scan of the index.
  */
 #include "chunks/chunk_cache.h"
@@ -46,7 +49,7 @@ typedef struct Mark
 /* How the index of one chunk is asked. */
 typedef struct CachedChunk
 {
-	Oid			chunk;			/* the key */
+	Oid			chunk;			/* the key: the chunk, or for plans its index */
 	Oid			index;
 	uint64		made;			/* the number of messages before */
 	uint64		snapshot;		/* the number of the snapshot for which it was checked */
@@ -305,9 +308,9 @@ is_lasting(Relation index)
 }
 
 bool
-chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation index, BfSearch *search, BfPages *few)
+chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation relation, Relation index, BfSearch *search,
+				BfPages *few)
 {
-	Oid			oid = RelationGetRelid(relation);
 	uint64		made = messages;
 	CachedChunk *chunk;
 	bool		found;
@@ -322,7 +325,7 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation in
 	else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
 		return bf_index_find_few(search, index, relation, few);	/* it serves newer snapshots */
 	/* marked before the look, so that no message is missed */
-	chunk->chunk_mark = find_mark(oid);
+	chunk->chunk_mark = find_mark(RelationGetRelid(relation));
 	chunk->index_mark = find_mark(RelationGetRelid(index));
 	chunk->index = RelationGetRelid(index);
 	chunk->made = made;

@@ -13,13 +13,20 @@
 
 typedef struct ChunkCache ChunkCache;
 
-/* What a question about the chunks of a table is, without the value that is searched for. */
+/*
+ * What a question about the chunks of a table is, without the value that is searched for. For chunk_scan(): what is
+ * remembered is about a chunk of this parent.
+ *
+ * For plans (the node ChunkSkip) what is remembered is about an index, whatever table it belongs to: then `chunk` is the OID
+ * of the index in the functions below. It is kept apart because a plan has locked its tables before, and does not compare
+ * their storage with what the snapshot sees.
+ */
 typedef struct ChunkCacheKey
 {
-	Oid			parent;
-	AttrNumber	column;
+	Oid			parent;			/* InvalidOid: for plans */
+	AttrNumber	column;			/* of the parent; for plans, of the index */
 	bool		any;			/* = ANY (array) */
-	Oid			operator;
+	Oid			operator;		/* for plans, its function */
 	Oid			collation;
 } ChunkCacheKey;
 
@@ -44,10 +51,10 @@ extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, BfS
 extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
 
 /*
- * Asks an index of a chunk, as bf_index_find_few() does, and remembers how that is done. REQUIRES: what that requires;
- * the storage of the chunk is the one that the snapshot sees.
+ * Asks an index of a chunk, as bf_index_find_few() does, and remembers how that is done under this OID. REQUIRES: what
+ * that requires; the storage of the chunk is the one that the snapshot sees, unless this is for plans.
  */
-extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Relation chunk, Relation index, BfSearch *search,
+extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,
 							BfPages *few);
 
 #endif

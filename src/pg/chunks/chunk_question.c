@@ -375,9 +375,11 @@ count_unsummarized(BfSearch *search, Relation index, Relation heap, const BfPage
 }
 
 bool
-chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only, ChunkWhy *why)
+chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only, ChunkWhy *why,
+				ChunkCache *cache, uint64 number)
 {
 	Relation	index;
+	BfPages		few;
 	bool		result;
 
 	if (why != NULL)
@@ -388,7 +390,8 @@ chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, boo
 	if (index == NULL)
 		return true;
 	begin_asking(index, snapshot, explain_only);
-	result = bf_index_may_match(search, index, heap);
+	result = cache != NULL ? chunk_cache_ask(cache, number, oid, heap, index, search, &few) :
+		bf_index_may_match(search, index, heap);
 	if (result && why != NULL)
 		*why = (ChunkWhy) {.index = oid, .unsummarized = count_unsummarized(search, index, heap, NULL)};
 	relation_close(index, AccessShareLock);
@@ -471,7 +474,7 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Ch
 			else if (clause->cache == NULL)
 				result = bf_index_find_few(search, index, heap, few);
 			else
-				result = chunk_cache_ask(clause->cache, clause->snapshot, heap, index, search, few);
+				result = chunk_cache_ask(clause->cache, clause->snapshot, RelationGetRelid(heap), heap, index, search, few);
 			why->unsummarized = result && clause->wants_reason ? count_unsummarized(search, index, heap, few) : 0;
 		}
 		relation_close(index, AccessShareLock);

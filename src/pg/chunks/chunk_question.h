@@ -69,10 +69,11 @@ extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum valu
  * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? The result is
  * also true if the index is gone or no longer usable. Takes the predicate lock that an index scan would take, and
  * counts this as an index scan, unless it is only for a plain EXPLAIN. If `why` is not NULL it is set for an answer
- * "maybe". REQUIRES: the heap is locked; the snapshot is that of the search.
+ * "maybe". If `cache` is not NULL, it is remembered there under the index's OID how the index is asked; `number` is the
+ * snapshot's number. REQUIRES: the heap is locked; the snapshot is that of the search.
  */
 extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only,
-							ChunkWhy *why);
+							ChunkWhy *why, ChunkCache *cache, uint64 number);
 
 /* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
 typedef struct ChunkOperator
