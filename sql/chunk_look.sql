@@ -100,8 +100,15 @@ SELECT ask('p', 't', '''text 2042'''), ask('p', 't', '''text 2142'''), ask('p', 
 UPDATE p_1 SET t = 'again' WHERE id = 7;
 UPDATE p_1 SET t = 'and again' WHERE id = 7;
 SELECT ask('p', 'a', '1007'), ask('p', 't', '''again'''), ask('p', 't', '''and again''');
+UPDATE p_2 SET id = 700 WHERE id = 7;
+UPDATE p_2 SET id = 7 WHERE id = 700;
+SELECT ask('p', 'a', '2007');
 DELETE FROM p WHERE a = 1008;
 SELECT ask('p', 'a', '1008');
+BEGIN;
+SELECT counts('p', 'a', '1008');
+SELECT locked();
+COMMIT;
 BEGIN;
 INSERT INTO p VALUES (2, 1, 7, 'mine');
 SELECT ask('p', 'a', '7');
