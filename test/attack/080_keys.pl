@@ -60,7 +60,7 @@ DECLARE
 	plain CONSTANT text := answer(plain_switches, plain_query);
 	mine text;
 	line text;
-	seen text := '';
+	seen text;
 BEGIN
 	FOR i IN 1 .. cardinality(switches) LOOP
 		mine := answer(switches[i], query);
@@ -69,12 +69,13 @@ BEGIN
 		END IF;
 	END LOOP;
 	IF look AND plain NOT LIKE 'ERROR%' AND query NOT LIKE 'EXECUTE%' THEN
+		seen := ' -';
 		EXECUTE switches[1];
 		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
 			seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%ChunkSkip%' THEN 'c' END, CASE WHEN line LIKE '%Gather%' THEN 'p' END);
 		END LOOP;
 	END IF;
-	RETURN format('%s = %s %s', number, split_part(plain, ' ', 1), seen);
+	RETURN format('%s = %s%s', number, split_part(plain, ' ', 1), seen);
 END
 $$;
 CREATE FUNCTION indexes(relation regclass) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
@@ -189,7 +190,7 @@ sub change
 	my $kind = rand();
 	return ('insert', rows_sql($self, pick(1, 5, 20, 60))) if $kind < 0.25;
 	return ('insert that is undone', 'BEGIN; ' . rows_sql($self, 10) . '; ROLLBACK') if $kind < 0.29;
-	return ('update', "UPDATE $name SET " . pick('line = ' . KeysValues::literal(KeysValues::line($self->{rows})), 'doc = ' . KeysValues::literal(KeysValues::doc($self->{rows})), 'n = n + 1', "line = line || ' w7', tags = tags || ARRAY['w7']",
+	return ('update', "UPDATE $name SET " . pick('line = ' . KeysValues::literal(KeysValues::line($self->{rows})), 'doc = ' . KeysValues::literal(KeysValues::doc($self->{rows})), 'n = n + 1', "line = line || ' w7', tags = CASE WHEN array_ndims(tags) = 2 THEN tags ELSE tags || ARRAY['w7'] END",
 		'words = ' . KeysValues::literal(KeysValues::words(5)), 'ints = ' . KeysValues::literal(KeysValues::list('ints', 9)), 'names = tags, tags = names') . ' WHERE ' . some_ids($self)) if $kind < 0.45;
 	return ('delete', "DELETE FROM $name WHERE " . some_ids($self)) if $kind < 0.55;
 	return ('VACUUM', "VACUUM $name") if $kind < 0.63;
@@ -305,7 +306,7 @@ sub ask
 		$run->count("asked: $q->{kind}", $switches_of[$n]);
 		$run->count($rows eq 'ERROR' ? 'comparisons of errors' : 'comparisons with rows', $switches_of[$n]) if $rows ne '0';
 		next if !defined $seen;
-		$run->count('plans looked at') if $q->{kind} eq 'rows';
+		$run->count('plans looked at');
 		$run->count('plans with an index') if $seen =~ /i/;
 		$run->count('plans with ChunkSkip') if $seen =~ /c/;
 		$run->count('plans with workers') if $seen =~ /p/;

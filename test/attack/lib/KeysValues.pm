@@ -316,7 +316,7 @@ sub on_doc
 	return "$column @? " . literal(pick('', '', 'strict ') . path('$') . (chance(0.7) ? ' ? (' . path_predicate('@', pick(0, 1, 2)) . ')' . (chance(0.2) ? path('') : '') : '')) . '::jsonpath' if $kind < 0.87;
 	return "$column = " . literal($doc) . '::jsonb' if $kind < 0.9;
 	return "$column @> ANY (" . array_of(part_of($doc), part_of(seen('doc', \&doc) // '{}')) . '::jsonb[])' if $kind < 0.94;
-	return "$column @> " . pick("'{}'", "'[]'", "'null'", "'\"a\"'", "'[1]'", "'{\"a\": {}}'", "'{\"tags\": []}'") if $kind < 0.98;
+	return "$column @> " . pick("'{}'", "'[]'", "'null'", "'\"a\"'", "'[1]'", "'{\"a\": {}}'", "'{\"tags\": []}'") . '::jsonb' if $kind < 0.98;
 	return "$column " . pick('IS NULL', 'IS NOT NULL', '@> NULL');
 }
 
