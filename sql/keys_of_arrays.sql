@@ -1,9 +1,9 @@
 -- keys_of_arrays: what PostgreSQL's own tests ask of GIN on arrays, asked of bf indexes: each answer is the one without an index
-CREATE TABLE lists (id int, numbers int[], words text[]);
+CREATE TABLE lists (id int, numbers int[], words text[]) WITH (fillfactor = 20);
 INSERT INTO lists SELECT i, ARRAY[i / 40, i % 7 + 1000000, i], ARRAY['tag' || i / 40, CASE WHEN i % 2 = 0 THEN 'even' ELSE 'odd' END] || CASE i % 300 WHEN 1 THEN ARRAY['rare', NULL] WHEN 2 THEN ARRAY['Rare', ''] END
 FROM generate_series(1, 3000) i;
 INSERT INTO lists VALUES (3001, '{}', '{}'), (3002, '{NULL}', '{NULL}'), (3003, NULL, NULL), (3004, '{17,NULL,17}', '{a,NULL,a}'), (3005, '{{17,32},{89,7}}', '{{tag7,odd},{a,b}}'), (3006, '[5:6]={17,32}', '[0:1]={a,b}'),
-	(3007, '{17,32}', '{a,b}'), (3008, '{32,17}', '{b,a}'), (3009, '{NULL,NULL}', '{"",NULL}'), (3010, '{{}}', '{""}');
+	(3007, '{17,32}', '{a,b}'), (3008, '{32,17}', '{b,a}'), (3009, '{NULL,NULL}', '{"",NULL}'), (3010, '{0}', '{""}');
 ANALYZE lists;
 CREATE TABLE operators (id serial, operator text);
 INSERT INTO operators (operator) VALUES ('@>'), ('&&'), ('<@'), ('=');
@@ -22,7 +22,7 @@ DROP INDEX lists_numbers, lists_words;
 -- one index on both, and a plain column with them
 CREATE INDEX lists_all ON lists USING bf (numbers, id, words) WITH (pages_per_range = 1);
 SELECT q, answers('SELECT * FROM lists WHERE ' || q) FROM (VALUES ('numbers @> ''{32}'''), ('words && ''{rare}'''), ('id = 77'), ('numbers @> ''{32}'' AND words && ''{rare}'''), ('numbers && ''{32}'' AND id = 1300'),
-	('numbers @> ''{32}'' OR words @> ''{rare}'''), ('words = ''{a,b}'''), ('words = ANY (ARRAY[''{a}'', ''{b}'']::text[])'), ('numbers @> ''{}'' AND words @> ''{Rare}'''), ('words <@ ''{a,b,NULL}'' AND numbers <@ ''{17,32}'''),
+	('numbers @> ''{32}'' OR words @> ''{rare}'''), ('words = ''{a,b}'''), ('numbers @> ''{}'' AND words @> ''{Rare}'''), ('words <@ ''{a,b,NULL}'' AND numbers <@ ''{17,32}'''),
 	('words IS NULL'), ('words IS NULL AND numbers IS NULL'), ('numbers @> NULL'), ('words @> ARRAY(SELECT ''rare'')'), ('17 = ANY (numbers)')) t(q);
 SELECT bf_index_check('lists_all') AS rows;
 

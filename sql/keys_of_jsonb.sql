@@ -1,6 +1,6 @@
 -- keys_of_jsonb: what PostgreSQL's own tests ask of GIN on jsonb, asked of bf indexes of both classes: each answer is the one
 -- without an index
-CREATE TABLE docs (id int, doc jsonb);
+CREATE TABLE docs (id int, doc jsonb) WITH (fillfactor = 20);
 -- objects whose keys are not in all of them, numbers written in two ways, booleans, null, arrays, objects in objects
 INSERT INTO docs SELECT i, jsonb_strip_nulls(jsonb_build_object(
 		'row', CASE WHEN i % 3 > 0 THEN i END,

@@ -2,7 +2,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION pg_trgm;
 CREATE EXTENSION streambloom_trgm;
-CREATE TABLE lines (id int, line text);
+CREATE TABLE lines (id int, line text) WITH (fillfactor = 20);
 INSERT INTO lines SELECT i, format('%s /list/%s/item-%s.html HTTP/1.1" %s host%s', CASE WHEN i % 3 = 0 THEN 'POST' ELSE 'GET' END, i / 40, i, CASE WHEN i % 50 = 0 THEN 404 ELSE 200 END, i % 11) FROM generate_series(1, 3000) i;
 INSERT INTO lines SELECT 3000 + i, line FROM unnest(ARRAY['', ' ', 'a', 'ab', 'abc', 'ABC', 'abcdef', 'abCdEf', 'quark', 'Quark', 'a quark', ' z foo bar', '  z foo bar', 'z foo', '/123/-45/', '100% sure', 'under_score', 'back\slash', 'two
 lines', 'Größe', 'GRÖSSE', 'straße', '日本語の行', 'phpMyAdmin/setup', 'x', '%%%', '___', 'aaaaaaaaaa', NULL, 'tab	tab', 'l''apostrophe', '٣٤٥', 'ﬀ']) WITH ORDINALITY u(line, i);
