@@ -82,7 +82,7 @@ END
 $$;
 
 -- Executes a look-up and returns its time, the pages of index and table that it touches, and the rows found.
-CREATE FUNCTION look_up(relation text, condition text, by_index boolean, OUT ms float8, OUT pages float8, OUT found bigint) LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 SET jit = off AS $$
+CREATE FUNCTION look_up(relation text, condition text, by_index boolean, OUT ms float8, OUT pages float8, OUT matched bigint) LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 SET jit = off AS $$
 DECLARE
 	plan json;
 BEGIN
@@ -90,7 +90,7 @@ BEGIN
 	EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT * FROM %I WHERE %s', relation, condition) INTO plan;
 	ms := plan -> 0 ->> 'Execution Time';
 	pages := (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::float8 + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::float8;
-	found := plan -> 0 -> 'Plan' ->> 'Actual Rows';
+	matched := plan -> 0 -> 'Plan' ->> 'Actual Rows';
 END
 $$;
 
@@ -102,7 +102,7 @@ DECLARE
 BEGIN
 	FOR a IN SELECT * FROM asked WHERE subject = of.id LOOP
 		PERFORM look_up(of.relation, a.condition, by_method <> 'none');
-		INSERT INTO measured SELECT of.id, by_method, a.label, percentile_cont(0.5) WITHIN GROUP (ORDER BY l.ms), avg(l.pages), NULL, max(l.found)
+		INSERT INTO measured SELECT of.id, by_method, a.label, percentile_cont(0.5) WITHIN GROUP (ORDER BY l.ms), avg(l.pages), NULL, max(l.matched)
 			FROM generate_series(1, 3), look_up(of.relation, a.condition, by_method <> 'none') l;
 	END LOOP;
 END
