@@ -229,6 +229,26 @@ sub conditions
 	return chance(0.3) ? "($where) AND " . pick('n % 2 = 0', 'line IS NOT NULL', 'id > 100', 'id > 200', "id < $self->{rows} / 2") : $where;
 }
 
+# chunk_scan() with the operator of a condition.
+my %operators = (LIKE => '~~', ILIKE => '~~*');
+my $chunk_scan = $bf && $db->sql("SELECT count(*) FROM pg_proc WHERE proname = 'chunk_scan' AND 'operator' = ANY (proargnames)");
+
+sub chunk_scan_question
+{
+	my ($self) = @_;
+	foreach (1 .. 10)
+	{
+		my $condition = KeysValues::condition(pick(qw(n t line line doc doc words ints tags names nums)));
+		my ($column, $operator, $any, $operand) = $condition =~ /^(\w+) (LIKE|ILIKE|[^\w\s]+) (ANY )?(.+)\z/s or next;
+		next if $any ? $operand !~ /^\((ARRAY\[.*\](?:::\w+\[\])?)\)\z/s : $operand !~ /^('(?:[^']|'')*'(?:::[\w\[\]]+)?|-?\d+)\z/s;
+		my $value = $1;
+		next if $operator eq '!~~*';
+		return {kind => $any ? 'chunk_scan_any' : 'chunk_scan', plain => "SELECT id FROM $self->{name} WHERE $condition",
+			query => "SELECT id FROM chunk_scan" . ($any ? '_any' : '') . "(NULL::$self->{name}, '$column', $value, operator => '" . ($operators{$operator} // $operator) . "')"};
+	}
+	return;
+}
+
 # The operand of one condition as a value that is known only when the query runs: from a row, or of a prepared statement.
 my $prepared = 0;
 
@@ -253,7 +273,12 @@ sub question
 		return {kind => 'prepared', before => "PREPARE q$prepared ($type) AS SELECT count(*) || ' ' || coalesce(md5(string_agg(q::text, ',' ORDER BY q::text)), '') FROM (SELECT id FROM $name WHERE $left $operator \$1) q",
 			prepared => "EXECUTE q$prepared($operand)", query => "SELECT id FROM $name WHERE $left $operator $operand"};
 	}
-	return {kind => 'sub-select', query => "SELECT id FROM $name WHERE id IN (SELECT id FROM $name WHERE $where)"} if $kind < 0.17;
+	if ($chunk_scan && $kind < 0.2)
+	{
+		my $question = chunk_scan_question($self);
+		return $question if $question;
+	}
+	return {kind => 'sub-select', query => "SELECT id FROM $name WHERE id IN (SELECT id FROM $name WHERE $where)"} if $kind < 0.25;
 	return {kind => 'rows', query => "SELECT id FROM $name WHERE $where"};
 }
 
@@ -281,7 +306,7 @@ sub ask
 		}
 		else
 		{
-			push @sql, "SELECT compare($number, " . join(', ', map { DifferRun::quote($_) } $query, $plain_switches, $query) . ', ' . (chance(0.15) ? 'true' : 'false') . ', ' . join(', ', map { DifferRun::quote($_) } @all) . ')';
+			push @sql, "SELECT compare($number, " . join(', ', map { DifferRun::quote($_) } $query, $plain_switches, $q->{plain} // $query) . ', ' . (chance(0.15) ? 'true' : 'false') . ', ' . join(', ', map { DifferRun::quote($_) } @all) . ')';
 			push @switches_of, scalar @all;
 		}
 	}
@@ -306,6 +331,7 @@ sub ask
 		$run->count("asked: $q->{kind}", $switches_of[$n]);
 		$run->count($rows eq 'ERROR' ? 'comparisons of errors' : 'comparisons with rows', $switches_of[$n]) if $rows ne '0';
 		next if !defined $seen;
+		next if $q->{plain};
 		$run->count('plans looked at');
 		$run->count('plans with an index') if $seen =~ /i/;
 		$run->count('plans with ChunkSkip') if $seen =~ /c/;
