@@ -380,7 +380,8 @@ my %conditions = (
 	text => sub { on_line("(doc ->> 'name')") },
 	words => sub { on_words('words') },
 	split => sub { on_array("string_to_array(line, ' ')", 'tags') },
-	map { my $kind = $_; ($kind => sub { on_array($kind, $kind) }) } keys %type,
+	(map { my $kind = $_; ($kind => sub { on_array($kind, $kind) }) } grep { $_ ne 'names' } keys %type),
+	names => sub { on_array(pick('names', 'names COLLATE "C"'), 'names') },
 );
 
 sub condition { return $conditions{$_[0]}->(); }
