@@ -1,6 +1,6 @@
 -- index_types: a bf index finds the rows of each type that it has an operator class for, built before and after the rows
-CREATE TABLE samples (type text, item text);	-- how to make the i-th value
-INSERT INTO samples VALUES
+CREATE TABLE samples (type text, item text, class text);	-- how to make the i-th value; an operator class, unless it is the default one
+INSERT INTO samples (type, item) VALUES
 	('smallint', '(i % 1000)::smallint'), ('integer', 'i'), ('bigint', 'i * 10000000000::bigint'),
 	('real', 'i / 7.0'), ('double precision', 'i / 7.0'),
 	('text', '''host-'' || i'), ('varchar', '''host-'' || i'), ('name', '(''host-'' || i)::name'), ('char(12)', '''h'' || i'),
@@ -11,11 +11,13 @@ INSERT INTO samples VALUES
 	('numeric', 'i / 100.0'), ('inet', '''10.0.0.0''::inet + i'), ('cidr', '(''10.0.0.0''::inet + i)::cidr'),
 	('macaddr', '(lpad(to_hex(i), 12, ''0''))::macaddr'), ('macaddr8', '(lpad(to_hex(i), 16, ''0''))::macaddr8'),
 	('oid', 'i::oid'), ('tid', 'format(''(%s,1)'', i)::tid'), ('pg_lsn', '''0/0''::pg_lsn + i'), ('xid8', 'i::text::xid8'),
-	('jsonb', 'jsonb_build_object(''host'', i)'), ('integer[]', 'ARRAY[i, i + 1]'), ('text[]', 'ARRAY[''a'', i::text]'),
+	('integer[]', 'ARRAY[i, i + 1]'), ('text[]', 'ARRAY[''a'', i::text]'),
 	('int4range', 'int4range(i, i + 10)'), ('int8multirange', 'int8multirange(int8range(i, i + 10))');
+INSERT INTO samples VALUES ('jsonb', 'jsonb_build_object(''host'', i)', 'jsonb_eq_ops'), ('integer[]', 'ARRAY[i, i + 1]', 'array_eq_ops'),
+	('text[]', 'ARRAY[''a'', i::text]', 'array_eq_ops');
 
 -- Rows found of all those whose value was looked up, by index and without; "wrong" counts values with different answers.
-CREATE FUNCTION try_type(type text, item text) RETURNS TABLE (of_type text, asked bigint, wrong bigint, by_index boolean)
+CREATE FUNCTION try_type(type text, item text, class text) RETURNS TABLE (of_type text, asked bigint, wrong bigint, by_index boolean)
 LANGUAGE plpgsql SET jit = off SET enable_seqscan = off SET enable_nestloop = on SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
 	plan text;
@@ -23,7 +25,7 @@ DECLARE
 BEGIN
 	EXECUTE format('CREATE TEMP TABLE t (v %s)', type);
 	EXECUTE format('INSERT INTO t SELECT %s FROM generate_series(1, 1500) i', item);
-	CREATE INDEX t_v ON t USING bf (v) WITH (pages_per_range = 1);
+	EXECUTE format('CREATE INDEX t_v ON t USING bf (v %s) WITH (pages_per_range = 1)', class);
 	EXECUTE format('INSERT INTO t SELECT %s FROM generate_series(1501, 3000) i', item);
 	PERFORM bf_summarize_new_values('t_v'), bf_index_check('t_v');
 	EXECUTE format('CREATE TEMP TABLE asked AS SELECT DISTINCT (%s)::%s AS v FROM generate_series(1, 3600, 37) i', item, type);
@@ -38,7 +40,7 @@ BEGIN
 	DROP TABLE t, asked, found;
 END
 $$;
-SELECT r.* FROM samples, try_type(type, item) r;
+SELECT r.* FROM samples, try_type(type, item, class) r;
 
 -- types that can be compared with each other have the same hashes: an untyped or smaller literal uses the index
 CREATE TABLE numbers (small smallint, big bigint, single real, double double precision, word text, label name);

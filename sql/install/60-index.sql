@@ -10,13 +10,18 @@ COMMENT ON FUNCTION bf_index_handler(internal) IS 'handler of the index access m
 CREATE ACCESS METHOD bf TYPE INDEX HANDLER bf_index_handler;
 COMMENT ON ACCESS METHOD bf IS 'Bloom filters of ranges of pages, which say that a range does not hold a value';
 
--- The options of operator classes, as in (uid int8_ops (false_positive_rate = 0.0001)).
+-- The options of operator classes, as in (uid int8_ops (false_positive_rate = 0.0001)). The functions differ in the rate of a
+-- class if neither the column nor the index says another one.
 
 CREATE FUNCTION bf_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bf_class_options(internal) IS 'declares the options of operator classes of the index access method bf';
+COMMENT ON FUNCTION bf_class_options(internal) IS 'options of an operator class of the index access method bf: false_positive_rate, 0.001 if nothing is said';
+CREATE FUNCTION bf_key_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_key_class_options(internal) IS 'options of an operator class for keys inside values: false_positive_rate, 0.01 if nothing is said';
+CREATE FUNCTION bf_many_key_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bf_many_key_class_options(internal) IS 'options of an operator class for keys inside values whose queries have many keys, as those of trigrams: false_positive_rate, 0.05 if nothing is said';
 
--- Operator classes. Each has one operator, which is the = by which items of the type are hashed. Operators between two types
--- are in a family only if equal values of the two types have the same hash.
+-- Operator classes under which a value is an item. Each has one operator, which is the = by which items of the type are hashed.
+-- Operators between two types are in a family only if equal values of the two types have the same hash.
 
 CREATE OPERATOR FAMILY integer_ops USING bf;
 CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bf FAMILY integer_ops AS OPERATOR 1 =, FUNCTION 7 (int2) bf_class_options(internal);
@@ -48,7 +53,7 @@ CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING bf AS OPERATOR 1 =,
 CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING bf AS OPERATOR 1 =, FUNCTION 7 (date) bf_class_options(internal);
 CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING bf AS OPERATOR 1 =, FUNCTION 7 (inet) bf_class_options(internal);
 CREATE OPERATOR CLASS interval_ops DEFAULT FOR TYPE interval USING bf AS OPERATOR 1 =, FUNCTION 7 (interval) bf_class_options(internal);
-CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bf AS OPERATOR 1 =, FUNCTION 7 (jsonb) bf_class_options(internal);
+CREATE OPERATOR CLASS jsonb_eq_ops FOR TYPE jsonb USING bf AS OPERATOR 1 =, FUNCTION 7 (jsonb) bf_class_options(internal);
 CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING bf AS OPERATOR 1 =, FUNCTION 7 (macaddr) bf_class_options(internal);
 CREATE OPERATOR CLASS macaddr8_ops DEFAULT FOR TYPE macaddr8 USING bf AS OPERATOR 1 =, FUNCTION 7 (macaddr8) bf_class_options(internal);
 CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING bf AS OPERATOR 1 =, FUNCTION 7 (numeric) bf_class_options(internal);
@@ -61,9 +66,48 @@ CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING bf AS OPERA
 CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING bf AS OPERATOR 1 =, FUNCTION 7 (timestamptz) bf_class_options(internal);
 CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING bf AS OPERATOR 1 =, FUNCTION 7 (uuid) bf_class_options(internal);
 CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING bf AS OPERATOR 1 =, FUNCTION 7 (xid8) bf_class_options(internal);
-CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS OPERATOR 1 =, FUNCTION 7 (anyarray) bf_class_options(internal);
+CREATE OPERATOR CLASS array_eq_ops FOR TYPE anyarray USING bf AS OPERATOR 1 =, FUNCTION 7 (anyarray) bf_class_options(internal);
 CREATE OPERATOR CLASS range_ops DEFAULT FOR TYPE anyrange USING bf AS OPERATOR 1 =, FUNCTION 7 (anyrange) bf_class_options(internal);
 CREATE OPERATOR CLASS multirange_ops DEFAULT FOR TYPE anymultirange USING bf AS OPERATOR 1 =, FUNCTION 7 (anymultirange) bf_class_options(internal);
+
+-- Operator classes for keys inside values (docs/searching.md). They are named as GIN's, have the operators and strategy numbers
+-- of GIN's, and use the support functions of PostgreSQL's GIN operator classes as they are.
+
+CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bf AS
+	OPERATOR 7 @>, OPERATOR 9 ? (jsonb, text), OPERATOR 10 ?| (jsonb, text[]), OPERATOR 11 ?& (jsonb, text[]),
+	OPERATOR 15 @? (jsonb, jsonpath), OPERATOR 16 @@ (jsonb, jsonpath),
+	FUNCTION 1 (jsonb) gin_compare_jsonb(text, text),
+	FUNCTION 2 (jsonb) gin_extract_jsonb(jsonb, internal, internal),
+	FUNCTION 3 (jsonb) gin_extract_jsonb_query(jsonb, internal, int2, internal, internal, internal, internal),
+	FUNCTION 4 (jsonb) gin_consistent_jsonb(internal, int2, jsonb, int4, internal, internal, internal, internal),
+	FUNCTION 6 (jsonb) gin_triconsistent_jsonb(internal, int2, jsonb, int4, internal, internal, internal),
+	FUNCTION 7 (jsonb) bf_many_key_class_options(internal),
+	STORAGE text;
+CREATE OPERATOR CLASS jsonb_path_ops FOR TYPE jsonb USING bf AS
+	OPERATOR 7 @>, OPERATOR 15 @? (jsonb, jsonpath), OPERATOR 16 @@ (jsonb, jsonpath),
+	FUNCTION 2 (jsonb) gin_extract_jsonb_path(jsonb, internal, internal),
+	FUNCTION 3 (jsonb) gin_extract_jsonb_query_path(jsonb, internal, int2, internal, internal, internal, internal),
+	FUNCTION 4 (jsonb) gin_consistent_jsonb_path(internal, int2, jsonb, int4, internal, internal, internal, internal),
+	FUNCTION 6 (jsonb) gin_triconsistent_jsonb_path(internal, int2, jsonb, int4, internal, internal, internal),
+	FUNCTION 7 (jsonb) bf_key_class_options(internal),
+	STORAGE int4;
+CREATE OPERATOR CLASS tsvector_ops DEFAULT FOR TYPE tsvector USING bf AS
+	OPERATOR 1 @@ (tsvector, tsquery), OPERATOR 2 @@@ (tsvector, tsquery),
+	FUNCTION 1 (tsvector) gin_cmp_tslexeme(text, text),
+	FUNCTION 2 (tsvector) gin_extract_tsvector(tsvector, internal, internal),
+	FUNCTION 3 (tsvector) gin_extract_tsquery(tsvector, internal, int2, internal, internal, internal, internal),
+	FUNCTION 4 (tsvector) gin_tsquery_consistent(internal, int2, tsvector, int4, internal, internal, internal, internal),
+	FUNCTION 6 (tsvector) gin_tsquery_triconsistent(internal, int2, tsvector, int4, internal, internal, internal),
+	FUNCTION 7 (tsvector) bf_key_class_options(internal),
+	STORAGE text;
+CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bf AS
+	OPERATOR 1 &&, OPERATOR 2 @>, OPERATOR 3 <@, OPERATOR 4 =,
+	FUNCTION 2 (anyarray) ginarrayextract(anyarray, internal, internal),
+	FUNCTION 3 (anyarray) ginqueryarrayextract(anyarray, internal, int2, internal, internal, internal, internal),
+	FUNCTION 4 (anyarray) ginarrayconsistent(internal, int2, anyarray, int4, internal, internal, internal, internal),
+	FUNCTION 6 (anyarray) ginarraytriconsistent(internal, int2, anyarray, int4, internal, internal, internal),
+	FUNCTION 7 (anyarray) bf_key_class_options(internal),
+	STORAGE anyelement;
 
 -- The comments are shown by \dAc+ and \dAf+.
 COMMENT ON OPERATOR FAMILY integer_ops USING bf IS 'bf indexes on integers of all sizes';
@@ -76,7 +120,10 @@ COMMENT ON OPERATOR FAMILY bytea_ops USING bf IS 'bf indexes on bytea';
 COMMENT ON OPERATOR FAMILY date_ops USING bf IS 'bf indexes on date';
 COMMENT ON OPERATOR FAMILY inet_ops USING bf IS 'bf indexes on inet';
 COMMENT ON OPERATOR FAMILY interval_ops USING bf IS 'bf indexes on interval';
-COMMENT ON OPERATOR FAMILY jsonb_ops USING bf IS 'bf indexes on jsonb';
+COMMENT ON OPERATOR FAMILY jsonb_eq_ops USING bf IS 'bf indexes on jsonb: whole values';
+COMMENT ON OPERATOR FAMILY jsonb_ops USING bf IS 'bf indexes on jsonb: keys and values in it';
+COMMENT ON OPERATOR FAMILY jsonb_path_ops USING bf IS 'bf indexes on jsonb: values in it with their paths';
+COMMENT ON OPERATOR FAMILY tsvector_ops USING bf IS 'bf indexes on tsvector: words in it';
 COMMENT ON OPERATOR FAMILY macaddr_ops USING bf IS 'bf indexes on macaddr';
 COMMENT ON OPERATOR FAMILY macaddr8_ops USING bf IS 'bf indexes on macaddr8';
 COMMENT ON OPERATOR FAMILY numeric_ops USING bf IS 'bf indexes on numeric';
@@ -89,7 +136,8 @@ COMMENT ON OPERATOR FAMILY timestamp_ops USING bf IS 'bf indexes on timestamp';
 COMMENT ON OPERATOR FAMILY timestamptz_ops USING bf IS 'bf indexes on timestamptz';
 COMMENT ON OPERATOR FAMILY uuid_ops USING bf IS 'bf indexes on uuid';
 COMMENT ON OPERATOR FAMILY xid8_ops USING bf IS 'bf indexes on xid8';
-COMMENT ON OPERATOR FAMILY array_ops USING bf IS 'bf indexes on anyarray';
+COMMENT ON OPERATOR FAMILY array_eq_ops USING bf IS 'bf indexes on anyarray: whole arrays';
+COMMENT ON OPERATOR FAMILY array_ops USING bf IS 'bf indexes on anyarray: elements of it';
 COMMENT ON OPERATOR FAMILY range_ops USING bf IS 'bf indexes on anyrange';
 COMMENT ON OPERATOR FAMILY multirange_ops USING bf IS 'bf indexes on anymultirange';
 COMMENT ON OPERATOR CLASS int2_ops USING bf IS 'bf indexes on int2';
@@ -106,7 +154,10 @@ COMMENT ON OPERATOR CLASS bytea_ops USING bf IS 'bf indexes on bytea';
 COMMENT ON OPERATOR CLASS date_ops USING bf IS 'bf indexes on date';
 COMMENT ON OPERATOR CLASS inet_ops USING bf IS 'bf indexes on inet';
 COMMENT ON OPERATOR CLASS interval_ops USING bf IS 'bf indexes on interval';
-COMMENT ON OPERATOR CLASS jsonb_ops USING bf IS 'bf indexes on jsonb';
+COMMENT ON OPERATOR CLASS jsonb_eq_ops USING bf IS 'bf indexes on jsonb: whole values';
+COMMENT ON OPERATOR CLASS jsonb_ops USING bf IS 'bf indexes on jsonb: keys and values in it';
+COMMENT ON OPERATOR CLASS jsonb_path_ops USING bf IS 'bf indexes on jsonb: values in it with their paths';
+COMMENT ON OPERATOR CLASS tsvector_ops USING bf IS 'bf indexes on tsvector: words in it';
 COMMENT ON OPERATOR CLASS macaddr_ops USING bf IS 'bf indexes on macaddr';
 COMMENT ON OPERATOR CLASS macaddr8_ops USING bf IS 'bf indexes on macaddr8';
 COMMENT ON OPERATOR CLASS numeric_ops USING bf IS 'bf indexes on numeric';
@@ -119,7 +170,8 @@ COMMENT ON OPERATOR CLASS timestamp_ops USING bf IS 'bf indexes on timestamp';
 COMMENT ON OPERATOR CLASS timestamptz_ops USING bf IS 'bf indexes on timestamptz';
 COMMENT ON OPERATOR CLASS uuid_ops USING bf IS 'bf indexes on uuid';
 COMMENT ON OPERATOR CLASS xid8_ops USING bf IS 'bf indexes on xid8';
-COMMENT ON OPERATOR CLASS array_ops USING bf IS 'bf indexes on anyarray';
+COMMENT ON OPERATOR CLASS array_eq_ops USING bf IS 'bf indexes on anyarray: whole arrays';
+COMMENT ON OPERATOR CLASS array_ops USING bf IS 'bf indexes on anyarray: elements of it';
 COMMENT ON OPERATOR CLASS range_ops USING bf IS 'bf indexes on anyrange';
 COMMENT ON OPERATOR CLASS multirange_ops USING bf IS 'bf indexes on anymultirange';
 

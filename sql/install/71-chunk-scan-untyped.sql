@@ -2,15 +2,15 @@
 -- bf_untyped_item is).
 
 CREATE FUNCTION chunk_scan(relation anyelement, "column" name, value bf_untyped_item,
-		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL) RETURNS SETOF anyelement
+		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL, operator text DEFAULT '=') RETURNS SETOF anyelement
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100 SUPPORT chunk_scan_support;
-COMMENT ON FUNCTION chunk_scan(anyelement, name, bf_untyped_item, regclass, name) IS 'as for a value of any type: for a literal or a parameter without a type, which becomes of the column''s type';
+COMMENT ON FUNCTION chunk_scan(anyelement, name, bf_untyped_item, regclass, name, text) IS 'as for a value of any type: for a literal or a parameter without a type, which becomes of the column''s type';
 CREATE FUNCTION chunk_scan_any(relation anyelement, "column" name, items bf_untyped_item,
-		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL) RETURNS SETOF anyelement
+		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL, operator text DEFAULT '=') RETURNS SETOF anyelement
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100 SUPPORT chunk_scan_support;
-COMMENT ON FUNCTION chunk_scan_any(anyelement, name, bf_untyped_item, regclass, name) IS 'as for an array of any type: for a literal or a parameter without a type, which becomes an array of the column''s type';
+COMMENT ON FUNCTION chunk_scan_any(anyelement, name, bf_untyped_item, regclass, name, text) IS 'as for an array of any type: for a literal or a parameter without a type, which becomes an array of the column''s type';
 CREATE FUNCTION chunk_scan_explain(relation anyelement, "column" name, value bf_untyped_item,
-		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL,
+		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL, operator text DEFAULT '=',
 		OUT chunk regclass, OUT is_read boolean, OUT because text) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 100;
-COMMENT ON FUNCTION chunk_scan_explain(anyelement, name, bf_untyped_item, regclass, name) IS 'as for a value of any type: for a literal or a parameter without a type, which becomes of the column''s type';
+COMMENT ON FUNCTION chunk_scan_explain(anyelement, name, bf_untyped_item, regclass, name, text) IS 'as for a value of any type: for a literal or a parameter without a type, which becomes of the column''s type';

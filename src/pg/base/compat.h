@@ -116,6 +116,13 @@ sb_interval_infinity(const Interval *interval)
 #define sb_snapshots_grow_old() false
 #endif
 
+/* A name that may have a schema, as a list. PostgreSQL 16 added an argument. A macro because few files include the header. */
+#if PG_VERSION_NUM >= 160000
+#define sb_qualified_name(text) stringToQualifiedNameList(text, NULL)
+#else
+#define sb_qualified_name(text) stringToQualifiedNameList(text)
+#endif
+
 /* The planner's estimate of the number of elements. */
 #if PG_VERSION_NUM >= 170000
 #define sb_estimate_array_length(root, expression) estimate_array_length(root, expression)

@@ -11,6 +11,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_operator_d.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -140,7 +141,10 @@ is_argument(Node *node)
 	return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node);
 }
 
-/* Is the operator the = of this column's operator family, and has the comparison the column's collation? */
+/*
+ * Can this column of an index answer the operator with this collation? It can if the operator is in the column's operator
+ * family. An operator that is not immutable may find other rows when it is evaluated for them.
+ */
 static bool
 is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
 {
@@ -157,10 +161,10 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
 		known->operator = operator;
 		if (op_in_opfamily(operator, family))
 			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
-		known->is_equality = strategy == BF_EQUAL_STRATEGY;
 		known->function = get_opcode(operator);
+		known->strategy = strategy != 0 && func_volatile(known->function) == PROVOLATILE_IMMUTABLE ? strategy : InvalidStrategy;
 	}
-	return known->is_equality;
+	return known->strategy != InvalidStrategy;
 }
 
 /*
@@ -198,6 +202,7 @@ key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, Chu
 	if (!is_answerable(index, column, BooleanEqualOperator, InvalidOid, known))
 		return NULL;
 	key->argument = (Expr *) makeBoolConst(value, false);
+	key->strategy = known->strategy;
 	key->subtype = known->right_type;
 	key->function = known->function;
 	return key;
@@ -264,6 +269,7 @@ key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperat
 		return NULL;
 	if (!is_answerable(index, column, operator, key.collation, known) || !is_argument((Node *) key.argument))
 		return NULL;
+	key.strategy = known->strategy;
 	key.subtype = known->right_type;
 	key.function = known->function;
 	return memcpy(palloc(sizeof key), &key, sizeof key);
@@ -340,9 +346,7 @@ chunk_questions(Relation heap, Index varno, List *clauses)
 void
 chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
 {
-	ScanKeyEntryInitialize(entry, key->flags, key->column,
-						   key->flags & SK_SEARCHNULL ? InvalidStrategy : BF_EQUAL_STRATEGY,
-						   key->subtype, key->collation, key->function, value);
+	ScanKeyEntryInitialize(entry, key->flags, key->column, key->strategy, key->subtype, key->collation, key->function, value);
 }
 
 /*
@@ -406,8 +410,8 @@ chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 static bool
 are_alike(const QuestionKey *a, const QuestionKey *b)
 {
-	return a->column == b->column && a->flags == b->flags && a->subtype == b->subtype && a->collation == b->collation &&
-		a->function == b->function;
+	return a->column == b->column && a->flags == b->flags && a->strategy == b->strategy && a->subtype == b->subtype &&
+		a->collation == b->collation && a->function == b->function;
 }
 
 /* The search for the clause's value by this key. The one that was begun last is used again if the key is the same. */

@@ -2,8 +2,8 @@
  * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer, and asks them. It serves
  * chunk_scan() and the node ChunkSkip.
  *
- * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument) or column
- * IS NULL. For a boolean column the forms that the planner makes of these count too (column, NOT column), and IS TRUE,
+ * A *key* is a condition that one column of an index can answer: column = argument, column = ANY (argument), the same with
+ * another operator of the column's operator class, or column IS NULL. For a boolean column the forms that the planner makes of these count too (column, NOT column), and IS TRUE,
  * IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The argument of a key is any
  * expression without columns; the caller decides when to evaluate it.
  */
@@ -25,6 +25,7 @@ typedef struct QuestionKey
 {
 	AttrNumber	column;			/* of the index, from 1 */
 	int			flags;			/* of its ScanKey: 0, SK_SEARCHARRAY, or SK_ISNULL | SK_SEARCHNULL */
+	StrategyNumber strategy;	/* of the operator in the column's operator class; InvalidStrategy for IS NULL */
 	Oid			subtype;		/* the operator's right type */
 	Oid			collation;
 	Oid			function;		/* the operator's; InvalidOid for IS NULL */
@@ -73,7 +74,7 @@ typedef struct ChunkOperator
 {
 	Oid			family;
 	Oid			operator;
-	bool		is_equality;
+	StrategyNumber strategy;	/* InvalidStrategy: the index cannot answer it */
 	Oid			right_type;
 	Oid			function;
 } ChunkOperator;

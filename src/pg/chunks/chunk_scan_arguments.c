@@ -28,6 +28,7 @@
 #include "utils/typcache.h"
 
 #include "base/own_types.h"
+#include "chunks/chunk_scan_node.h"
 
 /* ----------------------------------------------------------- the relation, the column */
 
@@ -211,6 +212,28 @@ evaluate(Node *expression)
 					 by_value);
 }
 
+/* The name of the operator, which is argument 5; it may have a schema, as in pg_catalog.~~ */
+static List *
+operator_name(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(CHUNK_SCAN_OPERATOR))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the operator must not be null")));
+	return sb_qualified_name(text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_OPERATOR)));
+}
+
+/* Raises an error unless the operator can stand in a WHERE clause. */
+static void
+require_comparison(Oid operator)
+{
+	if (get_op_rettype(operator) != BOOLOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("cannot look for rows by the operator %s", format_operator(operator)),
+				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator)))));
+}
+
 /*
  * Makes the comparison, with the operator that SQL would take. A comparison that converts the column is refused,
  * because neither a filter of the column's values nor an index on them could answer it.
@@ -227,7 +250,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	Var		   *var = makeVar(1, scan->column, column->atttypid, column->atttypmod, column->attcollation, 0);
 	Const	   *item = make_item(fcinfo);
 	Oid			item_type = item->consttype;
-	List	   *name = list_make1(makeString("="));
+	List	   *name = operator_name(fcinfo);
 	Expr	   *clause;
 	List	   *sides;
 	Node	   *left;
@@ -236,6 +259,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
 	else
 		clause = make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
+	require_comparison(scan->any ? castNode(ScalarArrayOpExpr, clause)->opno : castNode(OpExpr, clause)->opno);
 	assign_expr_collations(pstate, (Node *) clause);
 	free_parsestate(pstate);
 

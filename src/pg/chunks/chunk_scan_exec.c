@@ -460,6 +460,7 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	Node	   *column = list_nth(state->call->args, CHUNK_SCAN_COLUMN);
 	Node	   *summaries = list_nth(state->call->args, CHUNK_SCAN_SUMMARIES);
 	Node	   *item = list_nth(state->call->args, CHUNK_SCAN_VALUE);
+	Node	   *operator = list_nth(state->call->args, CHUNK_SCAN_OPERATOR);
 	char	   *value;
 	const char *name;
 	ChunkCounts counts = state->counts;
@@ -475,7 +476,11 @@ chunk_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	else
 		value = deparse_expression(item, context, prefix, false);
 	ExplainPropertyText("Chunks of", relation_of_type(exprType(linitial(state->call->args)), es->verbose), es);
-	ExplainPropertyText("Looks for", psprintf(state->any ? "%s = ANY (%s)" : "%s = %s", name, value), es);
+	ExplainPropertyText("Looks for",
+						psprintf(state->any ? "%s %s ANY (%s)" : "%s %s %s", name,
+								 IsA(operator, Const) && !is_null(operator) ?
+								 TextDatumGetCString(((Const *) operator)->constvalue) :
+								 deparse_expression(operator, context, prefix, false), value), es);
 	if (!is_null(summaries))
 		ExplainPropertyText("Summaries", deparse_expression(summaries, context, prefix, false), es);
 	if (state->conditions != NIL)

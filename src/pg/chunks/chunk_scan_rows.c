@@ -25,6 +25,7 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rls.h"
+#include "utils/builtins.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
@@ -158,7 +159,17 @@ share_of_rows(PlannerInfo *root, Oid relation, AttrNumber column, bool inherited
 	return Min(1, share * Max(items, 1));
 }
 
-/* The number of rows of a call; negative if it is not known. */
+/* Is this the argument "="? */
+static bool
+is_equals(const Node *operator)
+{
+	const Const *constant = (const Const *) operator;
+
+	return IsA(operator, Const) && !constant->constisnull && constant->consttype == TEXTOID &&
+		strcmp(TextDatumGetCString(constant->constvalue), "=") == 0;
+}
+
+/* The number of rows of a call; negative if it is not known. Nothing is known of other operators than =. */
 static double
 estimate_rows(PlannerInfo *root, const FuncExpr *call)
 {
@@ -171,7 +182,8 @@ estimate_rows(PlannerInfo *root, const FuncExpr *call)
 	double		rows;
 	double		share;
 
-	if (root == NULL || !OidIsValid(relation) || get_rel_name(relation) == NULL || !may_read(relation))
+	if (root == NULL || !OidIsValid(relation) || get_rel_name(relation) == NULL || !may_read(relation) ||
+		!is_equals(estimate_expression_value(root, list_nth(call->args, CHUNK_SCAN_OPERATOR))))
 		return -1;
 	name = estimate_expression_value(root, name);
 	value = estimate_expression_value(root, value);

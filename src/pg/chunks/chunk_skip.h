@@ -31,7 +31,7 @@ enum ChunkSkipPrivate
 {
 	/*
 	 * The different sets of keys. Many indexes may be asked about the same set. A set is a list of keys. A key is a
-	 * list of two lists: OIDs (subtype, collation, function) and integers (the column of the index, flags, and the
+	 * list of two lists: OIDs (subtype, collation, function) and integers (the column of the index, flags, strategy, and the
 	 * number of the argument in custom_exprs or -1).
 	 */
 	CHUNK_SKIP_KEY_SETS,

@@ -224,7 +224,8 @@ read_set(KeySet *set, List *keys)
 		key->function = lthird_oid(oids);
 		key->column = linitial_int(integers);
 		key->flags = lsecond_int(integers);
-		set->arguments[foreach_current_index(cell)] = lthird_int(integers);
+		key->strategy = lthird_int(integers);
+		set->arguments[foreach_current_index(cell)] = lfourth_int(integers);
 	}
 }
 

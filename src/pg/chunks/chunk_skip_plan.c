@@ -165,7 +165,7 @@ encode_key(const QuestionKey *key, List **arguments)
 		}
 	}
 	return list_make2(list_make3_oid(key->subtype, key->collation, key->function),
-					  list_make3_int(key->column, key->flags, argument));
+					  list_make4_int(key->column, key->flags, key->strategy, argument));
 }
 
 /* The number of the question's keys among the sets. They are added to the sets if they are not there yet. */

@@ -28,7 +28,12 @@
 #define BF_INDEX_DEFAULT_PAGES_PER_RANGE 32 /* also the largest number that is chosen for an index */
 #define BF_INDEX_MAX_PAGES_PER_RANGE 131072	/* 1 GB */
 #define BF_INDEX_DEFAULT_FPR 0.001
+#define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few of them */
+#define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many, all of which a value must have */
 #define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
+
+/* The strategy number of =, the only operator of an operator class under which the values are the items. */
+#define BF_EQUAL_STRATEGY 1
 
 /* The options of an index and its operator classes: 0 pages mean that the number is to be chosen. */
 extern BlockNumber bf_index_pages_per_range_option(Relation index);
@@ -44,7 +49,7 @@ extern void bf_index_init(void);
 /* The access method's OID in this database, or InvalidOid. */
 extern Oid	bf_index_am_oid(void);
 
-/* Raises an error unless the = of each column's operator class is the one by which its items are hashed. */
+/* Raises an error unless the items of each column are hashed as its operator class compares them. */
 extern void bf_index_check_operators(Relation index);
 
 /* ------------------------------------------------------ geometry (geometry.c) */
@@ -195,33 +200,62 @@ extern bool bf_index_is_before_horizon(BfViewer *viewer, const BfFilterPage *con
 /* A transaction id with its epoch. REQUIRES: it is at most 2^31 older than the next transaction id. */
 extern uint64 bf_index_full_xid(TransactionId xid);
 
-/* ------------------------------------------------------ items of columns (hashers.c) */
+/* -------------------------------------------------------- items of columns (items.c) */
 
-/* The strategy number of =, the only operator in an operator class of bf. */
-#define BF_EQUAL_STRATEGY 1
+/*
+ * How the values of a column become items. Under most operator classes a value is an item. Under an operator class with
+ * GIN's support functions (keys.h) the items are the keys that the value is taken apart into.
+ */
+typedef struct BfColumnItems
+{
+	ItemHasher *hasher;			/* of the values, or of their keys */
+	struct BfKeyClass *keys;	/* NULL: the values are the items */
+} BfColumnItems;
 
-/* The hashers of an index's columns. */
-typedef struct BfHashers
+/* The same of all columns of an index. */
+typedef struct BfItemizer
 {
 	int			columns;
-	ItemHasher *hasher[INDEX_MAX_KEYS];
-} BfHashers;
+	BfColumnItems column[INDEX_MAX_KEYS];
+} BfItemizer;
+
+/* The hashes of a row's items: of column c those from bf_index_first_of(items, c) to end[c] (exclusive). */
+typedef struct BfRowItems
+{
+	int			columns;
+	uint32		end[INDEX_MAX_KEYS];
+	uint64	   *hashes;
+	uint32		room;			/* for so many hashes */
+	MemoryContext context;		/* of the hashes */
+} BfRowItems;
+
+static inline uint32
+bf_index_first_of(const BfRowItems *items, int column)
+{
+	return column == 0 ? 0 : items->end[column - 1];
+}
 
 /*
  * The type as which a column's items are hashed. It is the type of the operator class, whose = must agree with the
  * hashes, and not the column's type: a citext column under text_ops has items of type text. Where the operator class
- * is for arrays or ranges of any type, only the column knows the type.
+ * is for arrays or ranges of any type, only the column knows the type. Keys have the type that the operator class stores.
  */
-extern Oid	bf_index_column_type(Relation index, int column);
+extern Oid	bf_index_item_type(Relation index, int column);
 
-/* Finds the hashers; raises an error for columns whose items cannot be hashed. */
-extern void bf_index_prepare_hashers(Relation index, BfHashers *hashers, MemoryContext context);
+/* Finds the hashers and functions; raises an error for columns whose items cannot be hashed. */
+extern void bf_index_prepare_itemizer(Relation index, BfItemizer *itemizer, MemoryContext context);
 
-static inline uint64
-bf_index_hash_value(const BfHashers *hashers, int column, Datum value, bool isnull)
-{
-	return isnull ? BF_NULL_HASH : item_hash(hashers->hasher[column], value);
-}
+/* Makes an empty list of items, in this context. */
+extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext context);
+
+/*
+ * Sets *items to those of a row. What this needs meanwhile is allocated in the current context, which should be reset
+ * after each row.
+ */
+extern void bf_index_itemize(const BfItemizer *itemizer, const Datum *values, const bool *isnull, BfRowItems *items);
+
+/* What a scan key searches for: its argument, or with SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES: it is not NULL. */
+extern uint32 bf_index_key_arguments(const ScanKeyData *key, Datum **arguments);
 
 /* ------------------------------------------ expressions run as the table's owner (owner.c) */
 
@@ -294,9 +328,9 @@ extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 /* Sets the counts of live rows and rows to zero. */
 extern void bf_index_forget_rows(BfHeapReader *reader);
 
-/* The same, but calls add() with the hashes of each row version, one for each column. */
+/* The same, but calls add() with the items of each row version. */
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
-							   void (*add) (const uint64 *hashes, void *argument), void *argument);
+							   void (*add) (const BfRowItems *items, void *argument), void *argument);
 
 /*
  * Estimates how many different items the rows on these pages have in each column. Takes little memory, whatever their
@@ -315,7 +349,7 @@ extern double bf_index_reader_rows(const BfHeapReader *reader);
 typedef struct BfRow
 {
 	ItemPointerData tid;
-	uint64		hashes[INDEX_MAX_KEYS];
+	const BfRowItems *items;
 	uint64		deleted_by;		/* the full transaction id that has deleted it; 0: none */
 } BfRow;
 
@@ -431,8 +465,20 @@ extern double bf_index_rate_of_range(Relation index, const BfGeometry *geometry,
  */
 extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group);
 
-/* Adds the item to this line of a filter page, and logs the change. REQUIRES: the buffer is locked exclusively. */
-extern void bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash);
+/* An item that is to be added to a filter page. */
+typedef struct BfAddition
+{
+	uint32		line;			/* of the filter, from 0 */
+	uint64		hash;
+} BfAddition;
+
+/*
+ * Adds items to lines of one range (counted within its group) on a filter page, and logs the change in one record. REQUIRES:
+ * the buffer is locked exclusively, and was checked; all lines are on this page, in ascending order; the range is not
+ * unsummarized there.
+ */
+extern void bf_index_add_to_page(Relation index, Buffer buffer, uint32 range, const BfAddition *additions, uint32 count,
+								 int hash_count);
 
 /* ----------------------------------------------------- summarizing (summarize.c) */
 
@@ -466,7 +512,8 @@ extern void bf_index_built(Relation index, Relation heap);
 
 /*
  * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
- * which a full range fills about eight lines of the column with the most items. But a table that 32 pages a range make
+ * which a full range fills about eight lines of the column with the most items, or 32 if its items are keys inside values. But
+ * a table that 32 pages a range make
  * one group of stays one group, and the index of a small partition gets at most 16 ranges.
  */
 extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
@@ -487,8 +534,8 @@ typedef struct BfSearch BfSearch;
 
 /*
  * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
- * counts the index's columns from 1; the strategy is BF_EQUAL_STRATEGY, with SK_SEARCHARRAY for = ANY; or
- * SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
+ * counts the index's columns from 1; the strategy is that of the operator, BF_EQUAL_STRATEGY or one of keys inside values, with
+ * SK_SEARCHARRAY for ANY; or SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
  */
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 

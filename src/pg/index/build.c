@@ -135,7 +135,22 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, uint64 hori
 	bf_index_begin_ranges(index, 0, items[0].range + count);
 }
 
-/* Makes groups of all ranges of the heap, on level 0. */
+/* The memory that the items of so many ranges take. Values with many keys may take much. */
+static Size
+bytes_of(const BfRangeItems *items, uint32 count)
+{
+	Size		hashes = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		for (int column = 0; column < items[i].columns; column++)
+			hashes += items[i].counts[column];
+	return hashes * sizeof(uint64);
+}
+
+/*
+ * Makes groups of all ranges of the heap, on level 0. A group gets fewer ranges if the items of more would exceed
+ * maintenance_work_mem.
+ */
 static void
 build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
@@ -152,7 +167,7 @@ build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber he
 		uint32		count;
 
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
-		while (have < at_once && next < ranges)
+		while (have < at_once && next < ranges && bytes_of(items, have) <= (Size) maintenance_work_mem * 1024)
 		{
 			bf_index_read_range(reader, next++, pages_per_range, heap_blocks, &items[have++]);
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
@@ -217,8 +232,8 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	}
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
-	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	bf_index_check_operators(index);
+	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);

@@ -16,11 +16,16 @@
 #include <math.h>
 
 #include "access/relation.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "port/pg_bitutils.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
+
+#include "index/keys.h"
 
 /* Comparing one item with the filters of one group takes as much time as this many operators. */
 #define OPERATORS_PER_GROUP 10
@@ -85,20 +90,18 @@ get_level_figures(const BfGeometry *geometry, int number, LevelFigures *figures)
 	}
 }
 
+/* The index is NULL if it does not exist. */
 static void
-get_figures(IndexOptInfo *info, IndexFigures *figures)
+get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
 {
-	Relation	index;
 	const BfGeometry *geometry;
 
 	memset(figures, 0, sizeof *figures);
-	if (info->hypothetical)
+	if (index == NULL)
 	{
 		invent_figures(info, figures);
 		return;
 	}
-	/* the planner holds a lock on it */
-	index = index_open(info->indexoid, NoLock);
 	geometry = bf_index_geometry(index);
 	if ((double) geometry->level[0].covered * geometry->level[0].pages_per_range < info->rel->pages)
 		geometry = bf_index_current_geometry(index);
@@ -108,27 +111,35 @@ get_figures(IndexOptInfo *info, IndexFigures *figures)
 		figures->rates[column] = geometry->column[column].false_positive_rate;
 	for (int level = 0; level < figures->levels; level++)
 		get_level_figures(geometry, level, &figures->level[level]);
-	index_close(index, NoLock);
-}
-
-/* Estimates the share of a level's ranges that have rows which satisfy a clause of this selectivity. */
-static double
-share_of_ranges(const LevelFigures *figures, int column, double selectivity, double rows, double ranges)
-{
-	double		strewn = 1 - pow(1 - 1 / ranges, selectivity * rows);
-	double		together = selectivity * figures->distinct[column];
-
-	/* At least one range: the planner cannot know that a value does not occur. */
-	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
 
 /* A condition that the index is asked about. */
 typedef struct Clause
 {
 	int			column;
+	bool		by_keys;		/* the items are keys inside values */
 	double		items;			/* that are searched for */
+	double		required;		/* so many of them must be in a value, all together; 0: one is enough */
 	double		selectivity;
 } Clause;
+
+/* Estimates the share of a level's ranges that have rows which satisfy a clause. */
+static double
+share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, double ranges)
+{
+	double		strewn = 1 - pow(1 - 1 / ranges, clause->selectivity * rows);
+	double		together = clause->selectivity * figures->distinct[clause->column];
+
+	/* At least one range: the planner cannot know that a value does not occur. Rows with the same word need not lie together. */
+	return Min(1, Max(clause->by_keys ? strewn : Min(strewn, together), 1 / ranges));
+}
+
+/* The share of the ranges that say yes to a clause although they have no such row, at this rate of one item. */
+static double
+share_in_vain(const Clause *clause, double rate)
+{
+	return clause->required > 0 ? pow(rate, clause->required) : Min(1, clause->items * rate);
+}
 
 /* Which share of a level's ranges does a search leave? */
 static double
@@ -143,8 +154,7 @@ share_left(const IndexFigures *figures, int number, const Clause *clauses, int c
 		const Clause *clause = &clauses[i];
 		double		rate = number == 0 ? figures->rates[clause->column] : figures->upper_rate;
 
-		/* Each item is also found in some ranges that do not have it. */
-		share = Min(share, share_of_ranges(level, clause->column, clause->selectivity, rows, ranges) + clause->items * rate);
+		share = Min(share, share_of_ranges(level, clause, rows, ranges) + share_in_vain(clause, rate));
 	}
 	return share;
 }
@@ -178,6 +188,68 @@ groups_visited(const IndexFigures *figures, const Clause *clauses, int count, do
 	return visited;
 }
 
+/* ------------------------------------------------------------------ the conditions */
+
+/* A query whose value is not known yet is taken to have so many keys, all of which a value must have. */
+#define KEYS_EXPECTED 2
+
+/*
+ * Finds out what a condition on keys inside values asks for. Returns false if any value may satisfy it, as far as its keys say.
+ * The index is NULL if it does not exist.
+ */
+static bool
+estimate_keys(PlannerInfo *root, Relation index, Node *expression, Oid family, Clause *clause)
+{
+	bool		is_array = IsA(expression, ScalarArrayOpExpr);
+	Oid			operator = is_array ? ((ScalarArrayOpExpr *) expression)->opno : ((OpExpr *) expression)->opno;
+	Node	   *argument = is_array ? lsecond(((ScalarArrayOpExpr *) expression)->args) : get_rightop(expression);
+	ScanKeyData key = {.sk_flags = is_array ? SK_SEARCHARRAY : 0};
+	BfKeyClass *class;
+	BfKeySearch *search;
+	Datum	   *queries;
+	uint32		count;
+
+	clause->by_keys = true;
+	clause->items = clause->required = KEYS_EXPECTED;
+	argument = estimate_expression_value(root, argument);
+	if (index == NULL || !IsA(argument, Const))
+		return true;
+	if (((Const *) argument)->constisnull)
+	{
+		clause->items = 0;
+		return true;
+	}
+	key.sk_argument = ((Const *) argument)->constvalue;
+	class = bf_index_make_key_class(index, clause->column, CurrentMemoryContext);
+	count = bf_index_key_arguments(&key, &queries);
+	search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext),
+									   get_op_opfamily_strategy(operator, family), queries, count);
+	clause->items = search->count;
+	clause->required = pg_popcount64(search->required);
+	return search->kind != BF_FINDS_ANYTHING;
+}
+
+/* Looks at a condition. Returns false if the index cannot rule out any range by it. */
+static bool
+get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexClause *from, Clause *clause)
+{
+	/* with the column of the index on the left */
+	Node	   *expression = (Node *) linitial_node(RestrictInfo, from->indexquals)->clause;
+	Oid			family = info->opfamily[from->indexcol];
+	Oid			type = info->opcintype[from->indexcol];
+
+	if (IsA(expression, NullTest) && ((NullTest *) expression)->nulltesttype == IS_NOT_NULL)
+		return false;
+	*clause = (Clause) {.column = from->indexcol, .items = 1};
+	clause->selectivity = clauselist_selectivity(root, list_make1(from->rinfo), info->rel->relid, JOIN_INNER, NULL);
+	if ((IsA(expression, OpExpr) || IsA(expression, ScalarArrayOpExpr)) &&
+		OidIsValid(get_opfamily_proc(family, type, type, BF_EXTRACT_QUERY_PROC)))
+		return estimate_keys(root, index, expression, family, clause);
+	if (IsA(expression, ScalarArrayOpExpr))
+		clause->items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
+	return true;
+}
+
 void
 bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
 			  Selectivity *selectivity, double *correlation, double *pages)
@@ -198,28 +270,18 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	double		random_page_cost;
 	QualCost	qual_cost;
 	IndexFigures figures;
+	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock); /* the planner holds a lock */
 	ListCell   *cell;
 
-	get_figures(info, &figures);
+	get_figures(info, index, &figures);
 	uncovered = Max(0, 1 - figures.level[0].covered * figures.level[0].pages_per_range / heap_pages);
 	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid,
 											  JOIN_INNER, NULL);
 	foreach(cell, path->indexclauses)
-	{
-		IndexClause *clause = lfirst_node(IndexClause, cell);
-		Node	   *expression = (Node *) clause->rinfo->clause;
-		Clause	   *asked = &clauses[count];
-
-		if (IsA(expression, NullTest) && ((NullTest *) expression)->nulltesttype == IS_NOT_NULL)
-			continue;
-		asked->column = clause->indexcol;
-		asked->items = 1;
-		if (IsA(expression, ScalarArrayOpExpr))
-			asked->items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
-		asked->selectivity = clauselist_selectivity(root, list_make1(clause->rinfo), info->rel->relid, JOIN_INNER, NULL);
-		items_searched += asked->items;
-		count++;
-	}
+		if (get_clause(root, info, index, lfirst_node(IndexClause, cell), &clauses[count]))
+			items_searched += clauses[count++].items;
+	if (index != NULL)
+		index_close(index, NoLock);
 	share = share_left(&figures, 0, clauses, count, rows, heap_pages);
 	share = Min(1, uncovered + (1 - uncovered) * share);
 	groups = groups_visited(&figures, clauses, count, rows, heap_pages);

@@ -20,27 +20,24 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "index/keys.h"
+
 /* WITH (...) */
 typedef struct BfOptions
 {
 	int32		vl_len_;
 	int			pages_per_range;	/* 0: it is chosen when the first group is made */
-	double		false_positive_rate;
+	double		false_positive_rate;	/* 0: it was not given */
 	int			levels;			/* 0: as many as there is use for */
 	bool		autosummarize;
 } BfOptions;
 
-/* The options of an operator class, of one column. */
+/* The options of an operator class, of one column. BF_OPTIONS_PROC declares them. */
 typedef struct BfClassOptions
 {
 	int32		vl_len_;
-	double		false_positive_rate;	/* negative: that of the index */
+	double		false_positive_rate;	/* negative: it was not given; with the sign changed it is the class's own default */
 } BfClassOptions;
-
-#define RATE_OF_INDEX (-1)
-
-/* The support function that declares BfClassOptions. */
-#define BF_OPTIONS_PROC 7
 
 static relopt_kind option_kind;
 
@@ -54,7 +51,7 @@ bf_index_init(void)
 					  0, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);
 	add_real_reloption(option_kind, "false_positive_rate",
 					   "Share of the filters that say yes to a value that they do not have",
-					   BF_INDEX_DEFAULT_FPR, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
+					   0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
 	add_enum_reloption(option_kind, "levels", "Number of levels that the index may have", level_names, 0,
 					   "Valid values are \"auto\" and numbers from 1 to 4.", AccessExclusiveLock);
 	add_bool_reloption(option_kind, "autosummarize",
@@ -75,16 +72,37 @@ bf_index_options(Datum reloptions, bool validate)
 	return build_reloptions(reloptions, validate, option_kind, sizeof(BfOptions), elements, lengthof(elements));
 }
 
+/* Declares the options of a class with this rate, where neither the column nor the index says another one. */
+static void
+declare_class_options(local_relopts *options, double rate)
+{
+	init_local_reloptions(options, sizeof(BfClassOptions));
+	add_local_real_reloption(options, "false_positive_rate",
+							 "Share of the filters that say yes to a value that they do not have",
+							 -rate, SB_BF_MIN_FPR, SB_BF_MAX_FPR, offsetof(BfClassOptions, false_positive_rate));
+}
+
 SB_FUNCTION(bf_class_options);
 Datum
 bf_class_options(PG_FUNCTION_ARGS)
 {
-	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
+	declare_class_options((local_relopts *) PG_GETARG_POINTER(0), BF_INDEX_DEFAULT_FPR);
+	PG_RETURN_VOID();
+}
 
-	init_local_reloptions(options, sizeof(BfClassOptions));
-	add_local_real_reloption(options, "false_positive_rate",
-							 "Share of the filters that say yes to a value that they do not have",
-							 RATE_OF_INDEX, SB_BF_MIN_FPR, SB_BF_MAX_FPR, offsetof(BfClassOptions, false_positive_rate));
+SB_FUNCTION(bf_key_class_options);
+Datum
+bf_key_class_options(PG_FUNCTION_ARGS)
+{
+	declare_class_options((local_relopts *) PG_GETARG_POINTER(0), BF_INDEX_KEY_FPR);
+	PG_RETURN_VOID();
+}
+
+SB_FUNCTION(bf_many_key_class_options);
+Datum
+bf_many_key_class_options(PG_FUNCTION_ARGS)
+{
+	declare_class_options((local_relopts *) PG_GETARG_POINTER(0), BF_INDEX_MANY_KEY_FPR);
 	PG_RETURN_VOID();
 }
 
@@ -103,9 +121,14 @@ bf_index_fpr_option(Relation index, int column)
 	bytea	  **of_classes = RelationGetIndexAttOptions(index, false);
 	BfClassOptions *of_class = (BfClassOptions *) of_classes[column];
 
-	if (of_class != NULL && of_class->false_positive_rate != RATE_OF_INDEX)
+	if (of_class != NULL && of_class->false_positive_rate > 0)
 		return of_class->false_positive_rate;
-	return options != NULL ? options->false_positive_rate : BF_INDEX_DEFAULT_FPR;
+	if (options != NULL && options->false_positive_rate > 0)
+		return options->false_positive_rate;
+	if (of_class != NULL)
+		return -of_class->false_positive_rate;
+	/* the class has no function for options */
+	return bf_index_has_keys(index, column) ? BF_INDEX_KEY_FPR : BF_INDEX_DEFAULT_FPR;
 }
 
 int
@@ -130,13 +153,14 @@ bf_index_handler(PG_FUNCTION_ARGS)
 {
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
-	am->amstrategies = 1;
+	am->amstrategies = 0;		/* each operator class has its own: BF_EQUAL_STRATEGY, or those of a GIN operator class */
 	am->amsupport = BF_OPTIONS_PROC;
 	am->amoptsprocnum = BF_OPTIONS_PROC;
 	am->amcanmulticol = true;
 	am->amoptionalkey = true;
 	am->amsearcharray = true;
 	am->amsearchnulls = true;
+	am->amstorage = true;
 	am->amusemaintenanceworkmem = false;
 	am->amparallelvacuumoptions = 0;	/* none: expressions of the index may be unsafe in parallel workers */
 	am->amkeytype = InvalidOid;
@@ -193,7 +217,14 @@ bf_index_check_operators(Relation index)
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{
 		Oid			type = index->rd_opcintype[column];
-		Oid			operator = get_opfamily_member(index->rd_opfamily[column], type, type, BF_EQUAL_STRATEGY);
+		Oid			operator;
+
+		if (bf_index_has_keys(index, column))
+		{
+			bf_index_check_key_class(index, column);
+			continue;
+		}
+		operator = get_opfamily_member(index->rd_opfamily[column], type, type, BF_EQUAL_STRATEGY);
 
 		if (!OidIsValid(operator) || !is_hashed_equality(operator, type))
 			ereport(ERROR,
@@ -204,60 +235,130 @@ bf_index_check_operators(Relation index)
 	}
 }
 
-bool
-bf_index_validate(Oid opclass)
+/* An operator class that is being checked. */
+typedef struct CheckedClass
 {
-	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	Form_pg_opclass form;
-	CatCList   *operators,
-			   *functions;
-	bool		valid = true;
-	bool		found = false;
+	Oid			key_type;
+	bool		has_keys;
+	bool		valid;
+} CheckedClass;
 
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for operator class %u", opclass);
-	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(form->opcfamily));
-	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(form->opcfamily));
-	for (int i = 0; i < operators->n_members; i++)
-	{
-		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
+/* Is the operator one that such a class can have? */
+static bool
+is_good_operator(const CheckedClass *class, const FormData_pg_amop *member)
+{
+	return member->amoppurpose == AMOP_SEARCH && member->amopstrategy >= 1 &&
+		(class->has_keys || member->amopstrategy == BF_EQUAL_STRATEGY) &&
+		check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype);
+}
 
-		if (member->amopstrategy != BF_EQUAL_STRATEGY || member->amoppurpose != AMOP_SEARCH ||
-			!check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype))
-		{
-			ereport(INFO,
-					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("operator class \"%s\" of access method bf has operator %s with the wrong purpose, signature or strategy number %d",
-							NameStr(form->opcname), format_operator(member->amopopr), member->amopstrategy)));
-			valid = false;
-		}
-		if (member->amoplefttype == form->opcintype && member->amoprighttype == form->opcintype)
-			found = is_hashed_equality(member->amopopr, form->opcintype);
-	}
-	if (!found)
+/* Has the support function the signature that belongs to its number? These are GIN's. */
+static bool
+is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
+{
+	const Oid	type = class->form->opcintype;
+
+	if (member->amprocnum == BF_OPTIONS_PROC)
+		return check_amoptsproc_signature(member->amproc);
+	if (!class->has_keys)
+		return false;
+	switch (member->amprocnum)
 	{
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator class \"%s\" of access method bf lacks the equality operator that hashing type %s needs",
-						NameStr(form->opcname), format_type_be(form->opcintype))));
-		valid = false;
+		case BF_COMPARE_PROC:
+			return check_amproc_signature(member->amproc, INT4OID, false, 2, 2, class->key_type, class->key_type);
+		case BF_EXTRACT_VALUE_PROC:
+			return check_amproc_signature(member->amproc, INTERNALOID, false, 2, 3, type, INTERNALOID, INTERNALOID);
+		case BF_EXTRACT_QUERY_PROC:
+			return check_amproc_signature(member->amproc, INTERNALOID, false, 5, 7, type, INTERNALOID, INT2OID,
+										  INTERNALOID, INTERNALOID, INTERNALOID, INTERNALOID);
+		case BF_CONSISTENT_PROC:
+			return check_amproc_signature(member->amproc, BOOLOID, false, 6, 8, INTERNALOID, INT2OID, type, INT4OID,
+										  INTERNALOID, INTERNALOID, INTERNALOID, INTERNALOID);
+		case BF_COMPARE_PARTIAL_PROC:
+			return check_amproc_signature(member->amproc, INT4OID, false, 4, 4, class->key_type, class->key_type,
+										  INT2OID, INTERNALOID);
+		case BF_TRI_CONSISTENT_PROC:
+			return check_amproc_signature(member->amproc, CHAROID, false, 7, 7, INTERNALOID, INT2OID, type, INT4OID,
+										  INTERNALOID, INTERNALOID, INTERNALOID);
+		default:
+			return false;
 	}
+}
+
+/* Notes down that the class is not valid, and says why. */
+#define REPORT_INVALID(class, ...) \
+	do { \
+		(class)->valid = false; \
+		ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg(__VA_ARGS__))); \
+	} while (0)
+
+static void
+check_functions(CheckedClass *class)
+{
+	CatCList   *functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(class->form->opcfamily));
+	const Oid	family = class->form->opcfamily;
+	const Oid	type = class->form->opcintype;
+
 	for (int i = 0; i < functions->n_members; i++)
 	{
 		Form_pg_amproc member = (Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple);
 
-		if (member->amprocnum != BF_OPTIONS_PROC || !check_amoptsproc_signature(member->amproc))
-		{
-			ereport(INFO,
-					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("operator class \"%s\" of access method bf has support function %s with the wrong number %d or signature",
-							NameStr(form->opcname), format_procedure(member->amproc), member->amprocnum)));
-			valid = false;
-		}
+		if (!is_good_function(class, member))
+			REPORT_INVALID(class, "operator class \"%s\" of access method bf has support function %s with the wrong number %d or signature",
+						   NameStr(class->form->opcname), format_procedure(member->amproc), member->amprocnum);
 	}
 	ReleaseCatCacheList(functions);
+	if (!class->has_keys)
+		return;
+	if (!OidIsValid(get_opfamily_proc(family, type, type, BF_EXTRACT_VALUE_PROC)) ||
+		(!OidIsValid(get_opfamily_proc(family, type, type, BF_TRI_CONSISTENT_PROC)) &&
+		 !OidIsValid(get_opfamily_proc(family, type, type, BF_CONSISTENT_PROC))))
+		REPORT_INVALID(class, "operator class \"%s\" of access method bf has extractQuery (%d), but lacks extractValue (%d), or both of triConsistent (%d) and consistent (%d)",
+					   NameStr(class->form->opcname), BF_EXTRACT_QUERY_PROC, BF_EXTRACT_VALUE_PROC,
+					   BF_TRI_CONSISTENT_PROC, BF_CONSISTENT_PROC);
+	if (!bf_index_compares_as_hashed(get_opfamily_proc(family, type, type, BF_COMPARE_PROC), class->key_type))
+		REPORT_INVALID(class, "operator class \"%s\" of access method bf compares keys of type %s otherwise than they are hashed",
+					   NameStr(class->form->opcname), format_type_be(class->key_type));
+}
+
+static void
+check_class_operators(CheckedClass *class)
+{
+	CatCList   *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(class->form->opcfamily));
+	const Oid	type = class->form->opcintype;
+	bool		found = class->has_keys;
+
+	for (int i = 0; i < operators->n_members; i++)
+	{
+		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
+
+		if (!is_good_operator(class, member))
+			REPORT_INVALID(class, "operator class \"%s\" of access method bf has operator %s with the wrong purpose, signature or strategy number %d",
+						   NameStr(class->form->opcname), format_operator(member->amopopr), member->amopstrategy);
+		if (!class->has_keys && member->amoplefttype == type && member->amoprighttype == type)
+			found = is_hashed_equality(member->amopopr, type);
+	}
 	ReleaseCatCacheList(operators);
+	if (!found)
+		REPORT_INVALID(class, "operator class \"%s\" of access method bf lacks the equality operator that hashing type %s needs",
+					   NameStr(class->form->opcname), format_type_be(type));
+}
+
+bool
+bf_index_validate(Oid opclass)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	CheckedClass class = {.valid = true};
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass);
+	class.form = (Form_pg_opclass) GETSTRUCT(tuple);
+	class.key_type = OidIsValid(class.form->opckeytype) ? class.form->opckeytype : class.form->opcintype;
+	class.has_keys = OidIsValid(get_opfamily_proc(class.form->opcfamily, class.form->opcintype, class.form->opcintype,
+												  BF_EXTRACT_QUERY_PROC));
+	check_class_operators(&class);
+	check_functions(&class);
 	ReleaseSysCache(tuple);
-	return valid;
+	return class.valid;
 }

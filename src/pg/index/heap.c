@@ -45,7 +45,8 @@ struct BfHeapReader
 	TupleTableSlot *slot;
 	BufferAccessStrategy strategy;
 	TransactionId oldest_xmin;
-	BfHashers	hashers;
+	BfItemizer	itemizer;
+	BfRowItems	items;			/* of the row that was looked at last */
 	bool		runs_code;		/* the index has expressions or a predicate */
 	BfReadFor	purpose;
 	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
@@ -126,7 +127,8 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 	reader->predicate = ExecPrepareQual(reader->info->ii_Predicate, reader->estate);
 	reader->strategy = GetAccessStrategy(BAS_BULKREAD);
 	reader->oldest_xmin = GetOldestNonRemovableTransactionId(heap);
-	bf_index_prepare_hashers(index, &reader->hashers, CurrentMemoryContext);
+	bf_index_prepare_itemizer(index, &reader->itemizer, CurrentMemoryContext);
+	bf_index_begin_items(&reader->items, reader->itemizer.columns, CurrentMemoryContext);
 	return reader;
 }
 
@@ -138,7 +140,8 @@ bf_index_close_heap(BfHeapReader *reader)
 	ExecDropSingleTupleTableSlot(reader->slot);
 	FreeExecutorState(reader->estate);
 	FreeAccessStrategy(reader->strategy);
-	for (int column = 0; column < reader->hashers.columns; column++)
+	pfree(reader->items.hashes);
+	for (int column = 0; column < reader->itemizer.columns; column++)
 		if (reader->sets[column].slots != NULL)
 			sb_hash_set_release(&reader->sets[column], &memory);
 	pfree(reader);
@@ -425,12 +428,12 @@ add_error_context(void *argument)
 }
 
 /*
- * Hashes the items of a row version in all columns. Returns false if the version is not in the index, because the
+ * Finds the items of a row version in all columns. Returns false if the version is not in the index, because the
  * index's predicate is not true for it or because the version is gone by now. All memory that this uses is freed with
- * the row.
+ * the row, but that of reader->items.
  */
 static bool
-hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
+find_items(BfHeapReader *reader, HeapTuple tuple)
 {
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = add_error_context, .arg = reader};
 	MemoryContext caller;
@@ -449,8 +452,7 @@ hash_row(BfHeapReader *reader, HeapTuple tuple, uint64 *hashes)
 		bool		isnull[INDEX_MAX_KEYS];
 
 		FormIndexDatum(reader->info, reader->slot, reader->estate, values, isnull);
-		for (int column = 0; column < reader->hashers.columns; column++)
-			hashes[column] = bf_index_hash_value(&reader->hashers, column, values[column], isnull[column]);
+		bf_index_itemize(&reader->itemizer, values, isnull, &reader->items);
 	}
 	error_context_stack = callback.previous;
 	reader->evaluating = false;
@@ -479,31 +481,30 @@ prepare_sets(BfHeapReader *reader)
 {
 	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
 
-	for (int column = 0; column < reader->hashers.columns; column++)
+	for (int column = 0; column < reader->itemizer.columns; column++)
 		if (reader->sets[column].slots == NULL)
 			must_finish(sb_hash_set_begin(&reader->sets[column], &memory, ITEMS_EXPECTED));
 }
 
 /* Calls add() for row version `i` of the page that was read, unless the version is left out. */
 static void
-visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const uint64 *hashes, void *argument), void *argument)
+visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument), void *argument)
 {
 	HTSV_Result visibility = reader->visibilities[i];
 	HeapTupleData tuple;
-	uint64		hashes[INDEX_MAX_KEYS];
 
 	if (visibility == HEAPTUPLE_LIVE || visibility == HEAPTUPLE_DELETE_IN_PROGRESS)
 		reader->live_rows++;
 	get_tuple(reader, block, i, &tuple);
-	if (leave_out(reader, &tuple, visibility) || !hash_row(reader, &tuple, hashes))
+	if (leave_out(reader, &tuple, visibility) || !find_items(reader, &tuple))
 		return;
-	add(hashes, argument);
+	add(&reader->items, argument);
 	reader->rows++;
 }
 
 void
 bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
-				   void (*add) (const uint64 *hashes, void *argument), void *argument)
+				   void (*add) (const BfRowItems *items, void *argument), void *argument)
 {
 	for (BlockNumber block = first; block < end; block++)
 	{
@@ -516,13 +517,14 @@ bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 
 /* Adds the items of a row version to the sets of the reader. */
 static void
-add_to_sets(const uint64 *hashes, void *argument)
+add_to_sets(const BfRowItems *items, void *argument)
 {
 	BfHeapReader *reader = argument;
 	sb_memory	memory = memory_in(GetMemoryChunkContext(reader));
 
-	for (int column = 0; column < reader->hashers.columns; column++)
-		must_finish(sb_hash_set_add(&reader->sets[column], &memory, hashes[column]));
+	for (int column = 0; column < items->columns; column++)
+		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
+			must_finish(sb_hash_set_add(&reader->sets[column], &memory, items->hashes[i]));
 }
 
 void
@@ -533,7 +535,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	uint64		end = Min(first + pages_per_range, heap_blocks);
 
 	items->range = range;
-	items->columns = reader->hashers.columns;
+	items->columns = reader->itemizer.columns;
 	items->full = first + pages_per_range <= heap_blocks;
 	prepare_sets(reader);
 	reader->bytes = 0;
@@ -600,7 +602,7 @@ halve(Sample *sample, const sb_memory *memory)
 }
 
 static void
-count_row(const uint64 *hashes, void *argument)
+count_row(const BfRowItems *items, void *argument)
 {
 	ItemCount  *count = argument;
 
@@ -608,17 +610,20 @@ count_row(const uint64 *hashes, void *argument)
 	{
 		Sample	   *sample = &count->samples[column];
 
-		if (belongs_to(sample, hashes[column]))
-			must_finish(sb_hash_set_add(&sample->set, &count->memory, hashes[column]));
-		if (sample->set.count > MOST_COUNTED)
-			halve(sample, &count->memory);
+		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
+		{
+			if (belongs_to(sample, items->hashes[i]))
+				must_finish(sb_hash_set_add(&sample->set, &count->memory, items->hashes[i]));
+			if (sample->set.count > MOST_COUNTED)
+				halve(sample, &count->memory);
+		}
 	}
 }
 
 void
 bf_index_count_items(BfHeapReader *reader, BlockNumber first, BlockNumber end, double *counts)
 {
-	ItemCount	count = {.memory = memory_in(CurrentMemoryContext), .columns = reader->hashers.columns};
+	ItemCount	count = {.memory = memory_in(CurrentMemoryContext), .columns = reader->itemizer.columns};
 
 	for (int column = 0; column < count.columns; column++)
 		must_finish(sb_hash_set_begin(&count.samples[column].set, &count.memory, ITEMS_EXPECTED));
@@ -658,9 +663,10 @@ bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot s
 		if (visibility == HEAPTUPLE_INSERT_IN_PROGRESS || leave_out(reader, &tuple, visibility) ||
 			!was_committed(tuple.t_data, snapshot))
 			continue;
-		if (!hash_row(reader, &tuple, row.hashes))
+		if (!find_items(reader, &tuple))
 			continue;
 		row.tid = tuple.t_self;
+		row.items = &reader->items;
 		row.deleted_by = 0;
 		if (visibility == HEAPTUPLE_RECENTLY_DEAD)
 			row.deleted_by = bf_index_full_xid(HeapTupleHeaderGetUpdateXid(tuple.t_data));

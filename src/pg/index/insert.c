@@ -1,6 +1,7 @@
 /*
- * insert.c: adds one row to the index. On each level it sets the bits of each column's item on one page, unless the row's
- * range is unsummarized there.
+ * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's range is
+ * unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the same page are
+ * added together, with one WAL record.
  *
  * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked
  * at under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So
@@ -20,40 +21,58 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
+#include "utils/memutils.h"
 
-/* The hashers of the index's columns. They are found once for each statement. */
-static BfHashers *
-statement_hashers(Relation index, IndexInfo *indexInfo)
+/* What a statement needs to add rows. It is made for the first row that has to be added. */
+typedef struct Statement
+{
+	MemoryContext row_context;	/* reset after each row */
+	BfItemizer	itemizer;
+	BfRowItems	items;
+	BfAddition *additions;		/* the items of a column, with room for so many */
+	uint32		room;
+} Statement;
+
+static Statement *
+this_statement(Relation index, IndexInfo *indexInfo)
 {
 	if (indexInfo->ii_AmCache == NULL)
 	{
-		BfHashers  *hashers = MemoryContextAllocZero(indexInfo->ii_Context, sizeof(BfHashers));
+		MemoryContext context = indexInfo->ii_Context;
+		Statement  *statement = MemoryContextAllocZero(context, sizeof(Statement));
 
-		bf_index_prepare_hashers(index, hashers, indexInfo->ii_Context);
-		indexInfo->ii_AmCache = hashers;
+		statement->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
+		bf_index_prepare_itemizer(index, &statement->itemizer, context);
+		bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
+		statement->room = 1;
+		statement->additions = MemoryContextAlloc(context, sizeof(BfAddition));
+		indexInfo->ii_AmCache = statement;
 	}
 	return indexInfo->ii_AmCache;
 }
 
-/* Does the item have to be added to this page? That is so if its range has a summary that lacks it. */
+/* Do some of the items have to be added to this page? That is so if their range has a summary that lacks one of them. */
 static bool
-is_wanted(BfFilterPage *content, uint32 range, uint32 position, int hash_count, uint64 hash)
+are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAddition *additions, uint32 count,
+		   int hash_count)
 {
-	return content->states[range] != BF_UNSUMMARIZED &&
-		!sb_bf_line_contains(bf_index_line(content, position, range), hash_count, hash);
+	if (content->states[range] == BF_UNSUMMARIZED)
+		return false;
+	for (uint32 i = 0; i < count; i++)
+		if (!sb_bf_line_contains(bf_index_line(content, additions[i].line % group->positions, range), hash_count,
+								 additions[i].hash))
+			return true;
+	return false;
 }
 
-/* Adds one item to the filter of `range` (counted within its group) of this column. */
+/* Adds items that belong on the same page to the filter of `range` (counted within its group) of this column. */
 static void
-add_item(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range, uint64 hash)
+add_to_page(Relation index, const BfGroup *group, int column, uint32 range, const BfAddition *additions, uint32 count,
+			int hash_count)
 {
-	int			hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
-	uint32		line = sb_bf_line_of(group->lines[column], hash);
-	uint32		position = line % group->positions;
-	BlockNumber page = line / group->positions;
+	BlockNumber page = additions[0].line / group->positions;
 	BlockNumber block = bf_index_column_start(group, column) + page;
 	Buffer		buffer = bf_index_read_page(index, block);
-	BfFilterPage *content;
 	bool		wanted;
 
 	/*
@@ -61,18 +80,57 @@ add_item(Relation index, const BfGeometry *geometry, const BfGroup *group, int c
 	 * WAL record which added them is written.
 	 */
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	wanted = is_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), range, position,
-					   hash_count, hash);
+	wanted = are_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), group, range,
+						additions, count, hash_count);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (wanted)
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		content = bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page);
-		if (is_wanted(content, range, position, hash_count, hash))
-			bf_index_add_to_line(index, buffer, bf_index_line(content, position, range), hash_count, hash);
+		if (are_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), group, range,
+					   additions, count, hash_count))
+			bf_index_add_to_page(index, buffer, range, additions, count, hash_count);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	}
 	ReleaseBuffer(buffer);
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+	uint32		x = ((const BfAddition *) a)->line,
+				y = ((const BfAddition *) b)->line;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Adds the items of a column to the filter of `range` (counted within its group): page by page. */
+static void
+add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
+			  Statement *statement)
+{
+	int			hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
+	uint32		first = bf_index_first_of(&statement->items, column);
+	uint32		count = statement->items.end[column] - first;
+	BfAddition *additions;
+
+	if (count > statement->room)
+	{
+		statement->additions = repalloc_huge(statement->additions, count * sizeof(BfAddition));
+		statement->room = count;
+	}
+	additions = statement->additions;
+	for (uint32 i = 0; i < count; i++)
+	{
+		additions[i].hash = statement->items.hashes[first + i];
+		additions[i].line = sb_bf_line_of(group->lines[column], additions[i].hash);
+	}
+	qsort(additions, count, sizeof(BfAddition), compare_lines);
+	for (uint32 i = 0, end; i < count; i = end)
+	{
+		for (end = i + 1; end < count && additions[end].line / group->positions == additions[i].line / group->positions;)
+			end++;
+		add_to_page(index, group, column, range, &additions[i], end - i, hash_count);
+	}
 }
 
 /*
@@ -116,7 +174,7 @@ has_begun(const BfGeometry *geometry, BlockNumber block)
 
 /* Adds the items of a row to all levels on which its range has begun. */
 static void
-add_items(Relation index, const BfGeometry *geometry, BlockNumber block, const uint64 *hashes)
+add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Statement *statement)
 {
 	for (int level = 0; level < geometry->levels; level++)
 	{
@@ -127,7 +185,7 @@ add_items(Relation index, const BfGeometry *geometry, BlockNumber block, const u
 			continue;
 		bf_index_find_group(geometry, level, range, &group);
 		for (int column = 0; column < geometry->columns; column++)
-			add_item(index, geometry, &group, column, range - group.first_range, hashes[column]);
+			add_to_column(index, geometry, &group, column, range - group.first_range, statement);
 	}
 }
 
@@ -159,13 +217,14 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 	}
 	if (has_begun(geometry, block))
 	{
-		BfHashers  *hashers = statement_hashers(index, indexInfo);
-		uint64		hashes[INDEX_MAX_KEYS];
+		Statement  *statement = this_statement(index, indexInfo);
+		MemoryContext caller = MemoryContextSwitchTo(statement->row_context);
 
-		/* A hash function may run any code, so the relation cache may free the geometry meanwhile. */
-		for (int column = 0; column < hashers->columns; column++)
-			hashes[column] = bf_index_hash_value(hashers, column, values[column], isnull[column]);
-		add_items(index, bf_index_current_geometry(index), block, hashes);
+		/* Finding and hashing items may run any code, so the relation cache may free the geometry meanwhile. */
+		bf_index_itemize(&statement->itemizer, values, isnull, &statement->items);
+		add_items(index, bf_index_current_geometry(index), block, statement);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(statement->row_context);
 	}
 	if (pages_per_range == 0)
 		pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;

@@ -53,12 +53,12 @@ may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
 	return check->viewer.snapshot->takenDuringRecovery && bf_index_is_before_horizon(&check->viewer, content);
 }
 
-/* Raises an error if the page that should have the item of this row in this column lacks it. */
+/* Raises an error if the page that should have this item of a row in this column lacks it. */
 static void
-check_item(Check *check, const BfRow *row, const BfGroup *group, int column, uint32 range)
+check_item(Check *check, const BfRow *row, uint64 hash, const BfGroup *group, int column, uint32 range)
 {
 	int			hash_count = bf_index_parameters(check->geometry, group->level, column)->hashes;
-	uint32		line = sb_bf_line_of(group->lines[column], row->hashes[column]);
+	uint32		line = sb_bf_line_of(group->lines[column], hash);
 	BlockNumber page = line / group->positions;
 	BlockNumber block = bf_index_column_start(group, column) + page;
 	Buffer		buffer = bf_index_read_page(check->index, block);
@@ -68,7 +68,7 @@ check_item(Check *check, const BfRow *row, const BfGroup *group, int column, uin
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	content = bf_index_filter_page(check->index, block, BufferGetPage(buffer), group, column, page);
 	missing = content->states[range] == BF_SUMMARIZED && !may_be_missing(check, row, content) &&
-		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), hash_count, row->hashes[column]);
+		!sb_bf_line_contains(bf_index_line(content, line % group->positions, range), hash_count, hash);
 	UnlockReleaseBuffer(buffer);
 	if (missing)
 		ereport(ERROR,
@@ -97,7 +97,8 @@ check_row(const BfRow *row, void *argument)
 			continue;
 		bf_index_find_group(geometry, level, range, &group);
 		for (int column = 0; column < geometry->columns; column++)
-			check_item(check, row, &group, column, range - group.first_range);
+			for (uint32 i = bf_index_first_of(row->items, column); i < row->items->end[column]; i++)
+				check_item(check, row, row->items->hashes[i], &group, column, range - group.first_range);
 	}
 }
 
@@ -415,14 +416,14 @@ unite_ranges(Relation index, const BfGeometry *geometry, int level, int column, 
 			 BfViewer *viewer)
 {
 	const BfParameters *parameters = bf_index_parameters(geometry, level, column);
-	BfHashers	hashers;
+	BfItemizer	itemizer;
 	sb_bf		header = {0};
 	unsigned char *lines = NULL;
 	Datum		result = (Datum) 0;
 
 	if (end > geometry->level[level].covered)
 		return (Datum) 0;
-	bf_index_prepare_hashers(index, &hashers, CurrentMemoryContext);
+	bf_index_prepare_itemizer(index, &itemizer, CurrentMemoryContext);
 	for (uint64 range = first; range < end; range++)
 	{
 		BfGroup		group;
@@ -430,7 +431,7 @@ unite_ranges(Relation index, const BfGeometry *geometry, int level, int column, 
 		bf_index_find_group(geometry, level, range, &group);
 		if (result == (Datum) 0)
 		{
-			header.kind = *item_kind(hashers.hasher[column]);
+			header.kind = *item_kind(itemizer.column[column].hasher);
 			header.line_count = group.lines[column];
 			header.hash_count = parameters->hashes;
 			header.fpr = parameters->false_positive_rate;

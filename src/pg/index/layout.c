@@ -5,6 +5,8 @@
 
 #include "port/pg_crc32c.h"
 
+#include "index/keys.h"
+
 StaticAssertDecl(offsetof(BfMetaPage, column) == 96, "the meta page is stored as it is");
 StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");
 StaticAssertDecl(offsetof(BfStretch, lines) == 24, "entries of the directory are stored as they are");
@@ -86,12 +88,18 @@ bf_index_seal_meta_page(BfMetaPage *meta)
 }
 
 static BfParameters
-parameters_for(double rate)
+parameters_for(double rate, BfKeys keys)
 {
-	BfParameters parameters = {.false_positive_rate = rate, .keys = BF_KEYS_VALUE};
+	BfParameters parameters = {.false_positive_rate = rate, .keys = keys};
 
 	parameters.load = sb_bf_items_per_line(rate, &parameters.hashes);
 	return parameters;
+}
+
+static BfKeys
+keys_of_column(Relation index, int column)
+{
+	return bf_index_has_keys(index, column) ? BF_KEYS_INSIDE : BF_KEYS_VALUE;
 }
 
 void
@@ -107,9 +115,9 @@ bf_index_init_meta_page(Page page, Relation index)
 	meta->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	meta->pages_per_range = bf_index_pages_per_range_option(index);
 	meta->levels = bf_index_levels_option(index);
-	meta->upper = parameters_for(BF_INDEX_UPPER_FPR);
+	meta->upper = parameters_for(BF_INDEX_UPPER_FPR, BF_KEYS_VALUE);
 	for (int column = 0; column < meta->columns; column++)
-		meta->column[column] = parameters_for(bf_index_fpr_option(index, column));
+		meta->column[column] = parameters_for(bf_index_fpr_option(index, column), keys_of_column(index, column));
 	bf_index_seal_meta_page(meta);
 	set_content_size(page, BF_PAGE_SPACE);
 }
@@ -118,7 +126,7 @@ static bool
 is_in_range(const BfParameters *parameters)
 {
 	return parameters->hashes >= 1 && parameters->hashes <= SB_BF_MAX_HASHES && parameters->load > 0 &&
-		parameters->keys == BF_KEYS_VALUE;
+		parameters->keys <= BF_KEYS_INSIDE;
 }
 
 BfMetaPage *
@@ -145,6 +153,9 @@ bf_index_meta_page(Relation index, Page page)
 		bf_index_report_damage(index, 0, "a parameter is out of its range");
 	if (meta->checksum != meta_checksum(meta))
 		bf_index_report_damage(index, 0, "the checksum of its parameters is wrong");
+	for (int column = 0; column < meta->columns; column++)
+		if (meta->column[column].keys != keys_of_column(index, column))
+			bf_index_report_damage(index, 0, "an operator class was changed after the index was built");
 	return meta;
 }
 

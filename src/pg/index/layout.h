@@ -59,7 +59,8 @@ typedef struct BfParameters
 
 typedef enum BfKeys
 {
-	BF_KEYS_VALUE = 0			/* the value is the only item */
+	BF_KEYS_VALUE = 0,			/* the value is the only item */
+	BF_KEYS_INSIDE = 1			/* what the operator class takes out of the value (keys.h) */
 } BfKeys;
 
 /*

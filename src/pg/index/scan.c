@@ -21,19 +21,37 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* What one key demands of a column: that the value is one of these items. */
+#include "index/keys.h"
+
+#define MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
+
+/* A set of ranges of a group. */
+typedef struct Mask
+{
+	uint64		words[MASK_WORDS];
+} Mask;
+
+/*
+ * What one scan key demands of a column: that the value is one of these items, or, if the column's items are keys inside
+ * values, that the value has those of these items which `by_keys` says.
+ */
 typedef struct Condition
 {
 	const ScanKeyData *key;
 	int			column;			/* from 0 */
-	bool		unknown;		/* IS NOT NULL: the index cannot rule out any range */
+	bool		is_hashed;		/* for the index that was asked last */
+	bool		unknown;		/* the index cannot rule out any range: IS NOT NULL, or keys that say nothing */
 	uint32		count;			/* of hashes; if there is none, no row satisfies the key */
-	uint64	   *hashes;			/* ascending, so that pages are read in their order; NULL: not hashed yet */
+	uint64	   *hashes;			/* ascending, so that pages are read in their order */
+	BfKeySearch *by_keys;		/* NULL: the items are values */
+	Mask	   *with;			/* for a search by keys: of each item, the ranges that may have it */
+	bool	   *present;		/* and room for what a range may have */
 
 	/* how the items are hashed; one hasher serves all indexes whose column has the same type and collation */
 	Oid			type;
 	Oid			collation;
 	ItemHasher *hasher;			/* NULL: none was needed yet */
+	BfKeyClass *class;			/* the hasher is for its keys; NULL: for values */
 } Condition;
 
 /* Items of a condition are carried from level to level as bits of a word. A condition with more is asked on level 0 only. */
@@ -80,43 +98,35 @@ type_of_argument(Relation index, const ScanKeyData *key)
 	Oid			type = key->sk_subtype;
 
 	/* the operator's right side may say anyarray */
-	return !OidIsValid(type) || IsPolymorphicType(type) ? bf_index_column_type(index, key->sk_attno - 1) : type;
+	return !OidIsValid(type) || IsPolymorphicType(type) ? bf_index_item_type(index, key->sk_attno - 1) : type;
 }
 
-/* Makes sure that the condition's hasher fits this index. If it changes, the hashes are forgotten. */
+/* Makes sure that the condition's hasher for values fits this index. If it changes, the hashes are forgotten. */
 static void
 find_hasher(BfSearch *search, Condition *condition, Relation index)
 {
 	Oid			type = type_of_argument(index, condition->key);
 	Oid			collation = index->rd_indcollation[condition->column];
 
-	if (condition->hasher != NULL && condition->type == type && condition->collation == collation)
+	if (condition->hasher != NULL && condition->class == NULL && condition->type == type &&
+		condition->collation == collation)
 		return;
 	condition->hasher = item_hasher_for_index(type, collation, search->context);
+	condition->class = NULL;
 	condition->type = type;
 	condition->collation = collation;
-	condition->hashes = NULL;
+	condition->is_hashed = false;
 }
 
+/* The same for keys. */
 static void
-hash_elements(Condition *condition)
+find_key_class(BfSearch *search, Condition *condition, Relation index)
 {
-	ArrayType  *array = DatumGetArrayTypeP(condition->key->sk_argument);
-	int16		length;
-	bool		by_value;
-	char		align;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			count;
-
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &elements, &nulls, &count);
-	condition->hashes = palloc(Max(count, 1) * sizeof(uint64));
-	condition->count = 0;
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-			condition->hashes[condition->count++] = item_hash(condition->hasher, elements[i]);
-	qsort(condition->hashes, condition->count, sizeof(uint64), compare_hashes);
+	if (condition->class != NULL && bf_index_is_key_class(condition->class, index, condition->column))
+		return;
+	condition->class = bf_index_make_key_class(index, condition->column, search->context);
+	condition->hasher = bf_index_key_hasher(condition->class, search->context);
+	condition->is_hashed = false;
 }
 
 static void
@@ -127,6 +137,45 @@ set_one_hash(Condition *condition, uint64 hash)
 	condition->count = 1;
 }
 
+/* Hashes the values that the key searches for. */
+static void
+hash_values(Condition *condition)
+{
+	Datum	   *values;
+	uint32		count = bf_index_key_arguments(condition->key, &values);
+
+	if (count == 1)
+		set_one_hash(condition, item_hash(condition->hasher, values[0]));
+	else
+	{
+		condition->hashes = palloc(Max(count, 1) * sizeof(uint64));
+		condition->count = count;
+		for (uint32 i = 0; i < count; i++)
+			condition->hashes[i] = item_hash(condition->hasher, values[i]);
+		qsort(condition->hashes, count, sizeof(uint64), compare_hashes);
+	}
+}
+
+/* Takes what the key searches for apart into keys. */
+static void
+hash_keys(Condition *condition)
+{
+	Datum	   *queries;
+	uint32		count = bf_index_key_arguments(condition->key, &queries);
+	BfKeySearch *by_keys = bf_index_begin_key_search(condition->class, condition->hasher, condition->key->sk_strategy,
+													 queries, count);
+
+	condition->unknown = by_keys->kind == BF_FINDS_ANYTHING;
+	if (by_keys->kind == BF_FINDS_BY_KEYS)
+	{
+		condition->by_keys = by_keys;
+		condition->count = by_keys->count;
+		condition->hashes = by_keys->hashes;
+		condition->with = palloc_extended(condition->count * sizeof(Mask), MCXT_ALLOC_HUGE);
+		condition->present = palloc_extended(condition->count * sizeof(bool), MCXT_ALLOC_HUGE);
+	}
+}
+
 /*
  * Hashes what the condition's key searches for, unless this was done for an index whose items are hashed in the same
  * way.
@@ -135,28 +184,32 @@ static void
 hash_items(BfSearch *search, Condition *condition, Relation index)
 {
 	const ScanKeyData *key = condition->key;
+	const int	special = key->sk_flags & (SK_SEARCHNOTNULL | SK_SEARCHNULL | SK_ISNULL);
+	const bool	has_keys = bf_index_has_keys(index, condition->column);
 
-	if (key->sk_flags & SK_SEARCHNOTNULL)
-		condition->unknown = true;
-	else if (key->sk_flags & SK_SEARCHNULL)
+	if (special == 0)
 	{
-		if (condition->hashes == NULL)
-			set_one_hash(condition, BF_NULL_HASH);
-	}
-	else if (key->sk_flags & SK_ISNULL)
-		condition->count = 0;	/* = NULL: no row satisfies it */
-	else if (key->sk_strategy != BF_EQUAL_STRATEGY)
-		elog(ERROR, "unknown strategy number %d for access method bf", key->sk_strategy);
-	else
-	{
-		find_hasher(search, condition, index);
-		if (condition->hashes != NULL)
-			return;
-		if (key->sk_flags & SK_SEARCHARRAY)
-			hash_elements(condition);
+		if (has_keys)
+			find_key_class(search, condition, index);
+		else if (key->sk_strategy != BF_EQUAL_STRATEGY)
+			elog(ERROR, "unknown strategy number %d for access method bf", key->sk_strategy);
 		else
-			set_one_hash(condition, item_hash(condition->hasher, key->sk_argument));
+			find_hasher(search, condition, index);
 	}
+	if (condition->is_hashed)
+		return;
+	condition->unknown = false;
+	condition->count = 0;		/* for = NULL, which no row satisfies */
+	condition->by_keys = NULL;
+	if (special & SK_SEARCHNOTNULL)
+		condition->unknown = true;
+	else if (special & SK_SEARCHNULL)
+		set_one_hash(condition, BF_NULL_HASH);
+	else if (special == 0 && has_keys)
+		hash_keys(condition);
+	else if (special == 0)
+		hash_values(condition);
+	condition->is_hashed = true;
 }
 
 BfSearch *
@@ -207,14 +260,6 @@ is_impossible(const BfSearch *search)
 }
 
 /* -------------------------------------------------------- the ranges of a group */
-
-#define MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
-
-/* A set of ranges of a group. */
-typedef struct Mask
-{
-	uint64		words[MASK_WORDS];
-} Mask;
 
 static inline bool
 is_empty(const Mask *mask)
@@ -347,6 +392,36 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 	return buffer;
 }
 
+static inline void
+leave_only(Mask *mask, const Mask *other)
+{
+	for (int word = 0; word < MASK_WORDS; word++)
+		mask->words[word] &= other->words[word];
+}
+
+/* Does the condition demand of a value that it has this item, whatever else it has? */
+static inline bool
+is_required(const Condition *condition, uint32 item)
+{
+	return item < 64 && (condition->by_keys->required >> item & 1) != 0;
+}
+
+/* Leaves those ranges in *candidates whose keys, as condition->with says, can satisfy the condition. */
+static void
+check_keys(const Condition *condition, Mask *candidates)
+{
+	for (int word = 0; word < MASK_WORDS; word++)
+		for (uint64 bits = candidates->words[word]; bits != 0; bits &= bits - 1)
+		{
+			const int	range = word * 64 + pg_rightmost_one_pos64(bits);
+
+			for (uint32 i = 0; i < condition->count; i++)
+				condition->present[i] = has_range(&condition->with[i], range);
+			if (!bf_index_key_search_can_match(condition->by_keys, condition->present))
+				candidates->words[word] &= ~(UINT64_C(1) << range % 64);
+		}
+}
+
 /*
  * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
  * may be in this part of the heap.
@@ -364,6 +439,8 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 
 	memset(&any, 0, sizeof any);
 	memset(&untrusted, 0, sizeof untrusted);
+	if (condition->by_keys != NULL)
+		memset(condition->with, 0, condition->count * sizeof(Mask));
 	for (uint32 i = 0; i < condition->count; i++)
 	{
 		uint64		hash = condition->hashes[i];
@@ -393,14 +470,25 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 			note_item(descent, group->level, number, candidates, &mask, i);
 		for (int word = 0; word < MASK_WORDS; word++)
 			any.words[word] |= mask.words[word];
+		if (condition->by_keys != NULL)
+		{
+			condition->with[i] = mask;
+			if (is_required(condition, i))
+			{
+				leave_only(candidates, &mask);
+				if (is_empty(candidates))
+					break;
+			}
+		}
 	}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 	for (int word = 0; word < MASK_WORDS; word++)
-	{
-		candidates->words[word] &= any.words[word];
 		descent->untrusted.words[word] |= untrusted.words[word];
-	}
+	if (condition->by_keys != NULL)
+		check_keys(condition, candidates);
+	else
+		leave_only(candidates, &any);
 }
 
 /* Has enough been found? */
@@ -537,18 +625,29 @@ find_pages(Descent *descent, BlockNumber heap_blocks)
 	return descent->pages;
 }
 
+/* May the search call functions of an operator class? */
+static bool
+has_key_search(const BfSearch *search)
+{
+	for (int i = 0; i < search->count; i++)
+		if (search->conditions[i].by_keys != NULL)
+			return true;
+	return false;
+}
+
 /*
- * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. If groups
- * were added since it was read, their ranges can be ruled out too.
+ * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock; only functions
+ * of an operator class may, so for these it is copied. If groups were added since it was read, their ranges can be ruled out
+ * too.
  */
 static const BfGeometry *
-geometry_for(Relation index, BlockNumber heap_blocks)
+geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 {
 	const BfGeometry *geometry = bf_index_geometry(index);
 
 	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks)
 		geometry = bf_index_current_geometry(index);
-	return geometry;
+	return has_key_search(search) ? bf_index_copy_geometry(geometry) : geometry;
 }
 
 /* Hashes the items of the search for this index, and looks for pages. Without a verdict it stops at the first one. */
@@ -558,11 +657,15 @@ search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, Bf
 	MemoryContext caller = MemoryContextSwitchTo(search->context);
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
 	Descent		descent = {.index = index, .search = search, .probe = probe, .verdict = verdict};
+	int64		pages;
 
 	hash_all_items(search, index);
 	MemoryContextSwitchTo(caller);
-	descent.geometry = geometry_for(index, heap_blocks);
-	return find_pages(&descent, heap_blocks);
+	descent.geometry = geometry_for(index, search, heap_blocks);
+	pages = find_pages(&descent, heap_blocks);
+	if (has_key_search(search))
+		pfree((BfGeometry *) descent.geometry);
+	return pages;
 }
 
 bool
@@ -595,7 +698,7 @@ bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_m
 
 	*may_match = search_index(search, index, heap, &found, NULL) > 0;
 	geometry = bf_index_current_geometry(index);
-	if (search->count != 1 || condition->hasher == NULL || !search->trusted || sb_snapshots_grow_old() ||
+	if (search->count != 1 || condition->hasher == NULL || condition->class != NULL || !search->trusted || sb_snapshots_grow_old() ||
 		RelationUsesLocalBuffers(index) || geometry->size > MOST_BYTES_OF_PROBE)
 		return NULL;
 	found.meta_buffer = geometry->meta_buffer;
@@ -637,7 +740,7 @@ bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
 	const uint64 pages = (uint64) lowest->begun * lowest->pages_per_range;
 	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry};
 
-	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->hashes == NULL ||
+	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->class != NULL || !condition->is_hashed ||
 		condition->column != probe->column || condition->type != probe->type ||
 		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))
@@ -704,11 +807,11 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	}
 	MemoryContextReset(state->context);
 	for (int i = 0; i < state->search->count; i++)
-		state->search->conditions[i].hashes = NULL; /* the keys have other arguments now */
+		state->search->conditions[i].is_hashed = false; /* the keys have other arguments now */
 	descent.search = state->search;
 	caller = MemoryContextSwitchTo(state->context);
 	hash_all_items(state->search, scan->indexRelation);
-	descent.geometry = geometry_for(scan->indexRelation, state->heap_blocks);
+	descent.geometry = geometry_for(scan->indexRelation, state->search, state->heap_blocks);
 	pages = find_pages(&descent, state->heap_blocks);
 	MemoryContextSwitchTo(caller);
 	return pages * ROWS_REPORTED_PER_PAGE;

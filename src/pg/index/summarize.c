@@ -51,11 +51,15 @@ typedef struct Summarizer
 
 /* ------------------------------------------------------ pages of a range, levels */
 
-/* A range has about this many lines in the column with the most items, if the number of its pages is chosen here. */
+/*
+ * A range has about this many lines in the column with the most items, if the number of its pages is chosen here. It has more
+ * for keys inside values, of which a row has many: neighboring rows share most of them, so longer ranges take less space.
+ */
 #define LINES_OF_A_RANGE 8
+#define LINES_OF_A_RANGE_WITH_KEYS 32
 
 /* It may have a quarter less. */
-#define ENOUGH_LINES (0.75 * LINES_OF_A_RANGE)
+#define ENOUGH 0.75
 
 /*
  * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62 ranges
@@ -87,7 +91,7 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BlockNumber pages = 1;
-	double		lines = 0;		/* of a range of the default length */
+	double		size = 0;		/* of a range of the default length: 1 is as many lines as a range should have */
 	BfRangeItems items;
 
 	if (geometry->level[0].pages_per_range != 0)
@@ -95,10 +99,15 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 	bf_index_read_range(reader, 0, BF_INDEX_DEFAULT_PAGES_PER_RANGE, heap_blocks, &items);
 	geometry = bf_index_current_geometry(index);
 	for (int column = 0; column < geometry->columns; column++)
-		lines = Max(lines, bf_index_items_if_full(&items, column) / geometry->column[column].load);
+	{
+		const BfParameters *parameters = &geometry->column[column];
+		double		lines = bf_index_items_if_full(&items, column) / parameters->load;
+
+		size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? LINES_OF_A_RANGE_WITH_KEYS : LINES_OF_A_RANGE));
+	}
 	bf_index_free_items(&items);
 	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
-		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH_LINES || has_too_many_ranges(index, heap_blocks, pages)))
+		   (size * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH || has_too_many_ranges(index, heap_blocks, pages)))
 		pages *= 2;
 	bf_index_settle_pages_per_range(index, pages);
 }
@@ -256,12 +265,13 @@ typedef struct RangeLines
 } RangeLines;
 
 static void
-add_row(const uint64 *hashes, void *argument)
+add_row(const BfRowItems *items, void *argument)
 {
 	RangeLines *to = argument;
 
-	for (int column = 0; column < to->lines->group.columns; column++)
-		bf_index_add_item(to->lines, to->range, column, hashes[column]);
+	for (int column = 0; column < items->columns; column++)
+		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
+			bf_index_add_item(to->lines, to->range, column, items->hashes[i]);
 }
 
 /* Shows which page of the heap was read last. */

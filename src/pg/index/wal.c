@@ -1,5 +1,5 @@
 /*
- * wal.c: adds an item to a line of a filter page, or takes its lines into use, and logs the change.
+ * wal.c: adds items to lines of a filter page, or takes its lines into use, and logs the change.
  *
  * The change is logged as a *generic WAL record*, which PostgreSQL offers to access methods that have no resource
  * manager of their own. For each page such a record holds either a full-page image, or a list of fragments: offset,
@@ -19,12 +19,11 @@
  * - When pd_lower grows, it logs all bytes below the new one, also those that are zero before and after.
  *
  * That takes some microseconds for each row, and twice the WAL for a group that is made for ranges to come. Here it is
- * known which bytes change: at most `hash_count` bytes of one line of 64, or those of pd_lower.
+ * known which bytes change: at most `hash_count` bytes for each item, in few lines of 64, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *
- * - It has the fragments in the format that applyPageRedo() reads: log_changed_bytes() writes one fragment for each
- *   byte.
+ * - It has the fragments in the format that applyPageRedo() reads: append_fragments() writes them.
  * - All fragments lie below pd_lower, because replay clears what lies above it. bf_index_filter_page() has checked
  *   pd_lower; an item is only added where a range is not unsummarized, and then the lines lie below it. The space above it
  *   is zero already: the page was made that way. So pd_lower can grow without the bytes that it passes.
@@ -52,113 +51,124 @@
 /* Was the format of generic records looked at in this version? See above. */
 #define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 190000)
 
+/* Bytes of a page, and those by which they are replaced. */
+typedef struct Change
+{
+	unsigned char *to;
+	const unsigned char *from;
+	int			size;
+} Change;
+
 #if KNOWN_GENERIC_RECORDS
 
-/* A fragment with one byte: offset, length, and the byte. */
-#define FRAGMENT_SIZE (2 * sizeof(OffsetNumber) + 1)
+/* What stands before the bytes of a fragment: their offset on the page, and how many they are. */
+#define FRAGMENT_HEADER (2 * (int) sizeof(OffsetNumber))
 
-/* Replaces a line of the page by `changed`, and logs the bytes that differ. */
-static void
-log_changed_bytes(Buffer buffer, Page page, unsigned char *line, const unsigned char *changed)
+/*
+ * The most bytes that the fragments of a page take. Bytes that change are in one fragment with those between them, if these are
+ * not more than a header. So for each header there are at least as many bytes that are left out, but for one header a change.
+ */
+#define MOST_DELTA (2 * BLCKSZ)
+
+/* Appends the fragments for a change to the record's data, and returns the new end. */
+static char *
+append_fragments(char *end, Page page, const Change *change)
 {
-	char		delta[SB_BF_LINE * FRAGMENT_SIZE];
-	char	   *end = delta;
-	const OffsetNumber length = 1;
-	XLogRecPtr	lsn;
+	for (int i = 0; i < change->size; i++)
+	{
+		OffsetNumber header[2];
+		int			last = i;
 
-	XLogBeginInsert();
-	START_CRIT_SECTION();
-	for (int i = 0; i < SB_BF_LINE; i++)
-		if (line[i] != changed[i])
-		{
-			OffsetNumber offset = (OffsetNumber) ((char *) &line[i] - (char *) page);
-
-			memcpy(end, &offset, sizeof offset);
-			memcpy(end + sizeof offset, &length, sizeof length);
-			end[2 * sizeof offset] = changed[i];
-			end += FRAGMENT_SIZE;
-		}
-	memcpy(line, changed, SB_BF_LINE);
-	MarkBufferDirty(buffer);
-	XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
-	XLogRegisterBufData(0, delta, end - delta);
-	lsn = XLogInsert(RM_GENERIC_ID, 0);
-	PageSetLSN(page, lsn);
-	END_CRIT_SECTION();
+		if (change->to[i] == change->from[i])
+			continue;
+		for (int next = i + 1; next < change->size && next - last <= FRAGMENT_HEADER + 1; next++)
+			if (change->to[next] != change->from[next])
+				last = next;
+		header[0] = (OffsetNumber) (&change->to[i] - (unsigned char *) page);
+		header[1] = (OffsetNumber) (last - i + 1);
+		memcpy(end, header, sizeof header);
+		memcpy(end + sizeof header, &change->from[i], header[1]);
+		end += sizeof header + header[1];
+		i = last;
+	}
+	return end;
 }
 
-/* Sets pd_lower, and logs that. REQUIRES: the space above the old one is zero. */
+/* Changes the page, and logs that. */
 static void
-log_lower(Buffer buffer, LocationIndex lower)
+change_page(Relation index, Buffer buffer, const Change *changes, int count)
 {
+	const bool	logged = RelationNeedsWAL(index);
 	Page		page = BufferGetPage(buffer);
-	const OffsetNumber fragment[] = {offsetof(PageHeaderData, pd_lower), sizeof lower};
+	char		delta[MOST_DELTA];
+	char	   *end = delta;
 	XLogRecPtr	lsn;
 
-	XLogBeginInsert();
+	for (int i = 0; i < count && logged; i++)
+		end = append_fragments(end, page, &changes[i]);
+	if (logged)
+		XLogBeginInsert();
 	START_CRIT_SECTION();
-	((PageHeader) page)->pd_lower = lower;
+	for (int i = 0; i < count; i++)
+		memcpy(changes[i].to, changes[i].from, changes[i].size);
 	MarkBufferDirty(buffer);
-	XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
-	XLogRegisterBufData(0, (char *) fragment, sizeof fragment);
-	XLogRegisterBufData(0, (char *) &lower, sizeof lower);
-	lsn = XLogInsert(RM_GENERIC_ID, 0);
-	PageSetLSN(page, lsn);
+	if (logged)
+	{
+		XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
+		XLogRegisterBufData(0, delta, end - delta);
+		lsn = XLogInsert(RM_GENERIC_ID, 0);
+		PageSetLSN(page, lsn);
+	}
 	END_CRIT_SECTION();
+}
+#else
+
+static void
+change_page(Relation index, Buffer buffer, const Change *changes, int count)
+{
+	GenericXLogState *xlog = GenericXLogStart(index);
+	unsigned char *page = (unsigned char *) BufferGetPage(buffer);
+	unsigned char *image = (unsigned char *) GenericXLogRegisterBuffer(xlog, buffer, 0);
+
+	for (int i = 0; i < count; i++)
+		memcpy(image + (changes[i].to - page), changes[i].from, changes[i].size);
+	GenericXLogFinish(xlog);
 }
 #endif
 
 void
 bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 {
-	LocationIndex lower = bf_index_lower_with_lines(group);
+	LocationIndex *lower = &((PageHeader) BufferGetPage(buffer))->pd_lower;
+	const LocationIndex wanted = bf_index_lower_with_lines(group);
+	const Change change = {.to = (unsigned char *) lower, .from = (const unsigned char *) &wanted, .size = sizeof wanted};
 
-	if (((PageHeader) BufferGetPage(buffer))->pd_lower == lower)
-		return;
-#if KNOWN_GENERIC_RECORDS
-	if (RelationNeedsWAL(index))
-		log_lower(buffer, lower);
-	else
-	{
-		START_CRIT_SECTION();
-		((PageHeader) BufferGetPage(buffer))->pd_lower = lower;
-		MarkBufferDirty(buffer);
-		END_CRIT_SECTION();
-	}
-#else
-	{
-		GenericXLogState *xlog = GenericXLogStart(index);
-
-		((PageHeader) GenericXLogRegisterBuffer(xlog, buffer, 0))->pd_lower = lower;
-		GenericXLogFinish(xlog);
-	}
-#endif
+	if (*lower != wanted)
+		change_page(index, buffer, &change, 1);
 }
 
+/* The most lines of one range that a page has. */
+#define MOST_LINES_ON_PAGE (BF_PAGE_SPACE / SB_BF_LINE)
+
 void
-bf_index_add_to_line(Relation index, Buffer buffer, unsigned char *line, int hash_count, uint64 hash)
+bf_index_add_to_page(Relation index, Buffer buffer, uint32 range, const BfAddition *additions, uint32 count, int hash_count)
 {
-	Page		page = BufferGetPage(buffer);
+	BfFilterPage *content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
+	unsigned char lines[MOST_LINES_ON_PAGE][SB_BF_LINE];
+	Change		changes[MOST_LINES_ON_PAGE];
+	int			changed = 0;
 
-#if KNOWN_GENERIC_RECORDS
-	unsigned char changed[SB_BF_LINE];
-
-	memcpy(changed, line, SB_BF_LINE);
-	sb_bf_line_add(changed, hash_count, hash);
-	if (RelationNeedsWAL(index))
-		log_changed_bytes(buffer, page, line, changed);
-	else
+	for (uint32 i = 0; i < count; i++)
 	{
-		START_CRIT_SECTION();
-		memcpy(line, changed, SB_BF_LINE);
-		MarkBufferDirty(buffer);
-		END_CRIT_SECTION();
-	}
-#else
-	GenericXLogState *xlog = GenericXLogStart(index);
-	Page		image = GenericXLogRegisterBuffer(xlog, buffer, 0);
+		if (i == 0 || additions[i].line != additions[i - 1].line)
+		{
+			unsigned char *line = bf_index_line(content, additions[i].line - content->first_line, range);
 
-	sb_bf_line_add(image + ((char *) line - (char *) page), hash_count, hash);
-	GenericXLogFinish(xlog);
-#endif
+			memcpy(lines[changed], line, SB_BF_LINE);
+			changes[changed] = (Change) {.to = line, .from = lines[changed], .size = SB_BF_LINE};
+			changed++;
+		}
+		sb_bf_line_add(lines[changed - 1], hash_count, additions[i].hash);
+	}
+	change_page(index, buffer, changes, changed);
 }

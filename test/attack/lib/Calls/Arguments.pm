@@ -134,12 +134,12 @@ my %ordinary = (
 	'bf_of(regclass,bigint,integer)' => ["'attack.plain_bf'", '0', '1'],
 	'bf_summarize_range(regclass,bigint)' => ["'attack.plain_bf'", '0'],
 	'bf_desummarize_range(regclass,bigint)' => ["'attack.plain_bf'", '0'],
-	'chunk_scan(anyelement,name,"any",regclass,name)' => [@chunks],
-	'chunk_scan_any(anyelement,name,"any",regclass,name)' => [map { my @list = @$_; $list[2] = "ARRAY[$list[2], NULL, $list[2]]"; \@list } @chunks],
-	'chunk_scan_explain(anyelement,name,"any",regclass,name)' => [@chunks],
-	'chunk_scan(anyelement,name,bf_untyped_item,regclass,name)' => [@untyped_chunks],
-	'chunk_scan_any(anyelement,name,bf_untyped_item,regclass,name)' => [map { my @list = @$_; $list[2] =~ s/'(.*)'/'{$1,NULL,$1}'/; \@list } @untyped_chunks],
-	'chunk_scan_explain(anyelement,name,bf_untyped_item,regclass,name)' => [@untyped_chunks],
+	'chunk_scan(anyelement,name,"any",regclass,name,text)' => [@chunks],
+	'chunk_scan_any(anyelement,name,"any",regclass,name,text)' => [map { my @list = @$_; $list[2] = "ARRAY[$list[2], NULL, $list[2]]"; \@list } @chunks],
+	'chunk_scan_explain(anyelement,name,"any",regclass,name,text)' => [@chunks],
+	'chunk_scan(anyelement,name,bf_untyped_item,regclass,name,text)' => [@untyped_chunks],
+	'chunk_scan_any(anyelement,name,bf_untyped_item,regclass,name,text)' => [map { my @list = @$_; $list[2] =~ s/'(.*)'/'{$1,NULL,$1}'/; \@list } @untyped_chunks],
+	'chunk_scan_explain(anyelement,name,bf_untyped_item,regclass,name,text)' => [@untyped_chunks],
 	'tbf_remove(tbf,bf_untyped_item,timestamp with time zone,double precision)' => ["tbf_add(tbf_empty(10, half_life => NULL), 'x'::text, '2024-05-01 UTC', 1)", "'x'::bf_untyped_item", "'2024-05-01 UTC'", '1'],
 );
 
