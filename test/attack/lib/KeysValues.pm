@@ -322,6 +322,9 @@ sub on_doc
 
 sub query_word
 {
+	# half of them from one tsvector that was seen, so that several are in one row
+	my ($of) = @_;
+	return pick(@$of) if $of && @$of && chance(0.5);
 	my $word = lc(chance(0.05) ? pick('%', "a'b", 'c d') : word(int rand 900));
 	my $weight = chance(0.15) ? pick('A', 'B', 'AB', 'D', 'CD') : '';
 	my $prefix = chance(0.2) ? '*' : '';
@@ -331,11 +334,13 @@ sub query_word
 
 sub query_of_words
 {
-	my ($depth) = @_;
+	my ($depth, $of) = @_;
 	my $kind = rand();
-	return query_word() if $depth <= 0 || $kind < 0.3;
-	return '!' . query_of_words($depth - 1) if $kind < 0.4;
-	return '(' . query_of_words($depth - 1) . pick(' & ', ' & ', ' | ', ' <-> ', ' <2> ', ' <0> ') . query_of_words($depth - 1) . ')';
+	$of //= [(seen('words', \&words) // '') =~ /('(?:[^'\\]|''|\\\\)*')/g];
+	return query_word($of) if $depth <= 0 || $kind < 0.25;
+	return '!' . query_of_words($depth - 1, $of) if $kind < 0.35;
+	return '(' . query_of_words($depth - 1, $of) . ' & !' . query_of_words($depth - 1, $of) . ')' if $kind < 0.45;
+	return '(' . query_of_words($depth - 1, $of) . pick(' & ', ' & ', ' | ', ' <-> ', ' <2> ', ' <0> ') . query_of_words($depth - 1, $of) . ')';
 }
 
 sub on_words
