@@ -22,6 +22,9 @@
  * An index under indcheckxmin is not remembered. Nor is a partial index: whether all wanted rows are in it depends on the
  * value, which may be another one the next time. For SERIALIZABLE, the locks of predicates are taken by the ordinary way.
  *
+ * For plans the question is answered for the storage that the index has now, as it is without the cache: the executor has
+ * locked the table before, and what has changed since is stale.
+ *
  * A question that is answered from memory is not counted as a scan of the index.
  */
 #include "chunks/chunk_cache.h"
@@ -46,7 +49,7 @@ typedef struct Mark
 /* How the index of one chunk is asked. */
 typedef struct CachedChunk
 {
-	Oid			chunk;			/* the key */
+	Oid			chunk;			/* the key: the chunk, or for plans its index */
 	Oid			index;
 	uint64		made;			/* the number of messages before */
 	uint64		snapshot;		/* the number of the snapshot for which it was checked */
@@ -270,18 +273,27 @@ is_stale(const CachedChunk *chunk)
 }
 
 bool
-chunk_cache_says_no(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search)
+chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search, BfPages *few, Oid *index)
 {
 	CachedChunk *chunk = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
-	bool		says_no;
+	bool		known;
 
 	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) ||
 		chunk->snapshot > number)
 		return false;
 	LockRelationOid(chunk->index, AccessShareLock);
-	says_no = !is_stale(chunk) && bf_index_probe_says_no(chunk->probe, search);
+	known = !is_stale(chunk) && bf_index_ask_probe(chunk->probe, search, few);
 	UnlockRelationOid(chunk->index, AccessShareLock);
-	return says_no;
+	*index = chunk->index;
+	return known;
+}
+
+bool
+chunk_cache_is_fresh(ChunkCache *cache, Oid oid)
+{
+	CachedChunk *chunk = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
+
+	return chunk != NULL && chunk->probe != NULL && !is_stale(chunk);
 }
 
 /*
@@ -296,25 +308,24 @@ is_lasting(Relation index)
 }
 
 bool
-chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation index, BfSearch *search)
+chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation relation, Relation index, BfSearch *search,
+				BfPages *few)
 {
-	Oid			oid = RelationGetRelid(relation);
 	uint64		made = messages;
 	CachedChunk *chunk;
 	bool		found;
-	bool		may_match;
 	MemoryContext caller;
 	BfProbe    *probe;
 
 	if (!is_lasting(index))
-		return bf_index_may_match(search, index, relation);
+		return bf_index_find_few(search, index, relation, few);
 	chunk = hash_search(cache->chunks, &oid, HASH_ENTER, &found);
 	if (!found)
 		chunk->probe = NULL;
 	else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
-		return bf_index_may_match(search, index, relation);	/* it serves newer snapshots */
+		return bf_index_find_few(search, index, relation, few);	/* it serves newer snapshots */
 	/* marked before the look, so that no message is missed */
-	chunk->chunk_mark = find_mark(oid);
+	chunk->chunk_mark = find_mark(RelationGetRelid(relation));
 	chunk->index_mark = find_mark(RelationGetRelid(index));
 	chunk->index = RelationGetRelid(index);
 	chunk->made = made;
@@ -324,9 +335,9 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Relation relation, Relation in
 		chunk->probe = NULL;
 	}
 	caller = MemoryContextSwitchTo(cache_context);
-	probe = bf_index_make_probe(search, index, relation, &may_match);
+	probe = bf_index_make_probe(search, index, relation, few);
 	MemoryContextSwitchTo(caller);
 	chunk->probe = probe;
 	chunk->snapshot = number;
-	return may_match;
+	return few->count > 0;
 }

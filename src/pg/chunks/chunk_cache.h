@@ -13,13 +13,20 @@
 
 typedef struct ChunkCache ChunkCache;
 
-/* What a question about the chunks of a table is, without the value that is searched for. */
+/*
+ * What a question about the chunks of a table is, without the value that is searched for. For chunk_scan(): what is
+ * remembered is about a chunk of this parent.
+ *
+ * For plans (the node ChunkSkip) what is remembered is about an index, whatever table it belongs to: then `chunk` is the OID
+ * of the index in the functions below. It is kept apart because a plan has locked its tables before, and does not compare
+ * their storage with what the snapshot sees.
+ */
 typedef struct ChunkCacheKey
 {
-	Oid			parent;
-	AttrNumber	column;
+	Oid			parent;			/* InvalidOid: for plans */
+	AttrNumber	column;			/* of the parent; for plans, of the index */
 	bool		any;			/* = ANY (array) */
-	Oid			operator;
+	Oid			operator;		/* for plans, its function */
 	Oid			collation;
 } ChunkCacheKey;
 
@@ -30,15 +37,24 @@ typedef struct ChunkCacheKey
 extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number);
 
 /*
- * Does the index of a chunk say no, for the snapshot with this number? The result is false if it says maybe, if nothing certain
- * is remembered, and if the search, which may be NULL, has not been made in the index of another chunk yet.
+ * Asks the index of a chunk from memory, for the snapshot with this number: sets *few to the pages in which a row that
+ * is searched for may be, and *index to the index. The result is false if nothing certain is remembered, or if the
+ * search, which may be NULL, has not been made in the index of another chunk yet.
  */
-extern bool chunk_cache_says_no(ChunkCache *cache, uint64 number, Oid chunk, BfSearch *search);
+extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, BfSearch *search, BfPages *few,
+								Oid *index);
 
 /*
- * Asks an index of a chunk, as bf_index_may_match() does, and remembers how that is done. REQUIRES: what that requires; the
- * storage of the chunk is the one that the snapshot sees.
+ * Has nothing about the chunk changed since chunk_cache_look_up() returned true? To be asked after the chunk was locked,
+ * because the answer is about the chunk as it was before.
  */
-extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Relation chunk, Relation index, BfSearch *search);
+extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
+
+/*
+ * Asks an index of a chunk, as bf_index_find_few() does, and remembers how that is done under this OID. REQUIRES: what
+ * that requires; the storage of the chunk is the one that the snapshot sees, unless this is for plans.
+ */
+extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,
+							BfPages *few);
 
 #endif

@@ -3,7 +3,8 @@
  * leaf partition, an inheritance child, or the relation itself.
  *
  * A chunk is left alone only if a summary table that the caller names, or one of the chunk's bf indexes, says for
- * certain that it has no such row.
+ * certain that it has no such row. If an index names only a few pages of the chunk, these are looked at before the
+ * chunk's query is planned (chunk_look.h).
  *
  * The relations are locked after the snapshot was taken, so each of them is compared with what the snapshot sees
  * (chunk_snapshot.h). For an index this is not needed. One that was built after the snapshot was taken has the rows
@@ -13,6 +14,7 @@
 #include "chunks/chunk_scan.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -24,9 +26,20 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "chunks/chunk_look.h"
 #include "chunks/chunk_snapshot.h"
 
 /* ---------------------------------------------------------------- verdicts */
+
+/*
+ * May the pages that an index names be looked at? In a SERIALIZABLE transaction only the chunk's query takes the
+ * predicate locks that are needed, and chunk_scan_explain() says what the index says.
+ */
+static bool
+may_look(const ChunkScan *scan)
+{
+	return !scan->explains && !IsolationIsSerializable();
+}
 
 /* Asks the chunk's bf indexes. If there are none, verdict->index is InvalidOid. */
 static void
@@ -37,6 +50,7 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	bool		may_match;
 
 	verdict->index = InvalidOid;
+	scan->few.attribute = 0;
 	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
 
@@ -44,7 +58,8 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	if (scan->column > columns->natts ||
 		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
 		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
-	may_match = chunk_may_match_clause(chunk, &scan->index_clause, GetActiveSnapshot(), &why);
+	may_match = chunk_may_match_clause(chunk, &scan->index_clause, GetActiveSnapshot(), &why,
+									   may_look(scan) ? &scan->few : NULL);
 	scan->var->varattno = scan->column;
 	verdict->index = why.index;
 	verdict->unsummarized = why.unsummarized;
@@ -258,14 +273,27 @@ count_chunk(ChunkScan *scan, ChunkReason reason)
 	scan->counts.because[reason]++;
 }
 
-/* Does the cache know an index that says no? */
+/*
+ * Asks the index of a chunk from memory. The result is true if it says no or names few pages, and then scan->few and
+ * verdict->index are set.
+ */
 static bool
-cache_says_no(ChunkScan *scan, int number)
+ask_cache(ChunkScan *scan, int number, ChunkVerdict *verdict)
 {
 	const ChunkClause *clause = &scan->index_clause;
 
+	memset(verdict, 0, sizeof *verdict);
 	return clause->cache != NULL &&
-		chunk_cache_says_no(clause->cache, clause->snapshot, scan->chunks[number], clause->search);
+		chunk_cache_look_up(clause->cache, clause->snapshot, scan->chunks[number], clause->search, &scan->few,
+							&verdict->index) &&
+		bf_index_are_few(&scan->few);
+}
+
+static void
+leave(ChunkScan *scan, Relation chunk, bool unlock)
+{
+	relation_close(chunk, unlock ? AccessShareLock : NoLock);
+	MemoryContextReset(scan->chunk_context);
 }
 
 /* Opens and judges a chunk, unless it is known that it is left alone. */
@@ -274,11 +302,14 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 {
 	MemoryContext caller;
 	Relation	chunk;
+	bool		known;
+	bool		in_vain = false;
 
 	CHECK_FOR_INTERRUPTS();
 	if (scan->left_alone[number])
 		return NULL;
-	if (cache_says_no(scan, number))
+	known = ask_cache(scan, number, verdict);
+	if (known && scan->few.count == 0)
 	{
 		scan->left_alone[number] = true;
 		count_chunk(scan, CHUNK_INDEX_SAYS_NO);
@@ -290,13 +321,26 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	{
 		chunk_require_own_rows(scan->engines, chunk);
 		chunk_require_readable(chunk);
-		memset(verdict, 0, sizeof *verdict);
-		judge(scan, chunk, verdict);
-		scan->left_alone[number] = !chunk_is_read(verdict);
+		/* the lock may have waited for a change of the chunk */
+		if (known && chunk_cache_is_fresh(scan->index_clause.cache, scan->chunks[number]))
+		{
+			verdict->unsummarized = chunk_unsummarized(&scan->few.ranges);
+			verdict->reason = verdict->unsummarized > 0 ? CHUNK_NOT_SUMMARIZED : CHUNK_INDEX_SAYS_MAYBE;
+		}
+		else
+			judge(scan, chunk, verdict);
+		in_vain = chunk_is_read(verdict) && may_look(scan) &&
+			!chunk_look(chunk, scan->index_clause.search, &scan->few, GetActiveSnapshot());
+		scan->left_alone[number] = in_vain || !chunk_is_read(verdict);
 		count_chunk(scan, verdict->reason);
 	}
 	MemoryContextSwitchTo(caller);
-	return chunk;
+	if (!in_vain)
+		return chunk;
+	scan->counts.read++;
+	scan->counts.read_in_vain++;
+	leave(scan, chunk, !scan->stay_locked);
+	return NULL;
 }
 
 Relation
@@ -321,10 +365,7 @@ chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 void
 chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict)
 {
-	bool		unlock = !scan->stay_locked && !(chunk_is_read(verdict) && !scan->explains);
-
-	relation_close(chunk, unlock ? AccessShareLock : NoLock);
-	MemoryContextReset(scan->chunk_context);
+	leave(scan, chunk, !scan->stay_locked && (scan->explains || !chunk_is_read(verdict)));
 }
 
 void

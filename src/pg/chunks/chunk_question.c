@@ -363,20 +363,27 @@ begin_asking(Relation index, Snapshot snapshot, bool explain_only)
 	pgstat_count_index_scan(index);
 }
 
-/* The number of ranges that are not summarized, if nothing else keeps the index from saying no; otherwise 0. */
+/*
+ * The number of ranges that are not summarized, if nothing else keeps the index from saying no; otherwise 0. `few` are
+ * the pages that the index has named, or NULL.
+ */
 static uint32
-count_unsummarized(BfSearch *search, Relation index, Relation heap)
+count_unsummarized(BfSearch *search, Relation index, Relation heap, const BfPages *few)
 {
 	BfVerdict	verdict;
 
+	if (few != NULL && bf_index_are_few(few))
+		return chunk_unsummarized(&few->ranges);
 	bf_index_explain_match(search, index, heap, &verdict);
-	return verdict.maybe > 0 ? 0 : (uint32) verdict.unsummarized;
+	return chunk_unsummarized(&verdict);
 }
 
 bool
-chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only, ChunkWhy *why)
+chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only, ChunkWhy *why,
+				ChunkCache *cache, uint64 number)
 {
 	Relation	index;
+	BfPages		few;
 	bool		result;
 
 	if (why != NULL)
@@ -387,9 +394,10 @@ chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, boo
 	if (index == NULL)
 		return true;
 	begin_asking(index, snapshot, explain_only);
-	result = bf_index_may_match(search, index, heap);
+	result = cache != NULL ? chunk_cache_ask(cache, number, oid, heap, index, search, &few) :
+		bf_index_may_match(search, index, heap);
 	if (result && why != NULL)
-		*why = (ChunkWhy) {.index = oid, .unsummarized = count_unsummarized(search, index, heap)};
+		*why = (ChunkWhy) {.index = oid, .unsummarized = count_unsummarized(search, index, heap, NULL)};
 	relation_close(index, AccessShareLock);
 	return result;
 }
@@ -433,7 +441,7 @@ search_for_clause(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot
 }
 
 bool
-chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why)
+chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why, BfPages *few)
 {
 	List	   *clauses;
 	bool		result = true;
@@ -441,6 +449,8 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Ch
 	ListCell   *cell;
 
 	*why = (ChunkWhy) {InvalidOid};
+	if (few != NULL)
+		few->attribute = 0;
 	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
 		return true;
 	clauses = list_make1(clause->clause);
@@ -463,9 +473,13 @@ chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, Ch
 
 			why->index = lfirst_oid(cell);
 			begin_asking(index, snapshot, clause->explain_only);
-			result = clause->cache == NULL ? bf_index_may_match(search, index, heap) :
-				chunk_cache_ask(clause->cache, clause->snapshot, heap, index, search);
-			why->unsummarized = result && clause->wants_reason ? count_unsummarized(search, index, heap) : 0;
+			if (few == NULL)
+				result = bf_index_may_match(search, index, heap);
+			else if (clause->cache == NULL)
+				result = bf_index_find_few(search, index, heap, few);
+			else
+				result = chunk_cache_ask(clause->cache, clause->snapshot, RelationGetRelid(heap), heap, index, search, few);
+			why->unsummarized = result && clause->wants_reason ? count_unsummarized(search, index, heap, few) : 0;
 		}
 		relation_close(index, AccessShareLock);
 		if (!result)

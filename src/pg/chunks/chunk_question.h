@@ -57,6 +57,12 @@ typedef struct ChunkWhy
 	uint32		unsummarized;	/* ranges that are not summarized, if nothing else kept it from saying no */
 } ChunkWhy;
 
+static inline uint32
+chunk_unsummarized(const BfVerdict *verdict)
+{
+	return verdict->maybe > 0 ? 0 : (uint32) verdict->unsummarized;
+}
+
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);
 
@@ -64,10 +70,11 @@ extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum valu
  * Asks an index: may rows that the snapshot sees and that satisfy the keys of the search be in the heap? The result is
  * also true if the index is gone or no longer usable. Takes the predicate lock that an index scan would take, and
  * counts this as an index scan, unless it is only for a plain EXPLAIN. If `why` is not NULL it is set for an answer
- * "maybe". REQUIRES: the heap is locked; the snapshot is that of the search.
+ * "maybe". If `cache` is not NULL, it is remembered there under the index's OID how the index is asked; `number` is the
+ * snapshot's number. REQUIRES: the heap is locked; the snapshot is that of the search.
  */
 extern bool chunk_may_match(Relation heap, Oid index, BfSearch *search, Snapshot snapshot, bool explain_only,
-							ChunkWhy *why);
+							ChunkWhy *why, ChunkCache *cache, uint64 number);
 
 /* What is known of an operator in an operator family. It is found once for all the indexes that are alike. */
 typedef struct ChunkOperator
@@ -102,8 +109,10 @@ typedef struct ChunkClause
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
- * Asks the indexes of a table that can answer such a clause, one after the other until one says no, and sets *why.
+ * Asks the indexes of a table that can answer such a clause, one after the other until one says no, and sets *why. If
+ * `few` is not NULL, it is set to the pages that the index which was asked last has named; few->attribute is 0 if none
+ * was asked. REQUIRES: `few` is not NULL if the clause has a cache.
  */
-extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why);
+extern bool chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why, BfPages *few);
 
 #endif

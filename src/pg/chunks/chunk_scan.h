@@ -61,7 +61,7 @@ extern ChunkReason chunk_reason_of(const ChunkWhy *why);
 typedef struct ChunkCounts
 {
 	int64		asked;			/* chunks that were judged */
-	int64		read;			/* chunks that were read, */
+	int64		read;			/* chunks that were read, if only the pages that an index has named, */
 	int64		read_in_vain;	/* and those of them that had no row */
 	int64		because[CHUNK_REASONS];
 } ChunkCounts;
@@ -88,7 +88,8 @@ typedef struct ChunkScan
 	bool		stay_locked;	/* the chunks that are left alone stay locked too */
 	int			count;			/* of chunks; -1 before they are found */
 	Oid		   *chunks;
-	bool	   *left_alone;		/* the chunk was judged before, and is left alone */
+	bool	   *left_alone;		/* the chunk was judged before, and no row in it matches */
+	BfPages		few;			/* the pages that the index of the chunk which is being judged has named */
 	int			next;			/* the number of the chunk that is judged next */
 	ChunkCounts counts;
 } ChunkScan;
@@ -112,7 +113,7 @@ extern void chunk_require_readable(Relation relation);
 /*
  * Judges the next chunk, and returns it open and locked; NULL if there is no chunk left. chunk_leave() must be called
  * for it before the next call. A chunk that was judged before chunk_first() was called again, and that is left alone,
- * is passed over.
+ * is passed over; so is one whose index has named a few pages which hold no row that matches (chunk_look.h).
  */
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);
 

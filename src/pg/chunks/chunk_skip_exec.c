@@ -50,6 +50,8 @@ typedef struct KeySet
 	ScanKey		entries;		/* of those keys whose arguments have values now */
 	int			entry_count;
 	BfSearch   *search;			/* for the entries */
+	ChunkCache *cache;			/* what is remembered of the indexes that are asked about them; or NULL */
+	uint64		snapshot;		/* the number of the snapshot in the cache */
 	bool		impossible;		/* an argument is NULL: no row can match */
 } KeySet;
 
@@ -261,6 +263,23 @@ read_indexes(ChunkSkipState *state, List *private)
 
 /* ------------------------------------------------------------------- asking */
 
+/* What is remembered of the indexes that were asked about the set's only key. */
+static void
+find_cache(KeySet *set, Snapshot snapshot)
+{
+	ChunkCacheKey key;
+
+	set->cache = NULL;
+	if (set->count != 1 || set->entry_count != 1 || (set->keys[0].flags & SK_ISNULL) != 0)
+		return;
+	memset(&key, 0, sizeof key);
+	key.column = set->keys[0].column;
+	key.any = (set->keys[0].flags & SK_SEARCHARRAY) != 0;
+	key.operator = set->keys[0].function;
+	key.collation = set->keys[0].collation;
+	set->cache = chunk_cache_find(&key, snapshot, &set->snapshot);
+}
+
 /*
  * Evaluates arguments and sets up the keys of all sets: all of them, or only those whose arguments are known when the
  * execution begins. Returns whether there is anything to ask. REQUIRES: the current memory context is the per-tuple
@@ -298,6 +317,7 @@ prepare_keys(ChunkSkipState *state, bool all)
 								   argument != NULL ? argument->value : (Datum) 0);
 		}
 		set->search = bf_index_begin_search(set->entries, set->entry_count, state->css.ss.ps.state->es_snapshot);
+		find_cache(set, state->css.ss.ps.state->es_snapshot);
 		any |= set->entry_count > 0 || set->impossible;
 	}
 	return any;
@@ -311,17 +331,22 @@ ask_index(ChunkSkipState *state, const ChildIndex *index)
 	const EState *estate = state->css.ss.ps.state;
 	Relation	heap;
 	ChunkWhy	why;
+	BfPages		few;
+	Oid			asked;
 	bool		answer;
 
 	if (set->impossible)
 		return false;
 	if (set->entry_count == 0)
 		return true;
+	if (set->cache != NULL &&
+		chunk_cache_look_up(set->cache, set->snapshot, index->index, set->search, &few, &asked) && few.count == 0)
+		return false;
 	/* the executor has locked all tables of the plan */
 	heap = table_open(index->heap, NoLock);
 	answer = chunk_may_match(heap, index->index, set->search, estate->es_snapshot,
 							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0,
-							 state->reasons != NULL ? &why : NULL);
+							 state->reasons != NULL ? &why : NULL, set->cache, set->snapshot);
 	table_close(heap, NoLock);
 	if (answer && state->reasons != NULL)
 		state->reasons[index->child] = chunk_reason_of(&why);

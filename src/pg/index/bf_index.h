@@ -547,21 +547,6 @@ extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snaps
  */
 extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
 
-/*
- * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the pages
- * were last. It is of no use any more when something was published since it was made.
- *
- * bf_index_make_probe() is bf_index_may_match(), and also makes a probe in the current memory context; NULL if the search or the
- * index does not allow for one. bf_index_probe_says_no() returns true if no row that the search's snapshot sees and that satisfies
- * its keys is in the heap; false if there may be such a row, or if that cannot be told in this way. REQUIRES: the search has
- * hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that it had.
- */
-typedef struct BfProbe BfProbe;
-
-extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_match);
-extern bool bf_index_probe_says_no(BfProbe *probe, BfSearch *search);
-extern void bf_index_free_probe(BfProbe *probe);
-
 /* The ranges of level 0 in which such a row may be. If there are none, no such row is in the heap. */
 typedef struct BfVerdict
 {
@@ -571,6 +556,53 @@ typedef struct BfVerdict
 
 /* Why does bf_index_may_match() return true? REQUIRES: the same. */
 extern void bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict);
+
+/* More pages than this are not few. */
+#define BF_FEW_PAGES 64
+
+/* The pages in which such a row may be, if they are few. Some of them may lie behind the end of the heap. */
+typedef struct BfPages
+{
+	uint32		count;			/* of the pages; BF_FEW_PAGES + 1: they are more */
+	BfVerdict	ranges;			/* those of the pages; not all of them if they are too many */
+	AttrNumber	attribute;		/* of the heap: whose values can be compared with what is searched for; or 0 */
+	Oid			type;			/* as which they are hashed, and the collation */
+	Oid			collation;
+	BlockNumber blocks[BF_FEW_PAGES];	/* ascending */
+} BfPages;
+
+static inline bool
+bf_index_are_few(const BfPages *pages)
+{
+	return pages->count <= BF_FEW_PAGES;
+}
+
+/* bf_index_may_match(), which also sets *few. REQUIRES: the same. */
+extern bool bf_index_find_few(BfSearch *search, Relation index, Relation heap, BfPages *few);
+
+/*
+ * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared. If
+ * the result is false, the row is surely none. The value may be stored out of line; memory for it is taken from the
+ * current context. REQUIRES: few->attribute is not 0; the index for which *few was set is the one that was asked last
+ * in this search; the value is not NULL.
+ */
+extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value);
+
+/*
+ * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the
+ * pages were last. It is of no use any more when something was published since it was made.
+ *
+ * bf_index_make_probe() is bf_index_find_few(), and also makes a probe in the current memory context; NULL if the
+ * search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in which a row that the search's
+ * snapshot sees and that satisfies its keys may be; it returns false if that cannot be told in this way. REQUIRES: the
+ * search has hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that
+ * it had.
+ */
+typedef struct BfProbe BfProbe;
+
+extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few);
+extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
+extern void bf_index_free_probe(BfProbe *probe);
 
 /* ------------------------------------------- the other callbacks of the access method */
 

@@ -129,6 +129,7 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	{
 		for (end = i + 1; end < count && additions[end].line / group->positions == additions[i].line / group->positions;)
 			end++;
+		CHECK_FOR_INTERRUPTS();
 		add_to_page(index, group, column, range, &additions[i], end - i, hash_count);
 	}
 }

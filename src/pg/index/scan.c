@@ -78,6 +78,11 @@ struct BfSearch
 	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
 	ItemSet    *everything;		/* of each condition all items */
 	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* of level 0 nothing; allocated when they are needed */
+
+	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
+	Oid			value_type;
+	Oid			value_collation;
+	ItemHasher *value_hasher;	/* NULL: none was needed yet */
 };
 
 /* ------------------------------------------------------------------ the keys */
@@ -224,6 +229,7 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 	search->everything = palloc(Max(nkeys, 1) * sizeof(ItemSet));
 	memset(search->everything, 0xff, Max(nkeys, 1) * sizeof(ItemSet));
 	memset(search->level, 0, sizeof search->level);
+	search->value_hasher = NULL;
 	for (int i = 0; i < nkeys; i++)
 	{
 		search->conditions[i].key = &keys[i];
@@ -318,6 +324,8 @@ struct BfProbe
 	int			column;			/* that is searched; the type as which its items were hashed, and the collation */
 	Oid			type;
 	Oid			collation;
+	AttrNumber	attribute;		/* as in BfPages */
+	Oid			value_type;
 	PageHint	hints[PAGE_HINTS];	/* the page of a block is at block % PAGE_HINTS */
 	BfGeometry *geometry;
 };
@@ -332,7 +340,8 @@ typedef struct Descent
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
 	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
-	int64		pages;			/* found so far; with neither of the two it stops at the first one */
+	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
+	int64		pages;			/* found so far; with none of the three it stops at the first one */
 	Mask		untrusted;		/* of the group of level 0 that was searched last: ranges of which no page said anything */
 } Descent;
 
@@ -495,7 +504,25 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 static inline bool
 is_done(const Descent *descent)
 {
+	if (descent->few != NULL)
+		return descent->failed || !bf_index_are_few(descent->few);
 	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0);
+}
+
+/* Adds the pages from `first` to `end` (exclusive), which are so many ranges. */
+static void
+add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
+{
+	for (uint64 block = first; block < end && bf_index_are_few(few); block++)
+	{
+		if (few->count < BF_FEW_PAGES)
+			few->blocks[few->count] = (BlockNumber) block;
+		few->count++;
+	}
+	if (summarized)
+		few->ranges.maybe += ranges;
+	else
+		few->ranges.unsummarized += ranges;
 }
 
 /* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
@@ -503,6 +530,8 @@ static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
 	descent->pages += end - first;
+	if (descent->few != NULL)
+		add_few(descent->few, first, end, ranges, summarized);
 	if (descent->verdict != NULL)
 	{
 		if (summarized)
@@ -635,6 +664,13 @@ has_key_search(const BfSearch *search)
 	return false;
 }
 
+/* The pages of those ranges of level 0 that have begun. The last range may end behind the last block of a heap. */
+static BlockNumber
+begun_pages(const BfGeometry *geometry)
+{
+	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
+}
+
 /*
  * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock; only functions
  * of an operator class may, so for these it is copied. If groups were added since it was read, their ranges can be ruled out
@@ -650,13 +686,32 @@ geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 	return has_key_search(search) ? bf_index_copy_geometry(geometry) : geometry;
 }
 
-/* Hashes the items of the search for this index, and looks for pages. Without a verdict it stops at the first one. */
+/*
+ * How many pages of the heap are to be searched. If the geometry is read now, after the snapshot was taken, and the meta
+ * page says that there are no rows behind the ranges that have begun, the heap's length does not matter. Then the heap's
+ * file need not be opened: for a session that asks a thousand partitions for the first time this is a part of its work.
+ */
+static BlockNumber
+pages_to_search(Relation index, Relation heap)
+{
+	const BfGeometry *geometry;
+
+	if (index->rd_amcache != NULL)
+		return RelationGetNumberOfBlocks(heap);
+	geometry = bf_index_geometry(index);
+	return geometry->beyond == BF_BEYOND_EMPTY ? begun_pages(geometry) : RelationGetNumberOfBlocks(heap);
+}
+
+/*
+ * Hashes the items of the search for this index, and looks for pages. With neither `verdict` nor `few` it stops at the
+ * first one.
+ */
 static int64
-search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfVerdict *verdict)
+search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfVerdict *verdict, BfPages *few)
 {
 	MemoryContext caller = MemoryContextSwitchTo(search->context);
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(heap);
-	Descent		descent = {.index = index, .search = search, .probe = probe, .verdict = verdict};
+	BlockNumber heap_blocks = pages_to_search(index, heap);
+	Descent		descent = {.index = index, .search = search, .probe = probe, .verdict = verdict, .few = few};
 	int64		pages;
 
 	hash_all_items(search, index);
@@ -671,14 +726,75 @@ search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, Bf
 bool
 bf_index_may_match(BfSearch *search, Relation index, Relation heap)
 {
-	return search_index(search, index, heap, NULL, NULL) > 0;
+	return search_index(search, index, heap, NULL, NULL, NULL) > 0;
 }
 
 void
 bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict)
 {
 	memset(verdict, 0, sizeof *verdict);
-	(void) search_index(search, index, heap, NULL, verdict);
+	(void) search_index(search, index, heap, NULL, verdict, NULL);
+}
+
+/* ------------------------------------------------------------------- few pages */
+
+/* Is this a search for the rows that have a value, or one of several values, in one column? */
+static bool
+is_for_values(const BfSearch *search)
+{
+	const Condition *condition = &search->conditions[0];
+
+	return search->count == 1 && search->trusted && !condition->unknown && condition->hasher != NULL &&
+		condition->class == NULL && condition->is_hashed && (condition->key->sk_flags & (SK_ISNULL | SK_SEARCHNULL)) == 0;
+}
+
+/* bf_index_find_few() for a search that remembers in the probe, which may be NULL, where pages are. */
+static bool
+find_few(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few)
+{
+	const Condition *condition = &search->conditions[0];
+
+	few->count = 0;
+	few->ranges = (BfVerdict) {0};
+	(void) search_index(search, index, heap, probe, NULL, few);
+	few->attribute = 0;
+	if (is_for_values(search) && RelationGetIndexPredicate(index) == NIL)
+	{
+		few->attribute = index->rd_index->indkey.values[condition->column];
+		few->type = bf_index_item_type(index, condition->column);
+		few->collation = condition->collation;
+	}
+	return few->count > 0;
+}
+
+bool
+bf_index_find_few(BfSearch *search, Relation index, Relation heap, BfPages *few)
+{
+	return find_few(search, index, heap, NULL, few);
+}
+
+bool
+bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value)
+{
+	const Condition *condition = &search->conditions[0];
+	ItemHasher *hasher = condition->hasher;
+	uint64		hash;
+
+	if (condition->type != few->type || condition->collation != few->collation)
+	{
+		if (search->value_hasher == NULL || search->value_type != few->type ||
+			search->value_collation != few->collation)
+		{
+			search->value_hasher = item_hasher_for_index(few->type, few->collation, search->context);
+			search->value_type = few->type;
+			search->value_collation = few->collation;
+		}
+		hasher = search->value_hasher;
+	}
+	hash = item_hash(hasher, value);
+	if (condition->count == 1)
+		return hash == condition->hashes[0];
+	return bsearch(&hash, condition->hashes, condition->count, sizeof hash, compare_hashes) != NULL;
 }
 
 /* --------------------------------------------------------------------- as a probe */
@@ -687,7 +803,7 @@ bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdic
 #define MOST_BYTES_OF_PROBE 4096
 
 BfProbe *
-bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_match)
+bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few)
 {
 	const Condition *condition = &search->conditions[0];
 	BfProbe		found = {
@@ -696,15 +812,17 @@ bf_index_make_probe(BfSearch *search, Relation index, Relation heap, bool *may_m
 	};
 	const BfGeometry *geometry;
 
-	*may_match = search_index(search, index, heap, &found, NULL) > 0;
+	(void) find_few(search, index, heap, &found, few);
 	geometry = bf_index_current_geometry(index);
-	if (search->count != 1 || condition->hasher == NULL || condition->class != NULL || !search->trusted || sb_snapshots_grow_old() ||
+	if (!is_for_values(search) || sb_snapshots_grow_old() ||
 		RelationUsesLocalBuffers(index) || geometry->size > MOST_BYTES_OF_PROBE)
 		return NULL;
 	found.meta_buffer = geometry->meta_buffer;
 	found.column = condition->column;
 	found.type = condition->type;
 	found.collation = condition->collation;
+	found.attribute = few->attribute;
+	found.value_type = few->type;
 	found.geometry = bf_index_copy_geometry(geometry);
 	return memcpy(palloc(sizeof found), &found, sizeof found);
 }
@@ -733,20 +851,22 @@ is_current(BfProbe *probe)
 }
 
 bool
-bf_index_probe_says_no(BfProbe *probe, BfSearch *search)
+bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few)
 {
 	const Condition *condition = &search->conditions[0];
-	const BfLevel *lowest = &probe->geometry->level[0];
-	const uint64 pages = (uint64) lowest->begun * lowest->pages_per_range;
-	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry};
+	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry, .few = few};
 
-	if (search->count != 1 || !search->trusted || condition->hasher == NULL || condition->class != NULL || !condition->is_hashed ||
-		condition->column != probe->column || condition->type != probe->type ||
+	if (!is_for_values(search) || condition->column != probe->column || condition->type != probe->type ||
 		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))
 		return false;
-	/* The last range may end behind the last block that a table can have. */
-	return find_pages(&descent, Min(pages, InvalidBlockNumber)) == 0 && !descent.failed;
+	few->count = 0;
+	few->ranges = (BfVerdict) {0};
+	few->attribute = probe->attribute;
+	few->type = probe->value_type;
+	few->collation = probe->collation;
+	(void) find_pages(&descent, begun_pages(probe->geometry));
+	return !descent.failed;
 }
 
 /* ------------------------------------------------------------ as an index scan */

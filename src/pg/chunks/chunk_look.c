@@ -1,0 +1,106 @@
+/*
+ * chunk_look.c: looks at the pages of a chunk that a bf index has named (see chunk_look.h).
+ *
+ * All row versions on a page are looked at, as a sequential scan does it, so it does not matter to which HOT chain one
+ * belongs. What is compared is the hash of the value. The index itself rests on the rule that equal values have equal
+ * hashes: no row that the index would find is missed here. If two different values have the same hash, the query of the
+ * chunk finds out.
+ */
+#include "chunks/chunk_look.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/tableam.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/*
+ * Finds the row versions on a page that the snapshot sees, and returns how many they are. Their values are looked at
+ * later, without the lock: they may be stored out of line, and then they are read from other pages. The pin keeps the
+ * row versions in their places.
+ */
+static int
+find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *offsets)
+{
+	Page		page = BufferGetPage(buffer);
+	OffsetNumber last;
+	bool		all_visible;
+	int			count = 0;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	sb_test_for_old_snapshot(snapshot, chunk, page);
+	/* A standby may see the flag before all of its snapshots see the rows. */
+	all_visible = PageIsAllVisible(page) && !snapshot->takenDuringRecovery;
+	last = PageGetMaxOffsetNumber(page);	/* 0 for a page that was never written */
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
+	{
+		ItemId		item = PageGetItemId(page, offset);
+		HeapTupleData tuple;
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		tuple.t_tableOid = RelationGetRelid(chunk);
+		ItemPointerSet(&tuple.t_self, BufferGetBlockNumber(buffer), offset);
+		if (all_visible || HeapTupleSatisfiesVisibility(&tuple, snapshot, buffer))
+			offsets[count++] = offset;
+	}
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return count;
+}
+
+/* May a row on this page be one that is searched for? */
+static bool
+look_at_page(Relation chunk, BlockNumber block, BfSearch *search, const BfPages *few, Snapshot snapshot)
+{
+	Buffer		buffer = ReadBuffer(chunk, block);
+	Page		page = BufferGetPage(buffer);
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+	int			count = find_visible(chunk, buffer, snapshot, offsets);
+	bool		found = false;
+
+	for (int i = 0; i < count && !found; i++)
+	{
+		ItemId		item = PageGetItemId(page, offsets[i]);
+		HeapTupleData tuple;
+		Datum		value;
+		bool		isnull;
+
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		tuple.t_tableOid = RelationGetRelid(chunk);
+		ItemPointerSet(&tuple.t_self, block, offsets[i]);
+		value = heap_getattr(&tuple, few->attribute, RelationGetDescr(chunk), &isnull);
+		found = !isnull && bf_index_is_wanted(search, few, value);
+	}
+	ReleaseBuffer(buffer);
+	return found;
+}
+
+bool
+chunk_look(Relation chunk, BfSearch *search, const BfPages *few, Snapshot snapshot)
+{
+	MemoryContext caller;
+	MemoryContext context;		/* of the values that are stored out of line or compressed */
+	BlockNumber blocks;
+	bool		found = false;
+
+	if (few->attribute <= 0 || !bf_index_are_few(few) || !IsMVCCSnapshot(snapshot) ||
+		chunk->rd_tableam != GetHeapamTableAmRoutine())
+		return true;
+	blocks = RelationGetNumberOfBlocks(chunk);
+	context = AllocSetContextCreate(CurrentMemoryContext, "chunk look", ALLOCSET_SMALL_SIZES);
+	caller = MemoryContextSwitchTo(context);
+	for (uint32 i = 0; i < few->count && few->blocks[i] < blocks && !found; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		found = look_at_page(chunk, few->blocks[i], search, few, snapshot);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return found;
+}
