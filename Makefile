@@ -1,16 +1,17 @@
-# Makefile: builds and installs the extension with PGXS.
+# Makefile: builds and installs the extensions with PGXS: streambloom, and streambloom_trgm, which is SQL only.
 #
 #   make [PG_CONFIG=/path/to/pg_config] && make install && make installcheck
 #
-# The core alone is built and tested with CMake (CMakeLists.txt). The version stands in streambloom.control.
+# The core alone is built and tested with CMake (CMakeLists.txt). The version stands in streambloom.control; streambloom_trgm.control
+# repeats it.
 
-EXTENSION := streambloom
+EXTENSION := streambloom streambloom_trgm
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" streambloom.control)
 
 MODULE_big := streambloom
 OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp))) $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*/*.c)))
-DATA := $(wildcard sql/updates/streambloom--*.sql)
-DATA_built := streambloom--$(EXTVERSION).sql
+DATA := $(wildcard sql/updates/streambloom*--*.sql)
+DATA_built := $(EXTENSION:%=%--$(EXTVERSION).sql)
 
 PG_CPPFLAGS := -Isrc/core -Isrc/pg
 PG_CFLAGS := -fvisibility=hidden -Wno-declaration-after-statement
@@ -27,13 +28,17 @@ ISOLATION := $(filter-out prepared_transactions chunk_scan_prepared,$(ISOLATION)
 endif
 ISOLATION_OPTS := --inputdir=test/isolation --load-extension=streambloom --encoding=UTF8 --no-locale
 SHLIB_LINK := -lm
-EXTRA_CLEAN := regress streambloom--$(EXTVERSION).sql
+EXTRA_CLEAN := regress $(DATA_built)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 # Some distributions leave it out.
 ifeq ($(wildcard $(dir $(PGXS))../test/isolation/pg_isolation_regress),)
 ISOLATION :=
+endif
+# The tests of streambloom_trgm are left out where there is no pg_trgm, unless WITH_PG_TRGM says that there is.
+ifeq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_trgm.control)$(WITH_PG_TRGM),)
+REGRESS := $(filter-out trgm%,$(REGRESS))
 endif
 
 # Without the clang that PostgreSQL was built with there is no bitcode for its JIT compiler; everything else works.
@@ -47,7 +52,9 @@ include $(PGXS)
 BITCODE_CXXFLAGS += $(PG_CXXFLAGS)
 
 streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloom.control
-	{ printf '%s\n' '\echo Use "CREATE EXTENSION streambloom" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
+streambloom_trgm--$(EXTVERSION).sql: $(sort $(wildcard sql/install/trgm/*.sql)) streambloom_trgm.control
+$(DATA_built):
+	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(firstword $(subst --, ,$@))" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
 
 # PGXS knows no dependencies on headers.
 BITCODE := $(OBJS:.o=.bc)

@@ -13,7 +13,7 @@
 copy_source() {
 	as_server mkdir -p "$work/src"
 	tar -C "$repository" --exclude=./.git --exclude=./build --exclude=./regress --exclude=./results --exclude=./tmp_check \
-		--exclude=./output_iso --exclude='./streambloom--*.sql' --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . \
+		--exclude=./output_iso --exclude='./streambloom*--*.sql' --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . \
 		| as_server tar -C "$work/src" --no-same-owner -xf -
 }
 

@@ -86,29 +86,77 @@ has_too_many_ranges(Relation index, BlockNumber heap_blocks, BlockNumber pages)
 	return heap_blocks <= PAGES_OF_ONE_GROUP && ranges > RANGES_OF_ONE_GROUP;
 }
 
+/*
+ * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of them. The
+ * mean of some ranges, which lie evenly in the table.
+ */
+static double
+size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)
+{
+	uint32		ranges = Max(heap_blocks / pages, 1);
+	double		sum = 0;
+
+	samples = Min(samples, ranges);
+	for (uint32 i = 0; i < samples; i++)
+	{
+		const BfGeometry *geometry;
+		BfRangeItems items;
+		double		size = 0;
+
+		bf_index_read_range(reader, (uint64) i * ranges / samples, pages, heap_blocks, &items);
+		geometry = bf_index_current_geometry(index);
+		for (int column = 0; column < geometry->columns; column++)
+		{
+			const BfParameters *parameters = &geometry->column[column];
+			double		lines = bf_index_items_if_full(&items, column) / parameters->load;
+
+			size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? LINES_OF_A_RANGE_WITH_KEYS : LINES_OF_A_RANGE));
+		}
+		bf_index_free_items(&items);
+		sum += size;
+	}
+	return sum / samples;
+}
+
+static bool
+has_keys_inside(const BfGeometry *geometry)
+{
+	for (int column = 0; column < geometry->columns; column++)
+		if (geometry->column[column].keys == BF_KEYS_INSIDE)
+			return true;
+	return false;
+}
+
+/* So many ranges of each length are looked at, where there are keys inside values. */
+#define RANGES_THAT_TELL 4
+
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
-	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BlockNumber pages = 1;
-	double		size = 0;		/* of a range of the default length: 1 is as many lines as a range should have */
-	BfRangeItems items;
 
-	if (geometry->level[0].pages_per_range != 0)
+	if (bf_index_current_geometry(index)->level[0].pages_per_range != 0)
 		return;
-	bf_index_read_range(reader, 0, BF_INDEX_DEFAULT_PAGES_PER_RANGE, heap_blocks, &items);
-	geometry = bf_index_current_geometry(index);
-	for (int column = 0; column < geometry->columns; column++)
+	if (has_keys_inside(bf_index_current_geometry(index)))
 	{
-		const BfParameters *parameters = &geometry->column[column];
-		double		lines = bf_index_items_if_full(&items, column) / parameters->load;
-
-		size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? LINES_OF_A_RANGE_WITH_KEYS : LINES_OF_A_RANGE));
+		/*
+		 * Rows share most of their keys, so a range of half the length has more than half of them: each length is looked at.
+		 * The beginning of a log may be unlike the rest of it.
+		 */
+		pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+		while (pages > 1 && !has_too_many_ranges(index, heap_blocks, pages / 2) &&
+			   size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL) >= ENOUGH)
+			pages /= 2;
 	}
-	bf_index_free_items(&items);
-	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
-		   (size * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH || has_too_many_ranges(index, heap_blocks, pages)))
-		pages *= 2;
+	else
+	{
+		double		size = size_of_ranges(index, reader, heap_blocks, BF_INDEX_DEFAULT_PAGES_PER_RANGE, 1);
+
+		while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
+			   (size * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH ||
+				has_too_many_ranges(index, heap_blocks, pages)))
+			pages *= 2;
+	}
 	bf_index_settle_pages_per_range(index, pages);
 }
 

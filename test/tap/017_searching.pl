@@ -1,0 +1,88 @@
+# The recipes of docs/searching.md, as they are printed: lines, JSON events, tags, an adopted operator class. The answers are those
+# of sequential scans, the indexes are used, and a word that is rare reads few pages.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my %recipe = StreambloomTap::recipes('docs/searching.md');
+my $db = StreambloomTap->new('017');
+my $extensions = $db->sql("SELECT string_agg(name, ' ') FROM pg_available_extensions WHERE name IN ('pg_trgm', 'hstore')") // '';
+
+# Each statement of a recipe has the same rows by the index as without it, and uses it.
+sub same_rows
+{
+	my ($recipe, @counts) = @_;
+	my @questions = map { s/;.*//sr } grep { /^SELECT/ } split /\n(?=SELECT)/, $recipe{$recipe};
+	is(scalar @questions, scalar @counts, "$recipe: all are asked");
+	foreach my $question (@questions)
+	{
+		my $digest = "SELECT count(*) || ' ' || coalesce(md5(string_agg(q::text, ';' ORDER BY q::text)), '') FROM ($question) q";
+		my $plain = $db->sql("SET enable_bitmapscan = off; $digest");
+		is($db->sql("SET enable_seqscan = off; $digest"), $plain, "$recipe: $question");
+		like($db->sql("SET enable_seqscan = off; EXPLAIN (COSTS OFF) $question"), qr/Bitmap Index Scan/, '... uses the index');
+		like($plain, '/^' . shift(@counts) . ' /', '... finds its rows');
+	}
+}
+
+subtest 'lines' => sub {
+	plan skip_all => 'this PostgreSQL has no pg_trgm' if $extensions !~ /pg_trgm/;
+	$db->sql("SET client_min_messages = error; $recipe{lines}");
+	$db->sql(<<'SQL');
+INSERT INTO log SELECT '2026-11-21'::timestamptz + i * interval '8 s', format('203.0.113.%s GET /page/%s?id=%s "%s"', CASE WHEN i = 5000 THEN 7 ELSE i % 90 + 100 END, i / 100, md5(i::text),
+	CASE i WHEN 700 THEN 'sqlmap/1.0' WHEN 12000 THEN 'curl/7.88' WHEN 15000 THEN 'GET /phpmyadmin/' WHEN 15001 THEN 'timeout' WHEN 15002 THEN 'timeout retry' ELSE 'Mozilla/5.0' END)
+FROM generate_series(0, 21599) i;
+VACUUM ANALYZE log;
+SQL
+	same_rows('questions to lines', 1, 1, 1, 1, 1);
+	# The page says what is slow: identifiers of hexadecimal digits by trigrams. And what is fast.
+	my $read = sub {
+		my ($pages) = $db->sql("SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM log_2026_11_22 WHERE $_[0]") =~ /Heap Blocks: lossy=(\d+)/;
+		return ($pages // 0) / $db->sql("SELECT pg_relation_size('log_2026_11_22') / 8192");
+	};
+	my $id = $db->sql("SELECT substring(line FROM 'id=(\\w+)') FROM log_2026_11_22 LIMIT 1");
+	cmp_ok($read->("line LIKE '%phpmyadmin%'"), '<=', 0.15, 'a rare word by trigrams reads few pages');
+	cmp_ok($read->("line LIKE '%" . substr($id, 0, 8) . "%'"), '>=', 0.9, 'hexadecimal digits by trigrams read nearly all');
+};
+
+subtest 'events' => sub {
+	$db->sql($recipe{events});
+	$db->sql(<<'SQL');
+INSERT INTO events (doc) SELECT jsonb_build_object('user', jsonb_build_object('id', i / 3), 'status', CASE WHEN i % 97 = 0 THEN 502 ELSE 200 END,
+	'tags', CASE WHEN i % 1000 < 98 THEN '["payment", "web"]' ELSE '["web"]' END::jsonb, 'items', jsonb_build_array(jsonb_build_object('sku', 'A-' || i / 40)))
+FROM generate_series(0, 19999) i;
+VACUUM ANALYZE events;
+SQL
+	same_rows('questions to events', 3, $db->sql("SELECT count(*) FROM generate_series(0, 19999) i WHERE i % 97 = 0 AND i % 1000 < 98"), 40);
+};
+
+subtest 'tags' => sub {
+	$db->sql($recipe{tags});
+	$db->sql(<<'SQL');
+INSERT INTO spans SELECT now(), ARRAY['user:' || i / 5, 'host:' || i / 500] || CASE WHEN i % 10 = 7 THEN ARRAY['error'] END FROM generate_series(0, 29999) i;
+VACUUM ANALYZE spans;
+SQL
+	same_rows('questions to tags', 1, 1000);
+};
+
+subtest 'an adopted class' => sub {
+	plan skip_all => 'this PostgreSQL has no hstore' if $extensions !~ /hstore/;
+	$db->sql($recipe{hstore});
+	is($db->sql("SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'hstore_ops'"), 't', 'it is valid');
+	$db->sql("INSERT INTO items SELECT i, hstore(ARRAY['number', (i / 20)::text, 'color', CASE i WHEN 9 THEN 'red' ELSE 'blue' END]) FROM generate_series(1, 40000) i; INSERT INTO items VALUES (0, NULL), (-1, ''); VACUUM ANALYZE items");
+	foreach ("attributes @> 'color=>red'", "attributes @> 'number=>77'", "attributes @> 'number=>77, color=>blue'", "attributes @> 'number=>77, color=>red'", "attributes ? 'color'", "attributes ? 'size'",
+		"attributes ?| '{size,color}'", "attributes ?& '{size,color}'", "attributes @> ''", "attributes ?& '{}'", "attributes ?| '{}'", 'attributes IS NULL', "attributes @> 'a=>1,b=>2,c=>3,d=>4,e=>5,f=>6'")
+	{
+		my $digest = "SELECT count(*) || ' ' || coalesce(sum(id), 0) FROM items WHERE $_";
+		is($db->sql("SET enable_seqscan = off; $digest"), $db->sql("SET enable_bitmapscan = off; $digest"), $_);
+	}
+	my ($pages) = $db->sql("SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM items WHERE attributes @> 'number=>77'") =~ /Heap Blocks: lossy=(\d+)/;
+	cmp_ok($pages // 0, '<=', $db->sql("SELECT pg_relation_size('items') / 8192") / 4, 'it leaves pages out');
+};
+
+done_testing();
