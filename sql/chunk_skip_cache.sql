@@ -69,6 +69,22 @@ SELECT skipped(9999), index_scans() AS before \gset
 SELECT skipped(9998), index_scans() - :before AS scans;
 COMMIT;
 
+-- another table, about whose indexes the same is asked, beside this one
+CREATE TABLE other (k int, a int) PARTITION BY LIST (k);
+CREATE TABLE other_1 PARTITION OF other FOR VALUES IN (1);
+CREATE TABLE other_2 PARTITION OF other FOR VALUES IN (2);
+INSERT INTO other SELECT k, 1000 * (5 - k) + i FROM generate_series(1, 2) k, generate_series(0, 999) i;
+CREATE INDEX ON other USING bf (a);
+VACUUM other;
+PREPARE other_by_a AS SELECT k, a FROM other WHERE a = $1;
+SELECT a(7), a(3007), a(4007);
+EXECUTE other_by_a(7);
+EXECUTE other_by_a(3007);
+EXECUTE other_by_a(4007);
+SELECT a(7), a(3007), a(4007);
+EXECUTE other_by_a(3007);
+EXECUTE other_by_a(4007);
+
 -- rows inside the ranges, behind them, in a new partition
 INSERT INTO p VALUES (1, 1, 9001, 'inside');
 SELECT a(9001);
