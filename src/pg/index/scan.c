@@ -575,15 +575,36 @@ begun_pages(const BfGeometry *geometry)
 }
 
 /*
+ * May a level, or a part of it, have been added since the geometry was read, which would save this search a page for each
+ * of many groups? This is so if two ranges of the next level are covered on this one and not there.
+ */
+static bool
+may_lack_level(const BfGeometry *geometry)
+{
+	int			possible = bf_index_possible_levels(geometry);
+
+	for (int level = 0; level + 1 < possible; level++)
+	{
+		const BfLevel *above = &geometry->level[level + 1];
+		uint64		here = (uint64) geometry->level[level].covered * geometry->level[level].pages_per_range;
+
+		if (here >= ((uint64) above->covered + 2) * above->pages_per_range)
+			return true;
+	}
+	return false;
+}
+
+/*
  * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. If groups
- * were added since it was read, their ranges can be ruled out too.
+ * were added since it was read, their ranges can be ruled out too, or faster; then it is looked at the meta page.
  */
 static const BfGeometry *
 geometry_for(Relation index, BlockNumber heap_blocks)
 {
 	const BfGeometry *geometry = bf_index_geometry(index);
 
-	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks)
+	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks ||
+		may_lack_level(geometry))
 		geometry = bf_index_current_geometry(index);
 	return geometry;
 }
