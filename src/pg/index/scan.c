@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "port/pg_bitutils.h"
+#include "storage/buf_internals.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -672,16 +673,37 @@ begun_pages(const BfGeometry *geometry)
 }
 
 /*
+ * May a level, or a part of it, have been added since the geometry was read, which would save this search a page for each
+ * of many groups? This is so if two ranges of the next level are covered on this one and not there.
+ */
+static bool
+may_lack_level(const BfGeometry *geometry)
+{
+	int			possible = bf_index_possible_levels(geometry);
+
+	for (int level = 0; level + 1 < possible; level++)
+	{
+		const BfLevel *above = &geometry->level[level + 1];
+		uint64		here = (uint64) geometry->level[level].covered * geometry->level[level].pages_per_range;
+
+		if (here >= ((uint64) above->covered + 2) * above->pages_per_range)
+			return true;
+	}
+	return false;
+}
+
+/*
  * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock; only functions
  * of an operator class may, so for these it is copied. If groups were added since it was read, their ranges can be ruled out
- * too.
+ * too, or faster; so if that may be, the meta page is looked at.
  */
 static const BfGeometry *
 geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
 {
 	const BfGeometry *geometry = bf_index_geometry(index);
 
-	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks)
+	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks ||
+		may_lack_level(geometry))
 		geometry = bf_index_current_geometry(index);
 	return has_key_search(search) ? bf_index_copy_geometry(geometry) : geometry;
 }
@@ -832,6 +854,60 @@ bf_index_free_probe(BfProbe *probe)
 {
 	pfree(probe->geometry);
 	pfree(probe);
+}
+
+/* Fetches memory into the processor's cache. The address need not be valid. */
+static inline void
+prefetch(const void *address, Size bytes)
+{
+	for (Size at = 0; at < bytes; at += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch((const char *) address + at);
+}
+
+/* A look at more lines than this begins with some of them in the cache, and the processor goes on by itself. */
+#define LINES_FETCHED 16
+
+void
+bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what)
+{
+	const BfGeometry *geometry;
+	const Condition *condition;
+	const PageHint *hint;
+	BfGroup		group;
+	uint32		line;
+	BlockNumber block;
+
+	if (what == BF_FETCH_PROBE)
+	{
+		prefetch(probe, sizeof(BfProbe));
+		return;
+	}
+	geometry = probe->geometry;
+	if (what == BF_FETCH_GEOMETRY)
+	{
+		prefetch(geometry, sizeof(BfGeometry) + sizeof(BfParameters) + sizeof(BfPlace) + sizeof(uint32));
+		if (BufferIsValid(probe->meta_buffer))
+			prefetch(GetBufferDescriptor(probe->meta_buffer - 1), sizeof(BufferDesc));
+		return;
+	}
+	if (BufferIsValid(probe->meta_buffer))
+		prefetch(PageGetContents(BufferGetPage(probe->meta_buffer)), sizeof(BfMetaPage));
+	condition = &search->conditions[0];
+	if (!is_for_values(search) || condition->count == 0 || geometry->levels == 0)
+		return;
+	bf_index_find_group(geometry, geometry->levels - 1, 0, &group);
+	line = sb_bf_line_of(group.lines[probe->column], condition->hashes[0]);
+	block = bf_index_column_start(&group, probe->column) + line / group.positions;
+	hint = &probe->hints[block % PAGE_HINTS];
+	if (hint->block == block && BufferIsValid(hint->buffer))
+	{
+		const char *content = PageGetContents(BufferGetPage(hint->buffer));
+
+		prefetch(GetBufferDescriptor(hint->buffer - 1), sizeof(BufferDesc));
+		prefetch(content, sizeof(BfFilterPage));
+		prefetch(content + BF_LINES_OFFSET(group.ranges) + (Size) (line % group.positions) * group.ranges * SB_BF_LINE,
+				 Min(group.ranges, LINES_FETCHED) * SB_BF_LINE);
+	}
 }
 
 /* Is the geometry the current one, and are there no rows behind the ranges that have begun? */
