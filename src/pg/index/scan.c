@@ -575,8 +575,8 @@ begun_pages(const BfGeometry *geometry)
 }
 
 /*
- * May a level, or a part of it, have been added since the geometry was read, which would save this search a page for each
- * of many groups? This is so if two ranges of the next level are covered on this one and not there.
+ * May a group of a level above 0 have been added since the geometry was read, with which this search would read fewer
+ * pages? This is asked where a level covers at least two ranges more of the next level than that level does itself.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)
@@ -596,7 +596,8 @@ may_lack_level(const BfGeometry *geometry)
 
 /*
  * The geometry for a search in a heap of this length. It stays valid, because nothing in a search takes a lock. If groups
- * were added since it was read, their ranges can be ruled out too, or faster; then it is looked at the meta page.
+ * were added since it was read, their ranges can be ruled out too, or with fewer pages. So where this may be worth it, the
+ * meta page is looked at.
  */
 static const BfGeometry *
 geometry_for(Relation index, BlockNumber heap_blocks)
@@ -761,7 +762,7 @@ prefetch(const void *address, Size bytes)
 		__builtin_prefetch((const char *) address + at);
 }
 
-/* A look at more lines than this begins with some of them in the cache, and the processor goes on by itself. */
+/* Of so many lines at most. Behind them the processor sees by itself that memory is read in order. */
 #define LINES_FETCHED 16
 
 void
