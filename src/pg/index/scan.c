@@ -673,8 +673,8 @@ begun_pages(const BfGeometry *geometry)
 }
 
 /*
- * May a level, or a part of it, have been added since the geometry was read, which would save this search a page for each
- * of many groups? This is so if two ranges of the next level are covered on this one and not there.
+ * May a group of a level above 0 have been added since the geometry was read, with which this search would read fewer
+ * pages? This is asked where a level covers at least two ranges more of the next level than that level does itself.
  */
 static bool
 may_lack_level(const BfGeometry *geometry)
@@ -864,7 +864,7 @@ prefetch(const void *address, Size bytes)
 		__builtin_prefetch((const char *) address + at);
 }
 
-/* A look at more lines than this begins with some of them in the cache, and the processor goes on by itself. */
+/* Of so many lines at most. Behind them the processor sees by itself that memory is read in order. */
 #define LINES_FETCHED 16
 
 void
