@@ -1,7 +1,7 @@
 /*
  * chunk_cache.c: see chunk_cache.h.
  *
- * A remembered index is asked by a probe (index/scan.c), under a lock on the index and without one on its table. Why the
+ * A remembered index is asked by a probe (index/probe.c), under a lock on the index and without one on its table. Why the
  * answer "no" is right then:
  *
  * - *The storage is the one of the index.* Whatever replaces the storage of an index, or of its table, holds

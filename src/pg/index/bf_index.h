@@ -555,7 +555,7 @@ extern bool bf_index_is_summarizing(void);
 /* Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: the same lock. */
 extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 
-/* ------------------------------------------------------- asking an index (scan.c) */
+/* --------------------------------- asking an index (scan.c, search.c, descend.c, probe.c) */
 
 /*
  * A search for the rows that satisfy some keys, which can be made in many indexes. Their items are hashed at the first
