@@ -17,11 +17,8 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 #include "utils/regproc.h"
 #include "utils/typcache.h"
-
-#include "base/compat.h"
 
 struct BfKeyClass
 {
