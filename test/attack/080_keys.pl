@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 CREATE FUNCTION indexes(relation regclass) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
-	SELECT indexrelid::regclass, indrelid::regclass FROM pg_partition_tree(relation) p JOIN pg_index i ON indrelid = p.relid JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
+	SELECT indexrelid::regclass, indrelid::regclass FROM (SELECT relid FROM pg_partition_tree(relation) UNION SELECT relation) p JOIN pg_index i ON indrelid = p.relid JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
 	WHERE amname = 'bf' AND relkind = 'i' ORDER BY 1
 $$;
 SQL
@@ -119,6 +119,10 @@ my %thing = (
 );
 my @things = grep { ($trgm || !$thing{$_}{trgm}) && ($bf || !$thing{$_}{plain}) } sort keys %thing;
 
+my $relations = 0;
+# Tall tables have some hundred ranges, so that their indexes have a second level.
+my $tall;
+
 sub index_element
 {
 	my ($name) = @_;
@@ -132,20 +136,20 @@ sub index_sql
 {
 	my ($name, $number) = @_;
 	my @some = (shuffle @things)[0 .. pick(0, 0, 0, 1, 2, 3)];
-	my @options = $bf ? (chance(0.8) ? 'pages_per_range = ' . pick(1, 1, 1, 2, 3, 8) : (), chance(0.3) ? 'levels = ' . pick(1, 2) : (), chance(0.2) ? 'autosummarize = on' : (), chance(0.2) ? 'false_positive_rate = 0.2' : ()) :
+	my @options = $bf ? ($tall || chance(0.8) ? 'pages_per_range = ' . ($tall ? 1 : pick(1, 1, 1, 2, 3, 8)) : (), chance($tall ? 0.1 : 0.3) ? 'levels = ' . pick(1, 2) : (), chance(0.2) ? 'autosummarize = on' : (), chance(0.2) ? 'false_positive_rate = 0.2' : ()) :
 		(chance(0.3) ? 'fastupdate = off' : ());
 	return ("CREATE INDEX ${name}_i$number ON $name USING $method (" . join(', ', map { index_element($_) } @some) . ')' . (@options ? ' WITH (' . join(', ', @options) . ')' : '') .
 		(chance(0.15) ? ' WHERE ' . pick('n % 2 = 0', 'line IS NOT NULL', 'id > 100') : ''), @some);
 }
 
-my $relations = 0;
 
 sub new_relation
 {
 	my $name = 'r' . ++$relations;
 	my $columns = 'id int, n int, t text, line text, doc jsonb, words tsvector, ints int[], tags text[], names text[] COLLATE nocase, nums numeric[]';
-	my $filled = pick('', map { " WITH (fillfactor = $_)" } 10, 10, 10, 30);
-	my $self = {name => $name, rows => 0, partitions => chance(0.5) ? 2 + int rand 4 : 0, indexes => 0};
+	$tall = chance(0.35);
+	my $filled = $tall ? ' WITH (fillfactor = 10)' : pick('', map { " WITH (fillfactor = $_)" } 10, 10, 10, 30);
+	my $self = {name => $name, rows => 0, partitions => !$tall && chance(0.6) ? 2 + int rand 4 : 0, indexes => 0};
 	my @sql;
 
 	if (!$self->{partitions})
@@ -391,9 +395,8 @@ sub one_relation
 	my $act = sub { my ($what, $sql) = @_; return $run->act($session, $what, encode_utf8($sql)); };
 
 	$act->('make', $_) foreach @{$self->{make}};
-	my $late = chance(0.3);
-	# Several hundred pages make a second level.
-	$act->('insert', rows_sql($self, $self->{partitions} ? pick(100, 250, 400, 700) : pick(100, 300, 1000, 1000))) if !$late;
+	my $late = !$tall && chance(0.3);
+	$act->('insert', rows_sql($self, $tall ? 800 : pick(100, 250, 400, 700))) if !$late;
 	$self->{things} = [];
 	foreach (1 .. 2 + int rand 4)
 	{
