@@ -1,4 +1,4 @@
--- 1-load.sql: access_log, one partition a day, out of the lines in raw_line; and the filters. Variables: source (text).
+-- 1-load.sql: access_log, in partitions by time, out of the lines in log_line; and the filters. Variables: source (text).
 
 -- A time that the calendar does not know (31/Feb) makes the line one that does not parse.
 CREATE FUNCTION demo.log_time(text) RETURNS timestamptz LANGUAGE plpgsql AS $$
@@ -32,45 +32,51 @@ SELECT demo.log_time(split_part(split_part(part[1], '[', 2), ']', 1)) AS at,
 	demo.put_back(part[4]) AS referrer,
 	demo.put_back(part[6]) AS agent
 FROM (
-	SELECT string_to_array(demo.put_aside(line), '"') AS part
-	FROM raw_line
-	WHERE line ~ ('^[^ "]+ [^ "]+ [^ "]+ \[\d\d/\w\w\w/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\]'
+	-- The user may be "", which is not to be taken for a quoted field.
+	SELECT string_to_array(demo.put_aside(regexp_replace(line, '^([^ "]+ [^ "]+) "" \[', '\1 - [')), '"') AS part
+	FROM log_line
+	WHERE line ~ ('^[^ "]+ [^ "]+ ([^ "]+|"") \[\d\d/\w\w\w/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\]'
 		|| ' "(?:[^"\\]|\\.)*" \d{3} (?:\d{1,18}|-)(?: "(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*")?')
 	OFFSET 0
 ) p;
 
 CREATE TABLE access_log (at timestamptz NOT NULL, host text, method text, url text, status int, bytes bigint, referrer text, agent text)
 	PARTITION BY RANGE (at);
-SELECT format('CREATE TABLE %I PARTITION OF access_log FOR VALUES FROM (%L) TO (%L)', 'access_log_' || to_char(day, 'YYYY_MM_DD'), day, day + 1)
-FROM (SELECT DISTINCT at::date AS day FROM demo.hit WHERE at <= now() + interval '1 day') d
-ORDER BY day
+-- One partition a day; of a log of many days one a week, a month or a year, so that there are at most some hundred.
+SELECT unit, CASE unit WHEN 'day' THEN 'YYYY_MM_DD' WHEN 'week' THEN 'IYYY_"w"IW' WHEN 'month' THEN 'YYYY_MM' ELSE 'YYYY' END AS name
+FROM (VALUES (1, 'day'), (2, 'week'), (3, 'month'), (4, 'year')) u (n, unit)
+WHERE unit = 'year' OR (SELECT count(DISTINCT date_trunc(unit, at)) FROM demo.hit WHERE at <= now() + interval '1 day') <= 100
+ORDER BY n LIMIT 1 \gset
+SELECT format('CREATE TABLE %I PARTITION OF access_log FOR VALUES FROM (%L) TO (%L)', 'access_log_' || to_char(first, :'name'), first, first + ('1 ' || :'unit')::interval)
+FROM (SELECT DISTINCT date_trunc(:'unit', at) AS first FROM demo.hit WHERE at <= now() + interval '1 day') d
+ORDER BY first
 \gexec
 INSERT INTO access_log SELECT * FROM demo.hit WHERE at <= now() + interval '1 day';
 VACUUM ANALYZE access_log;
 
-SELECT (SELECT count(*) FROM raw_line) AS lines,
-	(SELECT count(*) FROM raw_line) - (SELECT count(at) FROM demo.hit) AS unparsed,
+SELECT (SELECT count(*) FROM log_line) AS lines,
+	(SELECT count(*) FROM log_line) - (SELECT count(at) FROM demo.hit) AS unparsed,
 	(SELECT count(*) FROM demo.hit WHERE at > now() + interval '1 day') AS future,
 	(SELECT count(*) FROM access_log) AS hits
 \gset
-SELECT count(*) AS days, :hits = 0 AS no_hits FROM pg_partition_tree('access_log') WHERE isleaf \gset
-DROP TABLE raw_line, demo.hit;
+SELECT count(*) AS partitions, :hits = 0 AS no_hits FROM pg_partition_tree('access_log') WHERE isleaf \gset
+DROP TABLE demo.hit;
 \if :no_hits
 	\warn No line of this is a line of an access log in Apache combined format, such as
 	\warn '  192.0.2.7 - - [20/Feb/2016:00:02:13 -0500] "GET /index.html HTTP/1.1" 200 28486 "-" "Mozilla/5.0"'
 	DO $$ BEGIN RAISE EXCEPTION 'there is nothing to show'; END $$;
 \endif
 
-SELECT format(E'%s lines of %s.\n%s hits of %s hosts on %s pages, %s to %s UTC, lie in the table\naccess_log, in %s partitions, one a day.',
+SELECT format(E'%s lines of %s.\n%s hits of %s hosts on %s pages, %s to %s UTC, lie in the table\naccess_log, in %s partitions, one a %s.',
 		demo.number(:lines), :'source', demo.number(count(*)), demo.number(count(DISTINCT host)), demo.number(count(DISTINCT url)),
-		to_char(min(at), 'YYYY-MM-DD'), to_char(max(at), 'YYYY-MM-DD'), :days)
+		to_char(min(at), 'YYYY-MM-DD'), to_char(max(at), 'YYYY-MM-DD'), :partitions, :'unit')
 	|| CASE WHEN :unparsed > 0 THEN format(E'\n%s lines do not parse and were left out.', demo.number(:unparsed)) ELSE ' Every line parses.' END
 	|| CASE WHEN :future > 0 THEN format(E'\n%s lines are stamped in the future and were left out.', demo.number(:future)) ELSE '' END AS text,
 	demo.verdict(count(*) = :lines - :unparsed - :future, 'every line is in the table or was counted as left out') AS verdict
 FROM access_log \gset
 \echo :text
 \echo
-\echo 'Now each day gets two Bloom filters, of its hosts and of its pages, in a row of an ordinary table:'
+\echo 'Now each partition gets two Bloom filters, of its hosts and of its pages, in a row of an ordinary table:'
 \echo
 
 \set ECHO queries
@@ -94,14 +100,14 @@ ANALYZE chunk_summary, page_heat;
 \echo
 SELECT bf_sketch(hosts) AS hosts, bf_sketch(pages) AS pages FROM chunk_summary ORDER BY hits DESC LIMIT 1 \gset busiest_
 SELECT tbf_sketch(heat) AS heat FROM page_heat \gset
-\echo '  hosts of the busiest day  ' :busiest_hosts
-\echo '  pages of the busiest day  ' :busiest_pages
+\echo '  hosts of the busiest one  ' :busiest_hosts
+\echo '  pages of the busiest one  ' :busiest_pages
 \echo '  hits of all pages         ' :heat
 \echo
 \echo :verdict
 
 -- Never misses: ask the filters for everything that was added to them.
-SELECT demo.verdict(missed = 0, format('the filters of the days miss %s of the %s hosts and pages that came', missed, demo.number(asked))) AS verdict
+SELECT demo.verdict(missed = 0, format('the filters of the partitions miss %s of the %s hosts and pages that came', missed, demo.number(asked))) AS verdict
 FROM (
 	SELECT count(*) AS asked, count(*) FILTER (WHERE NOT CASE WHEN is_host THEN c.hosts @> item ELSE c.pages @> item END) AS missed
 	FROM chunk_summary c

@@ -332,12 +332,6 @@ extern void bf_index_forget_rows(BfHeapReader *reader);
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
 							   void (*add) (const BfRowItems *items, void *argument), void *argument);
 
-/*
- * Estimates how many different items the rows on these pages have in each column. Takes little memory, whatever their
- * number is: of many items only those are counted whose hashes end with some zeros.
- */
-extern void bf_index_count_items(BfHeapReader *reader, BlockNumber first, BlockNumber end, double *counts);
-
 /* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
 extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 
@@ -359,6 +353,37 @@ typedef struct BfRow
  */
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 										 void (*check) (const BfRow *row, void *argument), void *argument);
+
+/* Moves the hashes of a set into an array, in palloc'd memory. */
+extern uint64 *bf_index_take_set(sb_hash_set *set);
+
+/* -------------------------------------------------------- counting items (count.c) */
+
+/*
+ * Estimates how many different items rows have in each column, in little memory. bf_index_count_row() is the function for
+ * bf_index_read_rows(), with the count as its argument. The end sets counts[] for each column, and frees the count.
+ */
+typedef struct BfItemCount BfItemCount;
+
+extern BfItemCount *bf_index_begin_count(int columns);
+extern void bf_index_count_row(const BfRowItems *items, void *argument);
+extern void bf_index_end_count(BfItemCount *count, double *counts);
+
+/* -------------------------------------------- the items of a build, kept (tape.c) */
+
+/*
+ * The items of all ranges of level 0, in a temporary file. They are written in the order of the ranges, from range 0 on.
+ * Reading calls add() with the items of each range from `first` to `end` (exclusive), each item once. REQUIRES: these ranges
+ * were written.
+ */
+typedef struct BfTape BfTape;
+
+extern BfTape *bf_index_begin_tape(int columns);
+extern void bf_index_write_tape(BfTape *tape, const BfRangeItems *items);
+extern uint32 bf_index_tape_length(const BfTape *tape);
+extern void bf_index_read_tape(BfTape *tape, uint32 first, uint32 end,
+							   void (*add) (const BfRowItems *items, void *argument), void *argument);
+extern void bf_index_end_tape(BfTape *tape);
 
 /* ------------------------------------------------------ writing groups (group.c) */
 
@@ -504,8 +529,14 @@ typedef struct BfTask
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 
-/* For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. */
-extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader);
+/*
+ * For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. The tape has
+ * the items of the ranges of level 0; NULL: they are read from the heap.
+ */
+extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape);
+
+/* Will an index of a heap of this length have more levels than one? */
+extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
 
 /* For CREATE INDEX, if nobody writes to the heap meanwhile: notes down that all of it is in the index. */
 extern void bf_index_built(Relation index, Relation heap);

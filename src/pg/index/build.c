@@ -5,7 +5,8 @@
  * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most
  * items needs. The first group has all ranges of the table, up to what a page allows, so that the index on a small
  * partition has one group. If the last ranges of a table would leave much of their pages empty as one group, they
- * become two. When level 0 is done, the heap is read once more for each level above (summarize.c).
+ * become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them
+ * (summarize.c).
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
  * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
@@ -152,7 +153,7 @@ bytes_of(const BfRangeItems *items, uint32 count)
  * maintenance_work_mem.
  */
 static void
-build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
+build_groups(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BfTape *tape)
 {
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
 	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
@@ -169,7 +170,10 @@ build_groups(Relation heap, Relation index, BfHeapReader *reader, BlockNumber he
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
 		while (have < at_once && next < ranges && bytes_of(items, have) <= (Size) maintenance_work_mem * 1024)
 		{
-			bf_index_read_range(reader, next++, pages_per_range, heap_blocks, &items[have++]);
+			bf_index_read_range(reader, next++, pages_per_range, heap_blocks, &items[have]);
+			if (tape != NULL)
+				bf_index_write_tape(tape, &items[have]);
+			have++;
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
 										 Min((uint64) next * pages_per_range, heap_blocks));
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(reader));
@@ -220,6 +224,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	BlockNumber heap_blocks;
 	BfHeapReader *reader;
+	BfTape	   *tape = NULL;
 	BfCaller	who_calls;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
@@ -241,11 +246,15 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	{
 		bf_index_choose_range_length(index, reader, heap_blocks);
 		bf_index_forget_rows(reader);
-		build_groups(heap, index, reader, heap_blocks);
+		if (bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
+			tape = bf_index_begin_tape(IndexRelationGetNumberOfKeyAttributes(index));
+		build_groups(index, reader, heap_blocks, tape);
 	}
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
-	bf_index_build_upper_levels(index, heap, reader);
+	bf_index_build_upper_levels(index, heap, reader, tape);
+	if (tape != NULL)
+		bf_index_end_tape(tape);
 	/* While an index is built concurrently, rows are written that nobody enters before it is validated. */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);

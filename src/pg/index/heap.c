@@ -462,9 +462,8 @@ find_items(BfHeapReader *reader, HeapTuple tuple)
 
 /* ------------------------------------------------------------------ a range */
 
-/* Moves the hashes of a set into an array. */
-static uint64 *
-take_set(sb_hash_set *set)
+uint64 *
+bf_index_take_set(sb_hash_set *set)
 {
 	uint64	   *hashes = palloc_extended(Max(set->count, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 
@@ -545,7 +544,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	for (int column = 0; column < items->columns; column++)
 	{
 		items->counts[column] = reader->sets[column].count;
-		items->hashes[column] = take_set(&reader->sets[column]);
+		items->hashes[column] = bf_index_take_set(&reader->sets[column]);
 	}
 }
 
@@ -560,79 +559,6 @@ bf_index_free_items(BfRangeItems *items)
 {
 	for (int column = 0; column < items->columns; column++)
 		pfree(items->hashes[column]);
-}
-
-/* ------------------------------------------------------------- counting items */
-
-/* A column has at most so many hashes in memory while its items are counted. */
-#define MOST_COUNTED 65536
-
-/* The hashes of a column whose last `zeros` bits are zero. */
-typedef struct Sample
-{
-	sb_hash_set set;
-	int			zeros;
-} Sample;
-
-typedef struct ItemCount
-{
-	sb_memory	memory;
-	int			columns;
-	Sample		samples[INDEX_MAX_KEYS];
-} ItemCount;
-
-static inline bool
-belongs_to(const Sample *sample, uint64 hash)
-{
-	return (hash & ((UINT64_C(1) << sample->zeros) - 1)) == 0;
-}
-
-/* Leaves half of the hashes in the sample. */
-static void
-halve(Sample *sample, const sb_memory *memory)
-{
-	uint64		count = sample->set.count;
-	uint64	   *hashes = take_set(&sample->set);
-
-	sample->zeros++;
-	for (uint64 i = 0; i < count; i++)
-		if (belongs_to(sample, hashes[i]))
-			must_finish(sb_hash_set_add(&sample->set, memory, hashes[i]));
-	pfree(hashes);
-}
-
-static void
-count_row(const BfRowItems *items, void *argument)
-{
-	ItemCount  *count = argument;
-
-	for (int column = 0; column < count->columns; column++)
-	{
-		Sample	   *sample = &count->samples[column];
-
-		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
-		{
-			if (belongs_to(sample, items->hashes[i]))
-				must_finish(sb_hash_set_add(&sample->set, &count->memory, items->hashes[i]));
-			if (sample->set.count > MOST_COUNTED)
-				halve(sample, &count->memory);
-		}
-	}
-}
-
-void
-bf_index_count_items(BfHeapReader *reader, BlockNumber first, BlockNumber end, double *counts)
-{
-	ItemCount	count = {.memory = memory_in(CurrentMemoryContext), .columns = reader->itemizer.columns};
-
-	for (int column = 0; column < count.columns; column++)
-		must_finish(sb_hash_set_begin(&count.samples[column].set, &count.memory, ITEMS_EXPECTED));
-	bf_index_read_rows(reader, first, end, count_row, &count);
-	for (int column = 0; column < count.columns; column++)
-	{
-		counts[column] = ldexp((double) count.samples[column].set.count, count.samples[column].zeros);
-		sb_hash_set_release(&count.samples[column].set, &count.memory);
-	}
 }
 
 /* ------------------------------------------------------------------ checking */

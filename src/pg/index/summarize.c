@@ -46,6 +46,7 @@ typedef struct Summarizer
 	Relation	heap;
 	BfHeapReader *reader;
 	bool		building;		/* nobody else writes or reads the index */
+	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
 	bool		shows_progress;
 } Summarizer;
 
@@ -178,6 +179,12 @@ has_level(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 		(level == 1 ? heap_blocks / pages_per_range >= 2 : geometry->level[level - 1].groups > FEW_GROUPS);
 }
 
+bool
+bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
+{
+	return has_level(geometry, 1, heap_blocks);
+}
+
 /* ------------------------------------------------------------------- new groups */
 
 /* A tenth more than the sample needs, because other ranges may have more items. */
@@ -209,6 +216,23 @@ sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, 
 }
 
 /*
+ * Calls add() with the items on the pages from `first` to `end` (exclusive), which are whole ranges of level 0, or its last ones:
+ * of each row, or from the tape those of each range.
+ */
+static void
+read_rows(const Summarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
+		  void (*add) (const BfRowItems *items, void *argument), void *argument)
+{
+	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
+	const uint32 end_range = (end + pages_per_range - 1) / pages_per_range;
+
+	if (work->tape != NULL && end_range <= bf_index_tape_length(work->tape))
+		bf_index_read_tape(work->tape, first / pages_per_range, end_range, add, argument);
+	else
+		bf_index_read_rows(work->reader, first, end, add, argument);
+}
+
+/*
  * The number of items that a range of a level above 0 has in each column: in the last group of the level, by its bits, or
  * if there is none in the first range of the heap.
  */
@@ -216,6 +240,7 @@ static void
 estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, double *most)
 {
 	const BfLevel *of = &geometry->level[level];
+	BfItemCount *count;
 	BfGroup		group;
 
 	if (of->groups > 0)
@@ -224,7 +249,9 @@ estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, d
 		if (bf_index_estimate_items(work->index, geometry, &group, most))
 			return;
 	}
-	bf_index_count_items(work->reader, 0, Min(of->pages_per_range, RelationGetNumberOfBlocks(work->heap)), most);
+	count = bf_index_begin_count(geometry->columns);
+	read_rows(work, geometry, 0, Min(of->pages_per_range, RelationGetNumberOfBlocks(work->heap)), bf_index_count_row, count);
+	bf_index_end_count(count, most);
 }
 
 /*
@@ -338,9 +365,10 @@ show_progress(const Summarizer *work, int level, BlockNumber heap_blocks, BlockN
  * written counts.
  */
 static void
-summarize_selected(const Summarizer *work, BlockNumber pages_per_range, BfGroupLines *lines)
+summarize_selected(const Summarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
 {
 	const BfGroup *group = &lines->group;
+	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
 	uint32		end = 0;
 	BlockNumber heap_blocks;
 
@@ -362,7 +390,7 @@ summarize_selected(const Summarizer *work, BlockNumber pages_per_range, BfGroupL
 
 		if (lines->ranges[i] && first < heap_blocks)
 		{
-			bf_index_read_rows(work->reader, first, Min(first + pages_per_range, heap_blocks), add_row, &to);
+			read_rows(work, geometry, first, Min(first + pages_per_range, heap_blocks), add_row, &to);
 			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
 		}
 	}
@@ -408,7 +436,7 @@ summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGrou
 				bf_index_select_range(&lines, next);
 		}
 		if (lines.selected > 0)
-			summarize_selected(work, pages_per_range, &lines);
+			summarize_selected(work, geometry, &lines);
 		done += lines.selected;
 		MemoryContextSwitchTo(caller);
 		MemoryContextDelete(context);
@@ -488,7 +516,7 @@ refresh_fullest_range(const Summarizer *work)
 
 		bf_index_make_lines(&lines, geometry, &of_worst);
 		bf_index_select_range(&lines, worst_range);
-		summarize_selected(work, geometry->level[of_worst.level].pages_per_range, &lines);
+		summarize_selected(work, geometry, &lines);
 		bf_index_free_lines(&lines);
 		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
 		if (rate > Max(too_full, geometry->in_vain))
@@ -516,9 +544,16 @@ summarize_upper_levels(const Summarizer *work)
 }
 
 void
-bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader)
+bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape)
 {
-	const Summarizer work = {.index = index, .heap = heap, .reader = reader, .building = true, .shows_progress = true};
+	const Summarizer work = {
+		.index = index,
+		.heap = heap,
+		.reader = reader,
+		.building = true,
+		.tape = tape,
+		.shows_progress = true
+	};
 
 	(void) summarize_upper_levels(&work);
 }

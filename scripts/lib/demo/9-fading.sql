@@ -1,4 +1,4 @@
--- 5-fading.sql: what tbf_decay gives back as time goes by and nothing new comes.
+-- 9-fading.sql: what tbf_decay gives back as time goes by and nothing new comes.
 
 SELECT max(at) AS now FROM access_log \gset
 

@@ -1,0 +1,53 @@
+-- 5-index.sql: the index access method bf: what plain queries read with and without it, and its bytes beside a B-tree's.
+
+-- A host with few hits, as one looks for in a log.
+SELECT host FROM access_log GROUP BY host ORDER BY count(*) BETWEEN 2 AND 20 DESC, count(*) DESC, host LIMIT 1 \gset
+
+-- Pages of tables and indexes that a query touches, planning included, the partitions that it reads, and the time of the second of two runs.
+CREATE FUNCTION demo.cost(query text, OUT pages bigint, OUT ms numeric) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	FOR i IN 1 .. 2 LOOP
+		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY ON, FORMAT JSON) ' || query INTO plan;
+	END LOOP;
+	pages := (plan->0->'Plan'->>'Shared Hit Blocks')::bigint + (plan->0->'Plan'->>'Shared Read Blocks')::bigint;
+	ms := round((plan->0->>'Planning Time')::numeric + (plan->0->>'Execution Time')::numeric, 1);
+END $$;
+CREATE TABLE demo.asked (n int, how text, pages bigint, ms numeric);
+
+\echo 'The summaries of section 4 are a table that somebody has to keep. An index keeps such filters by itself, for each few'
+\echo 'pages of the table:'
+\echo
+INSERT INTO demo.asked SELECT 1, 'without an index', c.* FROM demo.cost(format('SELECT * FROM access_log WHERE host = %L', :'host')) c;
+\set ECHO queries
+CREATE INDEX access_log_bf ON access_log USING bf (host, url);
+\set ECHO none
+VACUUM access_log;
+SET streambloom.enable_chunk_skip = off;
+INSERT INTO demo.asked SELECT 2, 'by the index', c.* FROM demo.cost(format('SELECT * FROM access_log WHERE host = %L', :'host')) c;
+RESET streambloom.enable_chunk_skip;
+INSERT INTO demo.asked SELECT 3, 'partitions skipped, too (LOAD ''streambloom'')', c.* FROM demo.cost(format('SELECT * FROM access_log WHERE host = %L', :'host')) c;
+INSERT INTO demo.asked SELECT 4, 'chunk_scan(), which does not even plan them', c.* FROM demo.cost(format('SELECT * FROM chunk_scan(NULL::access_log, %L, %L::text)', 'host', :'host')) c;
+\echo
+\echo 'SELECT * FROM access_log WHERE host =' :'host' 'then reads'
+\echo
+SELECT how, demo.in_column(pages) AS "pages", ms FROM demo.asked ORDER BY n;
+
+CREATE INDEX access_log_host ON access_log (host);
+SELECT demo.number(sum(pg_relation_size(relid))) AS bf_bytes FROM pg_partition_tree('access_log_bf') \gset
+SELECT demo.number(sum(pg_relation_size(relid))) AS btree_bytes FROM pg_partition_tree('access_log_host') \gset
+DROP INDEX access_log_host;
+\echo 'The index on both columns takes' :bf_bytes 'bytes; a B-tree on host alone takes' :btree_bytes'.'
+\echo
+
+SELECT demo.verdict((SELECT array_agg(l::text ORDER BY l::text) FROM access_log l WHERE host = :'host') =
+		(SELECT array_agg(l::text ORDER BY l::text) FROM chunk_scan(NULL::access_log, 'host', :'host'::text) l), 'the index and chunk_scan() find the same rows') AS same \gset
+SET enable_bitmapscan = off;
+SET streambloom.enable_chunk_skip = off;
+SELECT count(*) AS exact FROM access_log WHERE host = :'host' \gset
+RESET enable_bitmapscan;
+RESET streambloom.enable_chunk_skip;
+SELECT demo.verdict(:exact = (SELECT count(*) FROM access_log WHERE host = :'host'), 'and as many as a scan of the whole table') AS whole \gset
+\echo :same
+\echo :whole
