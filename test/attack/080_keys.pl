@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 CREATE FUNCTION indexes(relation regclass) RETURNS TABLE (index regclass, heap regclass) LANGUAGE sql AS $$
-	SELECT indexrelid::regclass, indrelid::regclass FROM pg_partition_tree(relation) p JOIN pg_index i ON indrelid = p.relid JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
+	SELECT indexrelid::regclass, indrelid::regclass FROM (SELECT relid FROM pg_partition_tree(relation) UNION SELECT relation) p JOIN pg_index i ON indrelid = p.relid JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
 	WHERE amname = 'bf' AND relkind = 'i' ORDER BY 1
 $$;
 SQL
@@ -119,6 +119,10 @@ my %thing = (
 );
 my @things = grep { ($trgm || !$thing{$_}{trgm}) && ($bf || !$thing{$_}{plain}) } sort keys %thing;
 
+my $relations = 0;
+# Tall tables have some hundred ranges, so that their indexes have a second level.
+my $tall;
+
 sub index_element
 {
 	my ($name) = @_;
@@ -132,20 +136,20 @@ sub index_sql
 {
 	my ($name, $number) = @_;
 	my @some = (shuffle @things)[0 .. pick(0, 0, 0, 1, 2, 3)];
-	my @options = $bf ? (chance(0.8) ? 'pages_per_range = ' . pick(1, 1, 1, 2, 3, 8) : (), chance(0.3) ? 'levels = ' . pick(1, 2) : (), chance(0.2) ? 'autosummarize = on' : (), chance(0.2) ? 'false_positive_rate = 0.2' : ()) :
+	my @options = $bf ? ($tall || chance(0.8) ? 'pages_per_range = ' . ($tall ? 1 : pick(1, 1, 1, 2, 3, 8)) : (), chance($tall ? 0.1 : 0.3) ? 'levels = ' . pick(1, 2) : (), chance(0.2) ? 'autosummarize = on' : (), chance(0.2) ? 'false_positive_rate = 0.2' : ()) :
 		(chance(0.3) ? 'fastupdate = off' : ());
 	return ("CREATE INDEX ${name}_i$number ON $name USING $method (" . join(', ', map { index_element($_) } @some) . ')' . (@options ? ' WITH (' . join(', ', @options) . ')' : '') .
 		(chance(0.15) ? ' WHERE ' . pick('n % 2 = 0', 'line IS NOT NULL', 'id > 100') : ''), @some);
 }
 
-my $relations = 0;
 
 sub new_relation
 {
 	my $name = 'r' . ++$relations;
 	my $columns = 'id int, n int, t text, line text, doc jsonb, words tsvector, ints int[], tags text[], names text[] COLLATE nocase, nums numeric[]';
-	my $filled = pick('', ' WITH (fillfactor = 10)', ' WITH (fillfactor = 10)', ' WITH (fillfactor = 30)');
-	my $self = {name => $name, rows => 0, partitions => chance(0.5) ? 2 + int rand 4 : 0, indexes => 0};
+	$tall = chance(0.35);
+	my $filled = $tall ? ' WITH (fillfactor = 10)' : pick('', map { " WITH (fillfactor = $_)" } 10, 10, 10, 30);
+	my $self = {name => $name, rows => 0, partitions => !$tall && chance(0.6) ? 2 + int rand 4 : 0, indexes => 0};
 	my @sql;
 
 	if (!$self->{partitions})
@@ -190,8 +194,15 @@ sub change
 	my $kind = rand();
 	return ('insert', rows_sql($self, pick(1, 5, 20, 60))) if $kind < 0.25;
 	return ('insert that is undone', 'BEGIN; ' . rows_sql($self, 10) . '; ROLLBACK') if $kind < 0.29;
-	return ('update', "UPDATE $name SET " . pick('line = ' . KeysValues::literal(KeysValues::line($self->{rows})), 'doc = ' . KeysValues::literal(KeysValues::doc($self->{rows})), 'n = n + 1', "line = line || ' w7', tags = CASE WHEN array_ndims(tags) = 2 THEN tags ELSE tags || ARRAY['w7'] END",
-		'words = ' . KeysValues::literal(KeysValues::words(5)), 'ints = ' . KeysValues::literal(KeysValues::list('ints', 9)), 'names = tags, tags = names') . ' WHERE ' . some_ids($self)) if $kind < 0.45;
+	if ($kind < 0.45)
+	{
+		# What is new in old pages is asked for at once.
+		my ($line, $doc, $ints) = (KeysValues::literal(KeysValues::line($self->{rows})), KeysValues::literal(KeysValues::doc($self->{rows})), KeysValues::literal(KeysValues::list('ints', $self->{rows})));
+		my ($set, @conditions) = @{pick(["line = $line", "line = $line", "lower(line) = lower($line)", "to_tsvector('simple', line) @@ plainto_tsquery('simple', $line)", "string_to_array(line, ' ') @> string_to_array($line, ' ')"],
+			["doc = $doc", "doc @> ${doc}::jsonb", "doc -> 'a' @> ${doc}::jsonb -> 'a'"], ["ints = $ints", "ints @> ${ints}::int[]", "ints && ${ints}::int[]"], ['n = n + 1'], ['words = ' . KeysValues::literal(KeysValues::words($self->{rows}))],
+			["line = line || ' w7', tags = CASE WHEN array_ndims(tags) = 2 THEN tags ELSE tags || ARRAY['w7'] END", "tags @> '{w7}'"], ['names = tags, tags = names'])};
+		return ('update', "UPDATE $name SET $set WHERE " . some_ids($self), @conditions);
+	}
 	return ('delete', "DELETE FROM $name WHERE " . some_ids($self)) if $kind < 0.55;
 	return ('VACUUM', "VACUUM $name") if $kind < 0.63;
 	return ('ANALYZE', "ANALYZE $name") if $kind < 0.66;
@@ -284,8 +295,8 @@ sub question
 
 sub ask
 {
-	my ($session, $self, $count) = @_;
-	my @questions = map { question($self) } 1 .. $count;
+	my ($session, $self, $count, @conditions) = @_;
+	my @questions = ((map { {kind => 'rows', query => "SELECT id FROM $self->{name} WHERE $_"} } @conditions), map { question($self) } 1 .. $count);
 	my (@sql, @switches_of);
 	return if $session->{lost} || $run->full;
 	# A set of questions is one transaction. What is prepared is prepared before, with generic plans.
@@ -379,11 +390,13 @@ sub one_relation
 	$run->begin_history();
 	$run->{starts}{one} = "$extensions;\n$functions$start";
 	KeysValues::forget();
+	# Some tables have rows with so many keys that filters have several pages.
+	$KeysValues::wide = pick(1, 1, 30);
 	my $act = sub { my ($what, $sql) = @_; return $run->act($session, $what, encode_utf8($sql)); };
 
 	$act->('make', $_) foreach @{$self->{make}};
-	my $late = chance(0.3);
-	$act->('insert', rows_sql($self, pick(100, 250, 400, 700))) if !$late;
+	my $late = !$tall && chance(0.3);
+	$act->('insert', rows_sql($self, $tall ? 800 : pick(100, 250, 400, 700))) if !$late;
 	$self->{things} = [];
 	foreach (1 .. 2 + int rand 4)
 	{
@@ -403,12 +416,18 @@ sub one_relation
 		ask($session, $self, 40);
 		foreach (1 .. 1 + int rand 4)
 		{
-			my ($what, $sql) = change($self);
+			my ($what, $sql, @conditions) = change($self);
 			my ($state, $message) = $act->($what, $sql);
+			ask($session, $self, 0, @conditions) if @conditions && $state eq '00000';
 			$run->fail_with($session, encode_utf8("$what: $state $message\n$sql")) if $state ne '00000' && $state !~ /^XX/;
 		}
 	}
 	ask($session, $self, 40);
+	if ($bf && !$run->full && !$session->{lost})
+	{
+		my ($levels) = $session->ask("SELECT count(*) FROM indexes('$self->{name}') i, bf_index_stats(i.index) WHERE level > 0");
+		$run->count('indexes with levels', $levels) if $levels =~ /^\d+$/ && $levels > 0;
+	}
 	$act->('bf_index_check', "SELECT bf_index_check(index) FROM indexes('$self->{name}')") if $bf && !$run->full;
 	$run->wait_for_server if $session->{lost};
 	$run->close_session($session);

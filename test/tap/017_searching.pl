@@ -40,6 +40,8 @@ FROM generate_series(0, 21599) i;
 VACUUM ANALYZE log;
 SQL
 	same_rows('questions to lines', 1, 1, 1, 1, 1);
+	like($db->sql($recipe{'many partitions'}), qr{\A[^\n]*GET /phpmyadmin/"\z}, 'chunk_scan() finds the row');
+	is($db->sql("SELECT string_agg(chunk::text, ' ') FROM chunk_scan_explain(NULL::log, 'line', '%phpmyadmin%', operator => '~~') WHERE is_read"), 'log_2026_11_22', '... and reads one partition');
 	# The page says what is slow: identifiers of hexadecimal digits by trigrams. And what is fast.
 	my $read = sub {
 		my ($pages) = $db->sql("SET enable_seqscan = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM log_2026_11_22 WHERE $_[0]") =~ /Heap Blocks: lossy=(\d+)/;

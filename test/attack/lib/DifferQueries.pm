@@ -50,6 +50,15 @@ sub number
 	return pick($number, $number, $number % 101, $number + 1, 32768, -1);
 }
 
+# An operator of a class whose items are keys inside values, or '='.
+sub operator
+{
+	my ($thing) = @_;
+	return chance(0.5) ? '@>' : '=' if $thing->{type} eq 'jsonb';
+	return pick('=', '=', '@>', '@>', '&&', '<@') if $thing->{type} =~ /\[\]$|^array_domain$/;
+	return '=';
+}
+
 # A condition about one column or expression.
 sub simple
 {
@@ -57,6 +66,9 @@ sub simple
 	$thing //= some_thing($relation);
 	my $sql = at($thing, $alias);
 	my $kind = int rand 24;
+	my $operator = operator($thing);
+
+	return "$sql $operator " . DifferSchema::thing_literal($relation, $thing) if $operator ne '=';
 
 	if ($thing->{type} eq 'boolean' && chance(0.6))
 	{
@@ -160,25 +172,26 @@ sub join_query
 	my $limit = int rand 3;
 	my $array = $thing->{type} =~ /\[\]|_domain/ ? '' : "$left = ANY (ARRAY[$right, " . DifferSchema::thing_literal($relation, $thing) . ']) ';
 	my $kind = int rand 19;
+	my $operator = operator($thing);
 
-	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $right $also $some" if $kind <= 2;
-	return "SELECT q.n, r.id FROM $keys q LEFT JOIN $name r ON $left = $right $also $some" if $kind == 3;
-	return "SELECT q.n, s.* FROM $keys q, LATERAL (SELECT r.id, r.k FROM $name r WHERE $left = $right $also ORDER BY r.id, r.k LIMIT $limit) s $some" if $kind <= 5;
-	return "SELECT q.n, (SELECT count(*) FROM $name r WHERE $left = $right $also) FROM $keys q $some" if $kind <= 7;
-	return "SELECT q.n FROM $keys q WHERE EXISTS (SELECT FROM $name r WHERE $left = $right $also)" if $kind == 8;
-	return "SELECT q.n FROM $keys q WHERE NOT EXISTS (SELECT FROM $name r WHERE $left = $right $also)" if $kind == 9;
+	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left $operator $right $also $some" if $kind <= 2;
+	return "SELECT q.n, r.id FROM $keys q LEFT JOIN $name r ON $left $operator $right $also $some" if $kind == 3;
+	return "SELECT q.n, s.* FROM $keys q, LATERAL (SELECT r.id, r.k FROM $name r WHERE $left $operator $right $also ORDER BY r.id, r.k LIMIT $limit) s $some" if $kind <= 5;
+	return "SELECT q.n, (SELECT count(*) FROM $name r WHERE $left $operator $right $also) FROM $keys q $some" if $kind <= 7;
+	return "SELECT q.n FROM $keys q WHERE EXISTS (SELECT FROM $name r WHERE $left $operator $right $also)" if $kind == 8;
+	return "SELECT q.n FROM $keys q WHERE NOT EXISTS (SELECT FROM $name r WHERE $left $operator $right $also)" if $kind == 9;
 	return "SELECT r.id FROM $name r WHERE $left IN (SELECT $right FROM $keys q $some) $also" if $kind == 10;
-	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $right OR " . simple($relation, 'r.') . " WHERE q.n < 8" if $kind == 11;
+	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left $operator $right OR " . simple($relation, 'r.') . " WHERE q.n < 8" if $kind == 11;
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $array WHERE q.n < 12" if $kind == 12 && $array;
 	return "SELECT (SELECT count(*) FROM $name r WHERE " . simple($relation, 'r.') . " AND r.id <> q.n), q.n FROM $keys q" if $kind == 13;
-	return "SELECT a.id, b.id FROM $name a JOIN $name b ON " . at($thing, 'a.') . ' = ' . at($thing, 'b.') . ' AND a.id % 500 = 1 AND ' . simple($relation, 'b.') if $kind == 14;
+	return "SELECT a.id, b.id FROM $name a JOIN $name b ON " . at($thing, 'a.') . " $operator " . at($thing, 'b.') . ' AND a.id % 500 = 1 AND ' . simple($relation, 'b.') if $kind == 14;
 	# A subquery that is run by each worker.
 	return "SELECT a.id FROM $name a WHERE a.id NOT IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 15;
 	return "SELECT q.n, q.small FROM $keys q WHERE q.small NOT IN (SELECT r.k FROM $name r WHERE " . simple($relation, 'r.') . ") OR q.n IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 16;
 	return "SELECT a.id, a.id IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ") AS i FROM $name a WHERE a.id % 7 = 0" if $kind == 17;
 	my $w = chance(0.5) ? 'q.small' : 'q.small::bigint';
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $w" if $thing->{family} eq 'integer';
-	return "SELECT q.n, r.id FROM (SELECT * FROM $keys WHERE n < 9) q CROSS JOIN LATERAL (SELECT * FROM $name r WHERE $left = $right OFFSET 0) r";
+	return "SELECT q.n, r.id FROM (SELECT * FROM $keys WHERE n < 9) q CROSS JOIN LATERAL (SELECT * FROM $name r WHERE $left $operator $right OFFSET 0) r";
 }
 
 # By chunk_scan(), and by a plain query without an index.

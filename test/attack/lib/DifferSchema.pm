@@ -347,6 +347,15 @@ sub leaves
 	return @leaves;
 }
 
+# An operator class of jsonb or arrays: the default one, whose items are keys, or another.
+sub class
+{
+	my ($thing) = @_;
+	return pick('', ' jsonb_path_ops', ' jsonb_eq_ops', ' jsonb_eq_ops') if $thing->{type} eq 'jsonb';
+	return pick('', ' array_eq_ops') if $thing->{type} =~ /\[\]$|^array_domain$/;
+	return '';
+}
+
 # CREATE INDEX on a relation (or one of its tables): columns and expressions, sometimes partial.
 sub create_index
 {
@@ -356,7 +365,7 @@ sub create_index
 	my @chosen = map { chance(0.7) ? pick(@plain) : pick(@things) } 1 .. pick(1, 1, 2, 3);
 	my %seen;
 	@chosen = grep { !$seen{$_->{sql}}++ } @chosen;
-	my $list = join ', ', map { ($_->{sql} =~ s/\x01//gr) } @chosen;
+	my $list = join ', ', map { ($_->{sql} =~ s/\x01//gr) . class($_) } @chosen;
 	my $where = '';
 	if (chance(0.2))
 	{

@@ -12,6 +12,9 @@ my @words = qw(get post alpha beta gamma quick brown fox page index html php adm
 my @odd = ('%', '_', '\\', "'", '"', '/', '-', '.', '  ', '100%', 'a_b', 'C:\\dir', '%%', '{', '}', "\t", "\n", '$', '^', '(', '٣', 'ﬀ', '😀');
 my @keys = ('a', 'b', 'tags', 'who', 'name', 'state', '', 'Größe', 'x y', 'long');
 my %seen;
+my %recent;
+# How much longer than usual values may be.
+our $wide = 1;
 
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
@@ -29,6 +32,9 @@ sub remember
 {
 	my ($kind, $value) = @_;
 	my $list = $seen{$kind} //= [];
+	my $last = $recent{$kind} //= [];
+	push @$last, $value;
+	shift @$last if @$last > 6;
 	if (@$list < 300) { push @$list, $value; }
 	else { $list->[rand @$list] = $value; }
 	return $value;
@@ -38,17 +44,21 @@ sub seen
 {
 	my ($kind, $make) = @_;
 	my $list = $seen{$kind};
+	return pick(@{$recent{$kind}}) if $recent{$kind} && chance(0.3);
 	return $list && @$list ? pick(@$list) : $make->(int rand 1000);
 }
 
-sub forget { %seen = (); }
+sub forget { %seen = (); %recent = (); }
 
+
+# How many parts a value has, if it usually has at most so many.
+sub parts { return chance(0.2) ? int rand($_[0] * $wide) : int rand $_[0]; }
 
 sub word
 {
 	my ($place) = @_;
 	my $kind = rand();
-	return $kind < 0.35 ? 'w' . int($place / 12) : $kind < 0.45 ? 'W' . int($place / 12) : $kind < 0.5 ? "id$place" : pick(@words);
+	return $kind < 0.35 ? 'w' . int($place / 12) : $kind < 0.45 ? 'W' . int($place / 12) : $kind < 0.5 ? "id$place" : $wide > 1 && $kind < 0.7 ? 'v' . int rand 100000 : pick(@words);
 }
 
 sub line
@@ -57,7 +67,7 @@ sub line
 	my $kind = rand();
 	return undef if $kind < 0.05;
 	return remember('line', pick('', ' ', 'a', 'ab', 'abc', '%', '_', '\\', pick(@words))) if $kind < 0.15;
-	my $line = join pick(' ', ' ', ' ', '/', ', '), map { chance(0.12) ? pick(@odd) : word($place) } 1 .. 1 + int rand 9;
+	my $line = join pick(' ', ' ', ' ', '/', ', '), map { chance(0.12) ? pick(@odd) : word($place) } 1 .. 1 + parts(9);
 	$line = pick(' ', '') . uc($line) if chance(0.06);
 	return remember('line', $line);
 }
@@ -86,7 +96,7 @@ sub json
 	my ($place, $depth) = @_;
 	my $kind = rand();
 	return json_scalar($place) if $depth <= 0 || $kind < 0.3;
-	return '[' . join(', ', map { json($place, $depth - 1) } 1 .. int rand 4) . ']' if $kind < 0.5;
+	return '[' . join(', ', map { json($place, $depth - 1) } 1 .. parts(4)) . ']' if $kind < 0.5;
 	return '{' . join(', ', map { json_string(chance(0.15) ? word($place) : pick(@keys)) . ': ' . json($place, $depth - 1) } 1 .. int rand 5) . '}';
 }
 
@@ -106,14 +116,14 @@ sub words
 	my $n = 0;
 	return undef if chance(0.05);
 	return remember('words', join ' ', map { lexeme(lc(chance(0.05) ? pick('%', "a'b", 'a\\b', 'c d') : word($place))) .
-		(chance(0.15) ? '' : ':' . join(',', map { ($n += 1 + int rand 3) . pick('', '', '', 'A', 'B', 'C') } 1 .. pick(1, 1, 1, 2))) } 1 .. int rand 8);
+		(chance(0.15) ? '' : ':' . join(',', map { ($n += 1 + int rand 3) . pick('', '', '', 'A', 'B', 'C') } 1 .. pick(1, 1, 1, 2))) } 1 .. parts(8));
 }
 
 sub element
 {
 	my ($kind, $place) = @_;
 	return 'NULL' if chance(0.08);
-	return pick(int($place / 12), int($place / 12), int(rand 6), -1, 2147483647) if $kind eq 'ints';
+	return pick(int($place / 12), int($place / 12), int(rand 6), $wide > 1 ? int(rand 1000000) : 7, -1, 2147483647) if $kind eq 'ints';
 	return pick(number($place), int($place / 12) . pick('.5', '.50', ''), 'NaN', 'Infinity') if $kind eq 'nums';
 	my $text = chance(0.1) ? pick('', 'NULL', '{', ',', '"', '\\', pick(@odd)) : $kind eq 'names' && chance(0.5) ? pick(uc word($place), ucfirst word($place)) : word($place);
 	$text =~ s/(["\\])/\\$1/g;
@@ -125,7 +135,7 @@ sub array
 {
 	my ($kind, $place) = @_;
 	my $form = rand();
-	return '{' . join(',', map { element($kind, $place) } 1 .. int rand 5) . '}' if $form < 0.85;
+	return '{' . join(',', map { element($kind, $place) } 1 .. parts(5)) . '}' if $form < 0.85;
 	return pick('{}', '{NULL}', '{NULL,NULL}') if $form < 0.93;
 	my $columns = 1 + int rand 2;
 	return '{' . join(',', map { '{' . join(',', map { element($kind, $place) } 1 .. $columns) . '}' } 1 .. 1 + int rand 2) . '}';
