@@ -10,7 +10,7 @@
 #include "index/attempt.h"
 
 ErrorData *
-attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode))
+bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode))
 {
 	MemoryContext caller = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;

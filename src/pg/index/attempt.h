@@ -12,6 +12,6 @@
  * raised as usual; a cancel is one of them. Returns NULL if there was no error. REQUIRES: the SQL function is PARALLEL
  * UNSAFE, because no subtransaction can begin in a parallel plan.
  */
-extern ErrorData *attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
+extern ErrorData *bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
 
 #endif

@@ -220,7 +220,7 @@ state_of(Overview *overview, char **detail)
 		return "not valid";
 	if (RecoveryInProgress() && overview->index->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
 		return "unlogged";
-	error = attempt(read_pages, overview, is_damage);
+	error = bf_index_attempt(read_pages, overview, is_damage);
 	if (error == NULL)
 		return "good";
 	*detail = error->message;
