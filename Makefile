@@ -49,6 +49,13 @@ BITCODE_CXXFLAGS += $(PG_CXXFLAGS)
 streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloom.control
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION streambloom" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
 
+# The release for PGXN: what the last commit has, in a zip file with the version in its name. A release has its folder inside the file.
+DIST := streambloom-$(EXTVERSION)
+dist:
+	git archive --format=zip --prefix=$(DIST)/ -o $(DIST).zip HEAD
+	@echo 'wrote $(DIST).zip'
+.PHONY: dist
+
 # PGXS knows no dependencies on headers.
 BITCODE := $(OBJS:.o=.bc)
 $(filter src/pg/%,$(OBJS) $(BITCODE)): $(wildcard src/pg/*/*.h src/core/*.h src/core/*/*.h)
