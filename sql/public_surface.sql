@@ -11,7 +11,8 @@ CREATE TEMP VIEW member AS
 	SELECT d.classid, d.objid
 	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 	WHERE e.extname = 'streambloom' AND d.deptype = 'e' AND
-		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND typcategory = 'A');
+		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND
+			(typcategory = 'A' OR EXISTS (SELECT FROM pg_class WHERE oid = typrelid AND relkind <> 'c')));
 CREATE TEMP VIEW functions AS
 	SELECT p.* FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
 	WHERE NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND

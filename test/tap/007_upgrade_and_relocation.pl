@@ -252,7 +252,7 @@ SELECT string_agg(pg_describe_object(d.classid, d.objid, 0), ', ') FILTER (WHERE
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid LEFT JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass
 WHERE e.extname = 'streambloom' AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND d.classid <> 'pg_cast'::regclass
 	AND NOT EXISTS (SELECT FROM pg_type t WHERE d.objid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))
-	AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = d.objid AND t.typelem <> 0)
+	AND NOT EXISTS (SELECT FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid WHERE t.oid = d.objid AND (t.typelem <> 0 OR c.relkind <> 'c'))
 SQL
 	is($without, '|t', 'none is without');
 };
