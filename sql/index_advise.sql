@@ -68,6 +68,11 @@ SELECT * FROM bf_index_advise('nothing');
 SELECT count(*) FROM bf_index_advise('no_columns');
 SELECT "column", advice FROM bf_index_advise('seen', '{id}');
 SELECT advice FROM bf_index_advise('daily_3', '{uid}');
+CREATE TABLE parent (a integer);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO child VALUES (1);
+SELECT advice FROM bf_index_advise('parent');
+SELECT advice FROM bf_index_advise('child');
 
 -- what is refused
 CREATE VIEW a_view AS SELECT 1 AS a;
@@ -98,7 +103,7 @@ RESET row_security;
 RESET ROLE;
 
 SET client_min_messages = warning;
-DROP TABLE visits, daily, nothing, no_columns CASCADE;
+DROP TABLE visits, daily, nothing, no_columns, parent CASCADE;
 DROP VIEW a_view;
 DROP FUNCTION pages_of, compare;
 DROP ROLE streambloom_reader;

@@ -257,7 +257,8 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 	if (column->refused != NULL)
 		why = column->refused;
 	else if (advice->rows < 1)
-		why = "the table is empty: ask again when it has rows";
+		why = has_subclass(RelationGetRelid(table)) && table->rd_rel->relkind == RELKIND_RELATION ?
+			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
 	else if (advice->heap_pages < SMALL_TABLE)
 		why = "the table is small: it is read as quickly without an index";
 	else if (rare > WORTH * advice->heap_pages)
