@@ -39,7 +39,7 @@ my %methods = (
 		columns => sub
 		{
 			my %class = (a => 'int8_bloom_ops', b => 'text_bloom_ops', '(c % 997)' => 'int4_bloom_ops', '(dawdle(c))' => 'int4_bloom_ops');
-			return join ', ', map { "$_ $class{$_} (n_distinct_per_range = 100, false_positive_rate = 0.001)" } @_;
+			return join ', ', map { "$_ $class{$_} (n_distinct_per_range = 100, false_positive_rate = 0.001)" } grep { $class{$_} } @_;
 		},
 		options => sub { return sprintf 'pages_per_range = %d, autosummarize = %s', @_ },
 		summarize_new => 'brin_summarize_new_values',
@@ -49,10 +49,13 @@ my %methods = (
 
 sub method { return $methods{$_[0]}; }
 
+# Keys inside values: a column whose rows have several items each.
+our $keys = 'ARRAY[c, c / 7, c % 997, c % 11]';
+
 # The indexes that each relation has, most of the time: name => columns and condition.
 my %indexes = (
 	a => [['a'], ''],
-	ab => [['b', 'a', '(dawdle(c))'], ''],
+	ab => [['b', 'a', '(dawdle(c))', "($keys)"], ''],
 	c => [['(c % 997)'], 'WHERE c IS NOT NULL']);
 
 sub index_names { return sort keys %indexes; }

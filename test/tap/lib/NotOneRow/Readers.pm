@@ -46,6 +46,8 @@ sub questions
 		elsif ($kind < 0.7) { push @questions, ["a IN (SELECT $a)", undef]; }
 		elsif ($kind < 0.8) { push @questions, ["b = '$b'", undef]; }
 		elsif ($c ne '' && $kind < 0.85) { push @questions, ["dawdle(c) = $c", undef]; }
+		elsif ($c ne '' && $kind < 0.9) { push @questions, ["$NotOneRow::keys @> ARRAY[$c / 7, $c % 11]", undef]; }
+		elsif ($c ne '' && $kind < 0.93) { push @questions, ["$NotOneRow::keys && ARRAY[$c, -1]", undef]; }
 		elsif ($c ne '') { push @questions, ['c % 997 = ' . ($c % 997) . ' AND c IS NOT NULL', undef]; }
 		else { push @questions, ["a = $a AND c IS NULL", undef]; }
 	}
