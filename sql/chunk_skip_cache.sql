@@ -69,11 +69,33 @@ SELECT skipped(9999), index_scans() AS before \gset
 SELECT skipped(9998), index_scans() - :before AS scans;
 COMMIT;
 
+-- another table, about whose indexes the same is asked, beside this one
+CREATE TABLE other (k int, a int) PARTITION BY LIST (k);
+CREATE TABLE other_1 PARTITION OF other FOR VALUES IN (1);
+CREATE TABLE other_2 PARTITION OF other FOR VALUES IN (2);
+INSERT INTO other SELECT k, 1000 * (5 - k) + i FROM generate_series(1, 2) k, generate_series(0, 999) i;
+CREATE INDEX ON other USING bf (a);
+VACUUM other;
+PREPARE other_by_a AS SELECT k, a FROM other WHERE a = $1;
+SELECT a(7), a(3007), a(4007);
+EXECUTE other_by_a(7);
+EXECUTE other_by_a(3007);
+EXECUTE other_by_a(4007);
+SELECT a(7), a(3007), a(4007);
+EXECUTE other_by_a(3007);
+EXECUTE other_by_a(4007);
+
 -- rows inside the ranges, behind them, in a new partition
 INSERT INTO p VALUES (1, 1, 9001, 'inside');
 SELECT a(9001);
 INSERT INTO p SELECT 2, i, 20000 + i, 'behind' FROM generate_series(1, 5000) i;
 SELECT a(20001), a(25000), a(9002);
+-- New groups that are published without a message to the relation caches. The first question is about a row in them.
+SELECT bf_summarize_new_values('p_2_a_idx') > 0 AS summarized;
+SELECT a(25000), a(20001), a(9002);
+INSERT INTO p SELECT 2, i, 30000 + i, 'behind' FROM generate_series(1, 5000) i;
+SELECT bf_summarize_new_values('p_2_a_idx') > 0 AS summarized;
+SELECT a(35000), a(30001), a(25000), a(20001), a(9002);
 CREATE TABLE p_6 PARTITION OF p FOR VALUES IN (6);
 SELECT a(9003), a(9003);
 INSERT INTO p VALUES (6, 1, 9003, 'first');

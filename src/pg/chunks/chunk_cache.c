@@ -1,7 +1,7 @@
 /*
  * chunk_cache.c: see chunk_cache.h.
  *
- * A remembered index is asked by a probe (index/scan.c), under a lock on the index and without one on its table. Why the
+ * A remembered index is asked by a probe (index/probe.c), under a lock on the index and without one on its table. Why the
  * answer "no" is right then:
  *
  * - *The storage is the one of the index.* Whatever replaces the storage of an index, or of its table, holds
@@ -62,6 +62,10 @@ struct ChunkCache
 {
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
+
+	/* where each chunk of a caller's list was found the last time, so that its memory can be fetched ahead */
+	CachedChunk **found;		/* some may be NULL, or other chunks */
+	int			found_count;
 };
 
 /* All memory of the cache; when it takes more than this, it is emptied before the next question. */
@@ -260,7 +264,11 @@ chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot, uint64 *number)
 	in_use = true;
 	cache = hash_search(caches, key, HASH_ENTER, &found);
 	if (!found)
+	{
 		cache->chunks = NULL;
+		cache->found = NULL;
+		cache->found_count = 0;
+	}
 	if (cache->chunks == NULL)
 		cache->chunks = make_table("streambloom chunks", sizeof(Oid), sizeof(CachedChunk));
 	return cache;
@@ -272,12 +280,70 @@ is_stale(const CachedChunk *chunk)
 	return chunk->made < all_changed || chunk->made < chunk->chunk_mark->changed || chunk->made < chunk->index_mark->changed;
 }
 
-bool
-chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid oid, BfSearch *search, BfPages *few, Oid *index)
+/* Makes room for what is found of a list of so many chunks. */
+static void
+make_room(ChunkCache *cache, int count)
 {
-	CachedChunk *chunk = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
+	CachedChunk **found = MemoryContextAllocZero(cache_context, count * sizeof(CachedChunk *));
+
+	if (cache->found_count > 0)
+	{
+		memcpy(found, cache->found, Min(count, cache->found_count) * sizeof(CachedChunk *));
+		pfree(cache->found);
+	}
+	cache->found = found;
+	cache->found_count = count;
+}
+
+/* How many chunks ahead memory is fetched. Each step needs what the one before it has fetched. */
+#define AHEAD_CHUNK 16
+#define AHEAD_PROBE 12
+#define AHEAD_GEOMETRY 8
+#define AHEAD_PAGES 4
+
+static inline CachedChunk *
+found_at(const ChunkCache *cache, int at)
+{
+	return at < cache->found_count ? cache->found[at] : NULL;
+}
+
+/* Has the memory fetched that the questions about the next chunks of the list will need. */
+static void
+fetch_ahead(const ChunkCache *cache, int at, const BfSearch *search)
+{
+	const CachedChunk *chunk = found_at(cache, at + AHEAD_CHUNK);
+
+	if (chunk != NULL)
+		__builtin_prefetch(chunk);
+	chunk = found_at(cache, at + AHEAD_PROBE);
+	if (chunk != NULL && chunk->probe != NULL)
+	{
+		bf_index_fetch_probe(chunk->probe, search, BF_FETCH_PROBE);
+		__builtin_prefetch(chunk->chunk_mark);
+		__builtin_prefetch(chunk->index_mark);
+	}
+	chunk = found_at(cache, at + AHEAD_GEOMETRY);
+	if (chunk != NULL && chunk->probe != NULL)
+		bf_index_fetch_probe(chunk->probe, search, BF_FETCH_GEOMETRY);
+	chunk = found_at(cache, at + AHEAD_PAGES);
+	if (chunk != NULL && chunk->probe != NULL && !is_stale(chunk))
+		bf_index_fetch_probe(chunk->probe, search, BF_FETCH_PAGES);
+}
+
+bool
+chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid oid, int at, int count, BfSearch *search, BfPages *few,
+					Oid *index)
+{
+	CachedChunk *chunk;
 	bool		known;
 
+	if (cache->found_count < count)
+		make_room(cache, count);
+	chunk = cache->found[at];
+	if (chunk == NULL || chunk->chunk != oid)
+		chunk = cache->found[at] = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
+	if (search != NULL)
+		fetch_ahead(cache, at, search);
 	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) ||
 		chunk->snapshot > number)
 		return false;

@@ -39,10 +39,11 @@ extern ChunkCache *chunk_cache_find(const ChunkCacheKey *key, Snapshot snapshot,
 /*
  * Asks the index of a chunk from memory, for the snapshot with this number: sets *few to the pages in which a row that
  * is searched for may be, and *index to the index. The result is false if nothing certain is remembered, or if the
- * search, which may be NULL, has not been made in the index of another chunk yet.
+ * search, which may be NULL, has not been made in the index of another chunk yet. The chunk is number `at` of `count` that
+ * are asked one after the other; it is found faster if it was there the last time.
  */
-extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, BfSearch *search, BfPages *few,
-								Oid *index);
+extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int at, int count, BfSearch *search,
+								BfPages *few, Oid *index);
 
 /*
  * Has nothing about the chunk changed since chunk_cache_look_up() returned true? To be asked after the chunk was locked,

@@ -284,8 +284,8 @@ ask_cache(ChunkScan *scan, int number, ChunkVerdict *verdict)
 
 	memset(verdict, 0, sizeof *verdict);
 	return clause->cache != NULL &&
-		chunk_cache_look_up(clause->cache, clause->snapshot, scan->chunks[number], clause->search, &scan->few,
-							&verdict->index) &&
+		chunk_cache_look_up(clause->cache, clause->snapshot, scan->chunks[number], number, scan->count,
+							clause->search, &scan->few, &verdict->index) &&
 		bf_index_are_few(&scan->few);
 }
 

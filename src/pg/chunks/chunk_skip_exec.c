@@ -340,7 +340,8 @@ ask_index(ChunkSkipState *state, const ChildIndex *index)
 	if (set->entry_count == 0)
 		return true;
 	if (set->cache != NULL &&
-		chunk_cache_look_up(set->cache, set->snapshot, index->index, set->search, &few, &asked) && few.count == 0)
+		chunk_cache_look_up(set->cache, set->snapshot, index->index, index - state->indexes, state->index_count,
+							set->search, &few, &asked) && few.count == 0)
 		return false;
 	/* the executor has locked all tables of the plan */
 	heap = table_open(index->heap, NoLock);

@@ -555,7 +555,7 @@ extern bool bf_index_is_summarizing(void);
 /* Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before. REQUIRES: the same lock. */
 extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 
-/* ------------------------------------------------------- asking an index (scan.c) */
+/* --------------------------------- asking an index (scan.c, search.c, descend.c, probe.c) */
 
 /*
  * A search for the rows that satisfy some keys, which can be made in many indexes. Their items are hashed at the first
@@ -634,6 +634,20 @@ typedef struct BfProbe BfProbe;
 extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few);
 extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
 extern void bf_index_free_probe(BfProbe *probe);
+
+/*
+ * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which ones come next has
+ * their memory fetched some probes ahead: first that of the probe itself, then what it points to, and then the pages of the
+ * index that its search will read. Nothing is locked or changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
+ */
+typedef enum BfFetch
+{
+	BF_FETCH_PROBE,
+	BF_FETCH_GEOMETRY,
+	BF_FETCH_PAGES
+} BfFetch;
+
+extern void bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what);
 
 /* ------------------------------------------- the other callbacks of the access method */
 

@@ -1,0 +1,362 @@
+/*
+ * descend.c: which pages of the heap may hold rows that a snapshot sees and that satisfy some keys?
+ *
+ * The search begins on the highest level. For each group and each item that is searched for, one page of the index is
+ * read. Under the lock of this page a range is ruled out if it is summarized there, its bits say that the item is not in
+ * it, and the summary has left out no row that the snapshot may see (the horizon). What is left is searched on the level
+ * below, and so on down to level 0. Where a level has no groups, the level below decides; behind the last group of level
+ * 0 everything is read.
+ */
+#include "index/search.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* -------------------------------------------------------- the ranges of a group */
+
+static inline bool
+is_empty(const Mask *mask)
+{
+	uint64		any = 0;
+
+	for (int i = 0; i < MASK_WORDS; i++)
+		any |= mask->words[i];
+	return any == 0;
+}
+
+static inline bool
+has_range(const Mask *mask, uint32 range)
+{
+	return (mask->words[range / 64] >> range % 64 & 1) != 0;
+}
+
+/* Sets the mask to the first so many ranges. */
+static void
+set_first(Mask *mask, uint32 ranges)
+{
+	memset(mask, 0, sizeof *mask);
+	for (uint32 i = 0; i < ranges; i++)
+		mask->words[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Adds the ranges about which this page's bits prove nothing, for this snapshot. */
+static void
+add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *mask)
+{
+	if (bf_index_is_before_horizon(viewer, content))
+	{
+		set_first(mask, content->ranges);
+		return;
+	}
+	for (uint32 i = 0; i < content->ranges; i++)
+		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
+}
+
+/* --------------------------------------------------------- a search going down */
+
+/* Is the condition asked on this level? */
+static inline bool
+is_asked(const Condition *condition, int level)
+{
+	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
+}
+
+/* Adds an item to what was found for those ranges of the group that are in the mask and not yet ruled out. */
+static void
+note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
+{
+	ItemSet    *found = descent->search->level[level].found;
+	int			conditions = descent->search->count;
+
+	for (int word = 0; word < MASK_WORDS; word++)
+		for (uint64 bits = candidates->words[word] & mask->words[word]; bits != 0; bits &= bits - 1)
+			found[(word * 64 + pg_rightmost_one_pos64(bits)) * conditions + condition] |= UINT64_C(1) << item;
+}
+
+/*
+ * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer, and the search has
+ * failed, if this is a probe and the page is not what it should be.
+ */
+static Buffer
+open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
+{
+	BlockNumber block = bf_index_column_start(group, column) + number;
+	PageHint   *hint = descent->probe != NULL ? &descent->probe->hints[block % PAGE_HINTS] : NULL;
+	Buffer		buffer;
+
+	if (descent->index == NULL)
+	{
+		buffer = hint->buffer;
+		if (hint->block != block || !sb_read_recent_buffer(descent->probe->locator, block, buffer))
+			buffer = ReadBufferWithoutRelcache(descent->probe->locator, MAIN_FORKNUM, block, RBM_NORMAL, NULL,
+											   descent->probe->is_permanent);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
+		if (descent->failed)
+		{
+			/* whoever opens the index raises the error */
+			UnlockReleaseBuffer(buffer);
+			return InvalidBuffer;
+		}
+		*hint = (PageHint) {.block = block, .buffer = buffer};
+		return buffer;
+	}
+	buffer = bf_index_read_page(descent->index, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
+	(void) bf_index_filter_page(descent->index, block, BufferGetPage(buffer), group, column, number);
+	if (hint != NULL)
+		*hint = (PageHint) {.block = block, .buffer = buffer};
+	return buffer;
+}
+
+static inline void
+leave_only(Mask *mask, const Mask *other)
+{
+	for (int word = 0; word < MASK_WORDS; word++)
+		mask->words[word] &= other->words[word];
+}
+
+/* Does the condition demand of a value that it has this item, whatever else it has? */
+static inline bool
+is_required(const Condition *condition, uint32 item)
+{
+	return item < 64 && (condition->by_keys->required >> item & 1) != 0;
+}
+
+/* Leaves those ranges in *candidates whose keys, as condition->with says, can satisfy the condition. */
+static void
+check_keys(const Condition *condition, Mask *candidates)
+{
+	for (int word = 0; word < MASK_WORDS; word++)
+		for (uint64 bits = candidates->words[word]; bits != 0; bits &= bits - 1)
+		{
+			const int	range = word * 64 + pg_rightmost_one_pos64(bits);
+
+			for (uint32 i = 0; i < condition->count; i++)
+				condition->present[i] = has_range(&condition->with[i], range);
+			if (!bf_index_key_search_can_match(condition->by_keys, condition->present))
+				candidates->words[word] &= ~(UINT64_C(1) << range % 64);
+		}
+}
+
+/*
+ * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
+ * may be in this part of the heap.
+ */
+static void
+check_condition(Descent *descent, const BfGroup *group, int number, ItemSet items, Mask *candidates)
+{
+	const Condition *condition = &descent->search->conditions[number];
+	const BfParameters *parameters = bf_index_parameters(descent->geometry, group->level, condition->column);
+	const bool	carried = condition->count <= MOST_CARRIED;
+	BlockNumber page = InvalidBlockNumber;
+	Buffer		buffer = InvalidBuffer;
+	Mask		untrusted;
+	Mask		any;
+
+	memset(&any, 0, sizeof any);
+	memset(&untrusted, 0, sizeof untrusted);
+	if (condition->by_keys != NULL)
+		memset(condition->with, 0, condition->count * sizeof(Mask));
+	for (uint32 i = 0; i < condition->count; i++)
+	{
+		uint64		hash = condition->hashes[i];
+		uint32		line = sb_bf_line_of(group->lines[condition->column], hash);
+		BfFilterPage *content;
+		Mask		mask;
+
+		if (carried && (items >> i & 1) == 0)
+			continue;
+		if (page != line / group->positions)
+		{
+			if (BufferIsValid(buffer))
+				UnlockReleaseBuffer(buffer);
+			CHECK_FOR_INTERRUPTS();
+			page = line / group->positions;
+			buffer = open_page(descent, group, condition->column, page);
+			if (descent->failed)
+				return;
+			memset(&untrusted, 0, sizeof untrusted);
+			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted);
+		}
+		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
+		mask = untrusted;
+		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, parameters->hashes,
+							   hash, mask.words);
+		if (carried && group->level > 0)
+			note_item(descent, group->level, number, candidates, &mask, i);
+		for (int word = 0; word < MASK_WORDS; word++)
+			any.words[word] |= mask.words[word];
+		if (condition->by_keys != NULL)
+		{
+			condition->with[i] = mask;
+			if (is_required(condition, i))
+			{
+				leave_only(candidates, &mask);
+				if (is_empty(candidates))
+					break;
+			}
+		}
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	for (int word = 0; word < MASK_WORDS; word++)
+		descent->untrusted.words[word] |= untrusted.words[word];
+	if (condition->by_keys != NULL)
+		check_keys(condition, candidates);
+	else
+		leave_only(candidates, &any);
+}
+
+/* Has enough been found? */
+static inline bool
+is_done(const Descent *descent)
+{
+	if (descent->few != NULL)
+		return descent->failed || !bf_index_are_few(descent->few);
+	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0);
+}
+
+/* Adds the pages from `first` to `end` (exclusive), which are so many ranges. */
+static void
+add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
+{
+	for (uint64 block = first; block < end && bf_index_are_few(few); block++)
+	{
+		if (few->count < BF_FEW_PAGES)
+			few->blocks[few->count] = (BlockNumber) block;
+		few->count++;
+	}
+	if (summarized)
+		few->ranges.maybe += ranges;
+	else
+		few->ranges.unsummarized += ranges;
+}
+
+/* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
+static void
+add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
+{
+	descent->pages += end - first;
+	if (descent->few != NULL)
+		add_few(descent->few, first, end, ranges, summarized);
+	if (descent->verdict != NULL)
+	{
+		if (summarized)
+			descent->verdict->maybe += ranges;
+		else
+			descent->verdict->unsummarized += ranges;
+	}
+	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
+	{
+		/* they may be all pages of a table that was never summarized */
+		CHECK_FOR_INTERRUPTS();
+		tbm_add_page(descent->tbm, (BlockNumber) block);
+	}
+}
+
+static void search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items);
+
+/* Searches the pages from `first` to `end` (exclusive), which are ranges of one group. */
+static void
+search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
+{
+	BfSearch   *search = descent->search;
+	LevelSearch *here = &search->level[group->level];
+	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
+	uint32		from = first / pages_per_range - group->first_range;
+	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
+	Mask		candidates;
+
+	memset(&candidates, 0, sizeof candidates);
+	memset(&descent->untrusted, 0, sizeof descent->untrusted);
+	for (uint32 range = from; range < to; range++)
+		candidates.words[range / 64] |= UINT64_C(1) << range % 64;
+	if (group->level > 0)
+		memset(&here->found[from * search->count], 0, (to - from) * search->count * sizeof(ItemSet));
+	for (int i = 0; i < search->count && !is_empty(&candidates) && !descent->failed; i++)
+	{
+		int			number = search->order[i];
+
+		if (is_asked(&search->conditions[number], group->level))
+			check_condition(descent, group, number, items[number], &candidates);
+	}
+	for (uint32 range = from; range < to && !is_done(descent); range++)
+	{
+		uint64		range_first = ((uint64) group->first_range + range) * pages_per_range;
+		uint64		range_end = Min(range_first + pages_per_range, end);
+
+		if (!has_range(&candidates, range))
+			continue;
+		if (group->level == 0)
+			add_pages(descent, range_first, range_end, 1, !has_range(&descent->untrusted, range));
+		else
+		{
+			memcpy(here->below, &here->found[range * search->count], search->count * sizeof(ItemSet));
+			search_pages(descent, group->level - 1, range_first, range_end, here->below);
+		}
+	}
+}
+
+/*
+ * Searches the pages from `first` to `end` (exclusive) on a level and those below. `first` is the first page of a range;
+ * items[] says for each condition what may be there.
+ */
+static void
+search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items)
+{
+	const BfLevel *of = &descent->geometry->level[level];
+	uint64		covered = Min((uint64) of->covered * of->pages_per_range, end);
+
+	while (first < covered && !is_done(descent))
+	{
+		BfGroup		group;
+		uint64		group_end;
+
+		bf_index_find_group(descent->geometry, level, first / of->pages_per_range, &group);
+		group_end = Min(((uint64) group.first_range + group.ranges) * of->pages_per_range, covered);
+		search_group(descent, &group, first, group_end, items);
+		first = group_end;
+	}
+	if (first >= end || is_done(descent))
+		return;
+	if (level == 0)
+		add_pages(descent, first, end, (end - first + of->pages_per_range - 1) / of->pages_per_range, false);
+	else
+		search_pages(descent, level - 1, first, end, items);
+}
+
+/* Makes room for what is found on the levels above 0. */
+static void
+prepare_levels(BfSearch *search, int levels)
+{
+	int			conditions = Max(search->count, 1);
+
+	for (int level = 1; level < levels; level++)
+		if (search->level[level].found == NULL)
+		{
+			search->level[level].found =
+				MemoryContextAlloc(search->context, BF_INDEX_MAX_RANGES * conditions * sizeof(ItemSet));
+			search->level[level].below = MemoryContextAlloc(search->context, conditions * sizeof(ItemSet));
+		}
+}
+
+int64
+bf_index_find_pages(Descent *descent, BlockNumber heap_blocks)
+{
+	BfSearch   *search = descent->search;
+
+	if (heap_blocks == 0 || bf_index_finds_nothing(search))
+		return 0;
+	if (!search->trusted || descent->geometry->levels == 0)
+		add_pages(descent, 0, heap_blocks, Max(bf_index_ranges_of(descent->geometry, 0, heap_blocks), 1), false);
+	else
+	{
+		prepare_levels(search, descent->geometry->levels);
+		search_pages(descent, descent->geometry->levels - 1, 0, heap_blocks, search->everything);
+	}
+	return descent->pages;
+}

@@ -1,0 +1,132 @@
+/*
+ * probe.c: asks an index again that was asked before, without opening it or its heap. See BfProbe in bf_index.h, and ../chunks for
+ * when that is right.
+ */
+#include "index/search.h"
+
+#include "storage/buf_internals.h"
+#include "utils/snapmgr.h"
+
+/* A geometry that takes more than this is not kept for a probe. */
+#define MOST_BYTES_OF_PROBE 4096
+
+BfProbe *
+bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few)
+{
+	const Condition *condition = &search->conditions[0];
+	BfProbe		found = {
+		.locator = sb_locator_of(index),
+		.is_permanent = index->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT
+	};
+	const BfGeometry *geometry;
+
+	(void) bf_index_find_few_and_remember(search, index, heap, &found, few);
+	geometry = bf_index_current_geometry(index);
+	if (!bf_index_is_for_values(search) || sb_snapshots_grow_old() ||
+		RelationUsesLocalBuffers(index) || geometry->size > MOST_BYTES_OF_PROBE)
+		return NULL;
+	found.meta_buffer = geometry->meta_buffer;
+	found.column = condition->column;
+	found.type = condition->type;
+	found.collation = condition->collation;
+	found.attribute = few->attribute;
+	found.value_type = few->type;
+	found.geometry = bf_index_copy_geometry(geometry);
+	return memcpy(palloc(sizeof found), &found, sizeof found);
+}
+
+void
+bf_index_free_probe(BfProbe *probe)
+{
+	pfree(probe->geometry);
+	pfree(probe);
+}
+
+/* Fetches memory into the processor's cache. The address need not be valid. */
+static inline void
+prefetch(const void *address, Size bytes)
+{
+	for (Size at = 0; at < bytes; at += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch((const char *) address + at);
+}
+
+/* Of so many lines at most. Behind them the processor sees by itself that memory is read in order. */
+#define LINES_FETCHED 16
+
+void
+bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what)
+{
+	const BfGeometry *geometry;
+	const Condition *condition;
+	const PageHint *hint;
+	BfGroup		group;
+	uint32		line;
+	BlockNumber block;
+
+	if (what == BF_FETCH_PROBE)
+	{
+		prefetch(probe, sizeof(BfProbe));
+		return;
+	}
+	geometry = probe->geometry;
+	if (what == BF_FETCH_GEOMETRY)
+	{
+		prefetch(geometry, sizeof(BfGeometry) + sizeof(BfParameters) + sizeof(BfPlace) + sizeof(uint32));
+		if (BufferIsValid(probe->meta_buffer))
+			prefetch(GetBufferDescriptor(probe->meta_buffer - 1), sizeof(BufferDesc));
+		return;
+	}
+	if (BufferIsValid(probe->meta_buffer))
+		prefetch(PageGetContents(BufferGetPage(probe->meta_buffer)), sizeof(BfMetaPage));
+	condition = &search->conditions[0];
+	if (!bf_index_is_for_values(search) || condition->count == 0 || geometry->levels == 0)
+		return;
+	bf_index_find_group(geometry, geometry->levels - 1, 0, &group);
+	line = sb_bf_line_of(group.lines[probe->column], condition->hashes[0]);
+	block = bf_index_column_start(&group, probe->column) + line / group.positions;
+	hint = &probe->hints[block % PAGE_HINTS];
+	if (hint->block == block && BufferIsValid(hint->buffer))
+	{
+		const char *content = PageGetContents(BufferGetPage(hint->buffer));
+
+		prefetch(GetBufferDescriptor(hint->buffer - 1), sizeof(BufferDesc));
+		prefetch(content, sizeof(BfFilterPage));
+		prefetch(content + BF_LINES_OFFSET(group.ranges) + (Size) (line % group.positions) * group.ranges * SB_BF_LINE,
+				 Min(group.ranges, LINES_FETCHED) * SB_BF_LINE);
+	}
+}
+
+/* Is the geometry the current one, and are there no rows behind the ranges that have begun? */
+static bool
+is_current(BfProbe *probe)
+{
+	const BfMetaPage *meta;
+	bool		current;
+
+	if (!sb_read_recent_buffer(probe->locator, 0, probe->meta_buffer))
+		probe->meta_buffer = ReadBufferWithoutRelcache(probe->locator, MAIN_FORKNUM, 0, RBM_NORMAL, NULL, probe->is_permanent);
+	LockBuffer(probe->meta_buffer, BUFFER_LOCK_SHARE);
+	meta = (const BfMetaPage *) PageGetContents(BufferGetPage(probe->meta_buffer));
+	current = meta->publications == probe->geometry->publications && meta->beyond == BF_BEYOND_EMPTY;
+	UnlockReleaseBuffer(probe->meta_buffer);
+	return current;
+}
+
+bool
+bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few)
+{
+	const Condition *condition = &search->conditions[0];
+	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry, .few = few};
+
+	if (!bf_index_is_for_values(search) || condition->column != probe->column || condition->type != probe->type ||
+		condition->collation != probe->collation || sb_snapshots_grow_old() ||
+		!is_current(probe))
+		return false;
+	few->count = 0;
+	few->ranges = (BfVerdict) {0};
+	few->attribute = probe->attribute;
+	few->type = probe->value_type;
+	few->collation = probe->collation;
+	(void) bf_index_find_pages(&descent, bf_index_begun_pages(probe->geometry));
+	return !descent.failed;
+}

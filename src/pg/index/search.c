@@ -1,0 +1,226 @@
+/*
+ * search.c: prepares a search: the items of its keys are hashed for the index that is asked.
+ */
+#include "index/search.h"
+
+#include "catalog/pg_type.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a,
+				y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The type as which the key's argument is hashed. It may differ from the column's: an integer of another size, say. */
+static Oid
+type_of_argument(Relation index, const ScanKeyData *key)
+{
+	Oid			type = key->sk_subtype;
+
+	/* the operator's right side may say anyarray */
+	return !OidIsValid(type) || IsPolymorphicType(type) ? bf_index_item_type(index, key->sk_attno - 1) : type;
+}
+
+/* Makes sure that the condition's hasher for values fits this index. If it changes, the hashes are forgotten. */
+static void
+find_hasher(BfSearch *search, Condition *condition, Relation index)
+{
+	Oid			type = type_of_argument(index, condition->key);
+	Oid			collation = index->rd_indcollation[condition->column];
+
+	if (condition->hasher != NULL && condition->class == NULL && condition->type == type &&
+		condition->collation == collation)
+		return;
+	condition->hasher = item_hasher_for_index(type, collation, search->context);
+	condition->class = NULL;
+	condition->type = type;
+	condition->collation = collation;
+	condition->is_hashed = false;
+}
+
+/* The same for keys. */
+static void
+find_key_class(BfSearch *search, Condition *condition, Relation index)
+{
+	if (condition->class != NULL && bf_index_is_key_class(condition->class, index, condition->column))
+		return;
+	condition->class = bf_index_make_key_class(index, condition->column, search->context);
+	condition->hasher = bf_index_key_hasher(condition->class, search->context);
+	condition->is_hashed = false;
+}
+
+static void
+set_one_hash(Condition *condition, uint64 hash)
+{
+	condition->hashes = palloc(sizeof(uint64));
+	condition->hashes[0] = hash;
+	condition->count = 1;
+}
+
+/* Hashes the values that the key searches for. */
+static void
+hash_values(Condition *condition)
+{
+	Datum	   *values;
+	uint32		count = bf_index_key_arguments(condition->key, &values);
+
+	if (count == 1)
+		set_one_hash(condition, item_hash(condition->hasher, values[0]));
+	else
+	{
+		condition->hashes = palloc(Max(count, 1) * sizeof(uint64));
+		condition->count = count;
+		for (uint32 i = 0; i < count; i++)
+			condition->hashes[i] = item_hash(condition->hasher, values[i]);
+		qsort(condition->hashes, count, sizeof(uint64), compare_hashes);
+	}
+}
+
+/* Takes what the key searches for apart into keys. */
+static void
+hash_keys(Condition *condition)
+{
+	Datum	   *queries;
+	uint32		count = bf_index_key_arguments(condition->key, &queries);
+	BfKeySearch *by_keys = bf_index_begin_key_search(condition->class, condition->hasher, condition->key->sk_strategy,
+													 queries, count);
+
+	condition->unknown = by_keys->kind == BF_FINDS_ANYTHING;
+	if (by_keys->kind == BF_FINDS_BY_KEYS)
+	{
+		condition->by_keys = by_keys;
+		condition->count = by_keys->count;
+		condition->hashes = by_keys->hashes;
+		condition->with = palloc_extended(condition->count * sizeof(Mask), MCXT_ALLOC_HUGE);
+		condition->present = palloc_extended(condition->count * sizeof(bool), MCXT_ALLOC_HUGE);
+	}
+}
+
+/*
+ * Hashes what the condition's key searches for, unless this was done for an index whose items are hashed in the same
+ * way.
+ */
+static void
+hash_items(BfSearch *search, Condition *condition, Relation index)
+{
+	const ScanKeyData *key = condition->key;
+	const int	special = key->sk_flags & (SK_SEARCHNOTNULL | SK_SEARCHNULL | SK_ISNULL);
+	const bool	has_keys = bf_index_has_keys(index, condition->column);
+
+	if (special == 0)
+	{
+		if (has_keys)
+			find_key_class(search, condition, index);
+		else if (key->sk_strategy != BF_EQUAL_STRATEGY)
+			elog(ERROR, "unknown strategy number %d for access method bf", key->sk_strategy);
+		else
+			find_hasher(search, condition, index);
+	}
+	if (condition->is_hashed)
+		return;
+	condition->unknown = false;
+	condition->count = 0;		/* for = NULL, which no row satisfies */
+	condition->by_keys = NULL;
+	if (special & SK_SEARCHNOTNULL)
+		condition->unknown = true;
+	else if (special & SK_SEARCHNULL)
+		set_one_hash(condition, BF_NULL_HASH);
+	else if (special == 0 && has_keys)
+		hash_keys(condition);
+	else if (special == 0)
+		hash_values(condition);
+	condition->is_hashed = true;
+}
+
+BfSearch *
+bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
+{
+	BfSearch   *search = palloc(sizeof(BfSearch));
+
+	search->context = CurrentMemoryContext;
+	search->count = nkeys;
+	search->conditions = palloc0(Max(nkeys, 1) * sizeof(Condition));
+	search->order = palloc(Max(nkeys, 1) * sizeof(int));
+	search->everything = palloc(Max(nkeys, 1) * sizeof(ItemSet));
+	memset(search->everything, 0xff, Max(nkeys, 1) * sizeof(ItemSet));
+	memset(search->level, 0, sizeof search->level);
+	search->value_hasher = NULL;
+	for (int i = 0; i < nkeys; i++)
+	{
+		search->conditions[i].key = &keys[i];
+		search->conditions[i].column = keys[i].sk_attno - 1;
+	}
+	search->viewer = (BfViewer) {.snapshot = snapshot};
+	search->trusted = snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC;
+	return search;
+}
+
+void
+bf_index_hash_search(BfSearch *search, Relation index)
+{
+	for (int i = 0; i < search->count; i++)
+	{
+		int			at = i;
+
+		hash_items(search, &search->conditions[i], index);
+		for (; at > 0 && search->conditions[search->order[at - 1]].count > search->conditions[i].count; at--)
+			search->order[at] = search->order[at - 1];
+		search->order[at] = i;
+	}
+}
+
+bool
+bf_index_finds_nothing(const BfSearch *search)
+{
+	for (int i = 0; i < search->count; i++)
+		if (!search->conditions[i].unknown && search->conditions[i].count == 0)
+			return true;
+	return false;
+}
+
+bool
+bf_index_has_key_search(const BfSearch *search)
+{
+	for (int i = 0; i < search->count; i++)
+		if (search->conditions[i].by_keys != NULL)
+			return true;
+	return false;
+}
+
+bool
+bf_index_is_for_values(const BfSearch *search)
+{
+	const Condition *condition = &search->conditions[0];
+
+	return search->count == 1 && search->trusted && !condition->unknown && condition->hasher != NULL &&
+		condition->class == NULL && condition->is_hashed && (condition->key->sk_flags & (SK_ISNULL | SK_SEARCHNULL)) == 0;
+}
+
+bool
+bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value)
+{
+	const Condition *condition = &search->conditions[0];
+	ItemHasher *hasher = condition->hasher;
+	uint64		hash;
+
+	if (condition->type != few->type || condition->collation != few->collation)
+	{
+		if (search->value_hasher == NULL || search->value_type != few->type ||
+			search->value_collation != few->collation)
+		{
+			search->value_hasher = item_hasher_for_index(few->type, few->collation, search->context);
+			search->value_type = few->type;
+			search->value_collation = few->collation;
+		}
+		hasher = search->value_hasher;
+	}
+	hash = item_hash(hasher, value);
+	if (condition->count == 1)
+		return hash == condition->hashes[0];
+	return bsearch(&hash, condition->hashes, condition->count, sizeof hash, compare_hashes) != NULL;
+}

@@ -1,0 +1,140 @@
+/*
+ * search.h: what a search looks for, and how it goes down the levels of an index. search.c prepares it, descend.c finds the pages,
+ * scan.c and probe.c begin it.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_SEARCH_H
+#define STREAMBLOOM_PG_INDEX_SEARCH_H
+
+#include "index/bf_index.h"
+#include "index/keys.h"
+
+#define MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
+
+/* A set of ranges of a group. */
+typedef struct Mask
+{
+	uint64		words[MASK_WORDS];
+} Mask;
+
+/*
+ * What one scan key demands of a column: that the value is one of these items, or, if the column's items are keys inside
+ * values, that the value has those of these items which `by_keys` says.
+ */
+typedef struct Condition
+{
+	const ScanKeyData *key;
+	int			column;			/* from 0 */
+	bool		is_hashed;		/* for the index that was asked last */
+	bool		unknown;		/* the index cannot rule out any range: IS NOT NULL, or keys that say nothing */
+	uint32		count;			/* of hashes; if there is none, no row satisfies the key */
+	uint64	   *hashes;			/* ascending, so that pages are read in their order */
+	BfKeySearch *by_keys;		/* NULL: the items are values */
+	Mask	   *with;			/* for a search by keys: of each item, the ranges that may have it */
+	bool	   *present;		/* and room for what a range may have */
+
+	/* how the items are hashed; one hasher serves all indexes whose column has the same type and collation */
+	Oid			type;
+	Oid			collation;
+	ItemHasher *hasher;			/* NULL: none was needed yet */
+	BfKeyClass *class;			/* the hasher is for its keys; NULL: for values */
+} Condition;
+
+/* Items of a condition are carried from level to level as bits of a word. A condition with more is asked on level 0 only. */
+#define MOST_CARRIED 64
+
+/* What is known of a part of the heap: for each condition the items that may be there. */
+typedef uint64 ItemSet;
+
+/* One level of a search. */
+typedef struct LevelSearch
+{
+	ItemSet    *found;			/* of range r of the group being searched, condition c: found[r * conditions + c] */
+	ItemSet    *below;			/* of each condition: what may be in the range that is searched on the level below */
+} LevelSearch;
+
+/* A search: keys with their items hashed, for a snapshot. */
+struct BfSearch
+{
+	MemoryContext context;		/* of the hashers and hashes */
+	int			count;
+	Condition  *conditions;
+	BfViewer	viewer;
+	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
+	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
+	ItemSet    *everything;		/* of each condition all items */
+	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* of level 0 nothing; allocated when they are needed */
+
+	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
+	Oid			value_type;
+	Oid			value_collation;
+	ItemHasher *value_hasher;	/* NULL: none was needed yet */
+};
+
+/* Hashes the items of all keys for this index. The memory is taken from the current context. */
+extern void bf_index_hash_search(BfSearch *search, Relation index);
+
+/* Is there a condition that no row satisfies? */
+extern bool bf_index_finds_nothing(const BfSearch *search);
+
+/* May the search call functions of an operator class? */
+extern bool bf_index_has_key_search(const BfSearch *search);
+
+/* Is this a search for the rows that have a value, or one of several values, in one column? */
+extern bool bf_index_is_for_values(const BfSearch *search);
+
+/* A page of an index, and the buffer where it was last. */
+typedef struct PageHint
+{
+	BlockNumber block;
+	Buffer		buffer;
+} PageHint;
+
+#define PAGE_HINTS 16
+
+struct BfProbe
+{
+	sb_locator	locator;
+	bool		is_permanent;	/* neither temporary nor unlogged */
+	Buffer		meta_buffer;
+	int			column;			/* that is searched; the type as which its items were hashed, and the collation */
+	Oid			type;
+	Oid			collation;
+	AttrNumber	attribute;		/* as in BfPages */
+	Oid			value_type;
+	PageHint	hints[PAGE_HINTS];	/* the page of a block is at block % PAGE_HINTS */
+	BfGeometry *geometry;
+};
+
+/* A search in one index. */
+typedef struct Descent
+{
+	Relation	index;			/* NULL: the probe is asked */
+	BfProbe    *probe;			/* remembers where pages are; may be NULL */
+	bool		failed;			/* the index is NULL, and a page was not what it should be */
+	const BfGeometry *geometry;
+	BfSearch   *search;
+	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
+	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
+	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
+	int64		pages;			/* found so far; with none of the three it stops at the first one */
+	Mask		untrusted;		/* of the group of level 0 that was searched last: ranges of which no page said anything */
+} Descent;
+
+/*
+ * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict, and returns
+ * how many pages they are. With none of the three it stops at the first range, so that the result only says whether there are
+ * any.
+ */
+extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
+
+/* The pages of those ranges of level 0 that have begun. The last range may end behind the last block of a heap. */
+static inline BlockNumber
+bf_index_begun_pages(const BfGeometry *geometry)
+{
+	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
+}
+
+/* Asks an index, as bf_index_find_few() does, and remembers in the probe, which may be NULL, where pages are. */
+extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few);
+
+#endif
