@@ -56,6 +56,13 @@ streambloom_trgm--$(EXTVERSION).sql: $(sort $(wildcard sql/install/trgm/*.sql)) 
 $(DATA_built):
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(firstword $(subst --, ,$@))" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
 
+# The release for PGXN: what the last commit has, in a zip file with the version in its name. A release has its folder inside the file.
+DIST := streambloom-$(EXTVERSION)
+dist:
+	git archive --format=zip --prefix=$(DIST)/ -o $(DIST).zip HEAD
+	@echo 'wrote $(DIST).zip'
+.PHONY: dist
+
 # PGXS knows no dependencies on headers.
 BITCODE := $(OBJS:.o=.bc)
 $(filter src/pg/%,$(OBJS) $(BITCODE)): $(wildcard src/pg/*/*.h src/core/*.h src/core/*/*.h)

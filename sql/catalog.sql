@@ -1,11 +1,12 @@
--- catalog: what the catalogs say of the extension's objects. Most queries list exceptions. (Array types count as
--- members of an extension in newer versions of PostgreSQL, in older ones not.)
+-- catalog: what the catalogs say of the extension's objects. Most queries list exceptions. (Array types and the row types of views
+-- count as members of an extension in newer versions of PostgreSQL, in older ones not.)
 
 CREATE TEMP VIEW member AS
 	SELECT d.classid, d.objid
 	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
 	WHERE e.extname = 'streambloom' AND d.deptype = 'e' AND
-		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND typcategory = 'A');
+		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND
+			(typcategory = 'A' OR EXISTS (SELECT FROM pg_class WHERE oid = typrelid AND relkind <> 'c')));
 CREATE TEMP VIEW functions AS
 	SELECT p.*, p.oid::regprocedure AS signature
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;

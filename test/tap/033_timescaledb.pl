@@ -60,6 +60,45 @@ is($db->sql("SELECT string_agg(chunk::text, ',') FROM chunk_scan_explain(NULL::d
 is($db->sql(StreambloomTap::parallel(2) . "SELECT count(*) FROM day d, LATERAL chunk_scan(NULL::day, 'uid', d.uid) WHERE d.uid < 3"), 3,
 	'and goes into no parallel plan');
 
+# A chunk that comes later has the index too, and CALL bf_summarize of the hypertable summarizes those of all chunks.
+$db->sql("INSERT INTO hyper SELECT timestamptz '2024-02-01 UTC' + i * interval '1 minute', 100000 + i FROM generate_series(0, 1439) i; CALL bf_summarize('hyper')");
+is($db->sql("SELECT count(*) FROM bf_indexes WHERE relation IN (SELECT show_chunks('hyper'))"), 11, 'bf_indexes shows the index of each chunk');
+is($db->sql("SELECT count(*) FROM bf_indexes WHERE relation IN (SELECT show_chunks('hyper')) AND summarized < ranges"), 0, 'all are summarized');
+is($db->sql('SELECT count(*) FROM hyper WHERE uid = 100042'), 1, 'and asked');
+like($db->sql("SELECT advice FROM bf_index_advise('$chunk', '{uid}')"), qr/the table is small/, 'advice on a chunk');
+like($db->sql("SELECT advice FROM bf_index_advise('hyper', '{uid}')"), qr/ask for one of its children/, 'a hypertable has no rows of its own');
+
+# The hits of each bucket in a filter, merged to those of all buckets: as a view that is refreshed, and as a continuous aggregate, which is
+# in the part under another licence.
+my $buckets = "SELECT time_bucket(interval '1 day', at) AS day, tbf_agg(uid, at, interval '7 days', 1, 20000, 0.01) AS f FROM hyper GROUP BY 1";
+my $merged = "SELECT count(*) FROM generate_series(0, 14399, 480) v, (SELECT tbf_merge_agg(f) AS f FROM %s) m WHERE tbf_count(f, v::bigint, '2024-02-02 UTC') > 0";
+
+$db->sql("CREATE MATERIALIZED VIEW days AS $buckets; REFRESH MATERIALIZED VIEW days");
+is($db->sql(sprintf $merged, 'days'), 30, 'tbf_agg of time_bucket() in a materialized view');
+my ($code, $out, $err) = $db->try("CREATE MATERIALIZED VIEW hyper_days WITH (timescaledb.continuous) AS $buckets WITH NO DATA; CALL refresh_continuous_aggregate('hyper_days', NULL, NULL)");
+if ($code == 0)
+{
+	is($db->sql(sprintf $merged, 'hyper_days'), 30, 'tbf_agg in a continuous aggregate');
+}
+else
+{
+	like($err, qr/not supported under the current .*license/, 'continuous aggregates are not in this part of TimescaleDB');
+}
+
+# A job that decays stored filters. Its body is tried in any case.
+$db->sql(<<'SQL');
+CREATE TABLE heat AS SELECT 1 AS id, tbf_agg(uid, at, interval '1 day', 1, 20000, 0.01) AS f FROM hyper;
+CREATE PROCEDURE fade(job_id int, config jsonb) LANGUAGE plpgsql AS $$ BEGIN UPDATE heat SET f = tbf_decay(f) WHERE f <> tbf_decay(f); END $$;
+SQL
+($code, $out, $err) = $db->try("SELECT add_job('fade', '1 day') AS job \\gset\nCALL run_job(:job)");
+if ($code == 0) { pass('a job with tbf_decay') }
+else
+{
+	like($err, qr/not supported under the current .*license/, 'jobs are not in this part of TimescaleDB');
+	$db->sql('CALL fade(0, NULL)');
+}
+is($db->sql('SELECT f = tbf_decay(f) FROM heat'), 't', 'what the job does is done');
+
 # Compression is in the part under another licence, which distributions leave out.
 if ($db->sqlstate("ALTER TABLE hyper SET (timescaledb.compress); SELECT compress_chunk(c) FROM show_chunks('hyper') c LIMIT 5") eq '00000')
 {

@@ -549,6 +549,15 @@ extern void bf_index_built(Relation index, Relation heap);
  */
 extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
 
+/* The number that it would choose, if 32 pages at the beginning of the table fill so many lines of a column. */
+extern BlockNumber bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition);
+
+/* Does an index whose level below has so many groups get this level above 0? */
+extern bool bf_index_level_pays(int level, BlockNumber pages_per_range, uint32 groups_below, BlockNumber heap_blocks);
+
+/* A tenth more items than a sample of ranges has, because other ranges may have more. */
+extern double bf_index_with_margin(double items);
+
 /* Is this session in bf_index_summarize()? */
 extern bool bf_index_is_summarizing(void);
 

@@ -81,11 +81,11 @@ typedef struct Summarizer
 
 /* Are ranges of so many pages too short for a table of this size? */
 static bool
-has_too_many_ranges(Relation index, BlockNumber heap_blocks, BlockNumber pages)
+has_too_many_ranges(bool is_partition, BlockNumber heap_blocks, BlockNumber pages)
 {
 	uint32		ranges = (heap_blocks + pages - 1) / pages;
 
-	if (heap_blocks <= PAGES_OF_A_SMALL_PARTITION && index->rd_rel->relispartition)
+	if (heap_blocks <= PAGES_OF_A_SMALL_PARTITION && is_partition)
 		return ranges > RANGES_OF_A_SMALL_PARTITION;
 	return heap_blocks <= PAGES_OF_ONE_GROUP && ranges > RANGES_OF_ONE_GROUP;
 }
@@ -134,10 +134,23 @@ has_keys_inside(const BfGeometry *geometry)
 /* So many ranges of each length are looked at, where there are keys inside values. */
 #define RANGES_THAT_TELL 4
 
+BlockNumber
+bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition)
+{
+	BlockNumber pages = 1;
+
+	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
+		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH * LINES_OF_A_RANGE ||
+			has_too_many_ranges(is_partition, heap_blocks, pages)))
+		pages *= 2;
+	return pages;
+}
+
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
-	BlockNumber pages = 1;
+	const bool	is_partition = index->rd_rel->relispartition;
+	BlockNumber pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 
 	if (bf_index_current_geometry(index)->level[0].pages_per_range != 0)
 		return;
@@ -147,30 +160,27 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 		 * Rows share most of their keys, so a range of half the length has more than half of them: each length is looked at.
 		 * The beginning of a log may be unlike the rest of it.
 		 */
-		pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-		while (pages > 1 && !has_too_many_ranges(index, heap_blocks, pages / 2) &&
+		while (pages > 1 && !has_too_many_ranges(is_partition, heap_blocks, pages / 2) &&
 			   size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL) >= ENOUGH)
 			pages /= 2;
 	}
 	else
-	{
-		double		size = size_of_ranges(index, reader, heap_blocks, BF_INDEX_DEFAULT_PAGES_PER_RANGE, 1);
-
-		while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
-			   (size * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH ||
-				has_too_many_ranges(index, heap_blocks, pages)))
-			pages *= 2;
-	}
+		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, 1) * LINES_OF_A_RANGE,
+										  heap_blocks, is_partition);
 	bf_index_settle_pages_per_range(index, pages);
 }
 
 /* A level gets one above it when it has more groups than this. */
 #define FEW_GROUPS 8
 
-/*
- * Does the index have, or get, this level above 0? Where there are few pages to be read on the level below, it would save
- * nothing.
- */
+/* Where there are few pages to be read on the level below, a level would save nothing. */
+bool
+bf_index_level_pays(int level, BlockNumber pages_per_range, uint32 groups_below, BlockNumber heap_blocks)
+{
+	return pages_per_range != 0 && (level == 1 ? heap_blocks / pages_per_range >= 2 : groups_below > FEW_GROUPS);
+}
+
+/* Does the index have, or get, this level above 0? */
 static bool
 has_level(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
@@ -179,7 +189,7 @@ has_level(const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 	if (level >= geometry->most_levels || pages_per_range == 0)
 		return false;
 	return geometry->level[level].groups > 0 ||
-		(level == 1 ? heap_blocks / pages_per_range >= 2 : geometry->level[level - 1].groups > FEW_GROUPS);
+		bf_index_level_pays(level, pages_per_range, geometry->level[level - 1].groups, heap_blocks);
 }
 
 bool
@@ -190,9 +200,8 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 
 /* ------------------------------------------------------------------- new groups */
 
-/* A tenth more than the sample needs, because other ranges may have more items. */
-static double
-with_margin(double items)
+double
+bf_index_with_margin(double items)
 {
 	return items * 1.1;
 }
@@ -310,7 +319,7 @@ add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNu
 	else
 		estimate_ranges(work, geometry, level, most);
 	for (int column = 0; column < geometry->columns; column++)
-		line_counts[column] = bf_index_lines_for((uint64) ceil(with_margin(most[column])),
+		line_counts[column] = bf_index_lines_for((uint64) ceil(bf_index_with_margin(most[column])),
 												 bf_index_parameters(geometry, level, column)->load, size);
 	bf_index_settle_lines(geometry, level, size, line_counts);
 	bf_index_make_lines(&lines, geometry, &group);

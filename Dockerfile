@@ -1,0 +1,22 @@
+# Dockerfile: PostgreSQL with streambloom, as a container.
+#
+#   docker build -t streambloom .                              # --build-arg PG_MAJOR=18 for another version, 15 to 18
+#   docker run -e POSTGRES_PASSWORD=... streambloom -c session_preload_libraries=streambloom
+#
+# This file was written but never run: the machine on which the project is developed cannot run containers. The commands in
+# it are those of README.md, which are run there on Debian.
+
+ARG PG_MAJOR=17
+
+FROM postgres:${PG_MAJOR} AS build
+ARG PG_MAJOR=17
+RUN apt-get update && apt-get install -y --no-install-recommends g++ make libxxhash-dev "postgresql-server-dev-${PG_MAJOR}"
+COPY . /src
+WORKDIR /src
+ENV PG_CONFIG=/usr/lib/postgresql/${PG_MAJOR}/bin/pg_config
+RUN make with_llvm=no -j"$(nproc)" && make with_llvm=no install DESTDIR=/installed
+
+FROM postgres:${PG_MAJOR}
+COPY --from=build /installed /
+# A database that is made in the container has the extension.
+RUN echo 'CREATE EXTENSION streambloom' >/docker-entrypoint-initdb.d/10-streambloom.sql

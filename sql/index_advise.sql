@@ -1,0 +1,109 @@
+-- index_advise: what bf_index_advise() says before an index is made, beside the index that is then made
+
+CREATE TABLE visits (id bigint, host text, page text, status integer, flag boolean, day date, note json, pair int4range);
+INSERT INTO visits SELECT i, 'host ' || (i * 7919) % 20011, '/page/' || (i % 977), CASE WHEN i % 1000 = 0 THEN 404 ELSE 200 END, i % 2 = 0,
+	date '2026-01-01' + i / 400, '{}', int4range(i, i + 10) FROM generate_series(1, 40000) i;
+ANALYZE visits;
+
+-- The whole table is read, so this is exact but for rounding.
+SELECT "column", distinct_values, round(rows_per_value::numeric, 1) AS rows_per_value, table_pages = pg_relation_size('visits') / 8192 AS pages_right, gin_bytes, advice, statement
+FROM bf_index_advise('visits');
+
+-- The bytes are those of the indexes that are then made, and the pages of look-ups too.
+CREATE FUNCTION pages_of(query text) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off SET enable_indexscan = off SET jit = off SET max_parallel_workers_per_gather = 0 AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE query;
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::float8 + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::float8;
+END $$;
+CREATE FUNCTION compare(name text, absent text, rare text, frequent text, OUT bf boolean, OUT btree boolean, OUT pages_absent boolean, OUT pages_rare boolean, OUT pages_frequent boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+	said record;
+	built bigint;
+BEGIN
+	SELECT * INTO said FROM bf_index_advise('visits', ARRAY[name]);
+	EXECUTE format('CREATE INDEX visits_bf ON visits USING bf (%I)', name);
+	bf := said.bf_bytes BETWEEN 0.75 * pg_relation_size('visits_bf') AND 1.25 * pg_relation_size('visits_bf');
+	pages_absent := said.pages_absent BETWEEN 0.5 AND 2 OR said.pages_absent / pages_of(format('SELECT * FROM visits WHERE %I = %s', name, absent)) BETWEEN 0.5 AND 2;
+	pages_rare := said.pages_rare / pages_of(format('SELECT * FROM visits WHERE %I = %s', name, rare)) BETWEEN 0.5 AND 2;
+	pages_frequent := said.pages_frequent / pages_of(format('SELECT * FROM visits WHERE %I = %s', name, frequent)) BETWEEN 0.5 AND 2;
+	DROP INDEX visits_bf;
+	EXECUTE format('CREATE INDEX visits_bt ON visits (%I)', name);
+	btree := said.btree_bytes BETWEEN 0.75 * pg_relation_size('visits_bt') AND 1.25 * pg_relation_size('visits_bt');
+	DROP INDEX visits_bt;
+END $$;
+SELECT name, c.* FROM (VALUES ('id', '-1::bigint', '4711::bigint', '4712::bigint'), ('host', '''none''', '''host 7919''', '''host 15838'''), ('page', '''none''', '''/page/1''', '''/page/2'''),
+	('status', '-1', '404', '200'), ('day', '''1999-01-01''::date', '''2026-02-01''::date', '''2026-03-01''::date')) v(name, absent, rare, frequent), compare(name, absent, rare, frequent) c;
+
+-- some columns, in this order
+SELECT "column" FROM bf_index_advise('visits', '{status, id}');
+SELECT count(*) FROM bf_index_advise('visits', '{}');
+SELECT count(*) FROM bf_index_advise(NULL);
+
+-- a sample: half of it is the beginning of the table
+SELECT "column", distinct_values BETWEEN 0.7 * n AND 1.4 * n AS distinct_near, bf_bytes > 0, statement
+FROM bf_index_advise('visits', '{id, page, status}', 128) JOIN (VALUES ('id', 40000), ('page', 977), ('status', 2)) v(name, n) ON name = "column";
+
+-- partitions: the statement is for the partitioned table
+CREATE TABLE daily (day date, uid bigint) PARTITION BY RANGE (day);
+CREATE TABLE daily_1 PARTITION OF daily FOR VALUES FROM ('2026-01-01') TO ('2026-01-02');
+CREATE TABLE daily_2 (extra text, uid bigint, day date);
+ALTER TABLE daily_2 DROP COLUMN extra;
+ALTER TABLE daily ATTACH PARTITION daily_2 FOR VALUES FROM ('2026-01-02') TO ('2026-01-03');
+CREATE TABLE daily_3 PARTITION OF daily FOR VALUES FROM ('2026-01-03') TO ('2026-01-04');
+INSERT INTO daily SELECT date '2026-01-01' + i % 2, i / 2 FROM generate_series(1, 60000) i;
+SELECT "column", distinct_values, table_pages > 200 AS all_pages, pages_absent < 20 AS few, advice, statement FROM bf_index_advise('daily');
+SELECT statement FROM bf_index_advise('daily_2', '{uid}');
+CREATE INDEX daily_uid ON daily USING bf (uid);
+SELECT sum(pg_relation_size(inhrelid)) = (SELECT bf_bytes FROM bf_index_advise('daily', '{uid}')) AS exact FROM pg_inherits WHERE inhparent = 'daily_uid'::regclass;
+
+-- empty tables, tables without columns, materialized views
+CREATE TABLE nothing (a integer);
+CREATE TABLE no_columns ();
+CREATE MATERIALIZED VIEW seen AS SELECT * FROM visits WHERE id <= 100;
+SELECT * FROM bf_index_advise('nothing');
+SELECT count(*) FROM bf_index_advise('no_columns');
+SELECT "column", advice FROM bf_index_advise('seen', '{id}');
+SELECT advice FROM bf_index_advise('daily_3', '{uid}');
+CREATE TABLE parent (a integer);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO child VALUES (1);
+SELECT advice FROM bf_index_advise('parent');
+SELECT advice FROM bf_index_advise('child');
+
+-- what is refused
+CREATE VIEW a_view AS SELECT 1 AS a;
+SELECT error_of(format('SELECT * FROM bf_index_advise(%s)', arguments)) FROM (VALUES ('''a_view'''), ('''visits_none'''), ('4711'), ('''daily_uid'''), ('''visits'', ''{nope}'''),
+	('''visits'', ''{id, id}'''), ('''visits'', ''{id, NULL}'''), ('''visits'', ''{ctid}'''), ('''visits'', NULL, 63'), ('''visits'', NULL, 1048577')) v(arguments);
+SELECT error_of('SELECT * FROM bf_index_advise(''visits'', ''{{id, page}, {status, day}}'')');
+
+-- who may ask: whoever may read the columns
+CREATE ROLE streambloom_reader;
+SET ROLE streambloom_reader;
+SELECT error_of('SELECT * FROM bf_index_advise(''visits'')');
+RESET ROLE;
+GRANT SELECT (id, status) ON visits TO streambloom_reader;
+SET ROLE streambloom_reader;
+SELECT string_agg("column", ' ') FROM bf_index_advise('visits');
+SELECT error_of('SELECT * FROM bf_index_advise(''visits'', ''{id, host}'')');
+RESET ROLE;
+GRANT SELECT ON visits, daily TO streambloom_reader;
+ALTER TABLE visits ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON visits USING (id < 10);
+SET ROLE streambloom_reader;
+SELECT error_of('SELECT * FROM bf_index_advise(''visits'')');
+SELECT count(*) AS partitions_by_their_table FROM bf_index_advise('daily');
+SELECT error_of('SELECT * FROM bf_index_advise(''daily_1'')');
+SET row_security = off;
+SELECT error_of('SELECT * FROM bf_index_advise(''visits'')');
+RESET row_security;
+RESET ROLE;
+
+SET client_min_messages = warning;
+DROP TABLE visits, daily, nothing, no_columns, parent CASCADE;
+DROP VIEW a_view;
+DROP FUNCTION pages_of, compare;
+DROP ROLE streambloom_reader;

@@ -1,0 +1,127 @@
+-- index_overview: the view bf_indexes, and what it advises. (Damaged indexes, standbys: test/tap/035_index_overview.pl; other sessions:
+-- test/isolation/specs/index_overview.spec.)
+
+CREATE TABLE log (day integer, uid integer, filler text DEFAULT repeat('x', 500)) PARTITION BY RANGE (day);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (1) TO (2);
+CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (2) TO (4) PARTITION BY RANGE (day);
+CREATE TABLE log_2_2 PARTITION OF log_2 FOR VALUES FROM (2) TO (3);
+CREATE TABLE log_2_3 PARTITION OF log_2 FOR VALUES FROM (3) TO (4);
+INSERT INTO log SELECT 1 + i % 3, i FROM generate_series(1, 3000) i;
+CREATE INDEX log_uid ON log USING bf (uid) WITH (pages_per_range = 4);
+CREATE TABLE single (a integer, filler text DEFAULT repeat('x', 500));
+INSERT INTO single SELECT generate_series(1, 1000);
+CREATE INDEX single_a ON single USING bf (a) WITH (pages_per_range = 4);
+CREATE INDEX single_other ON single (a);
+CREATE TABLE empty (a integer);
+CREATE INDEX empty_a ON empty USING bf (a);
+CREATE UNLOGGED TABLE unlogged (a integer);
+INSERT INTO unlogged SELECT generate_series(1, 1000);
+CREATE INDEX unlogged_a ON unlogged USING bf (a);
+CREATE TEMPORARY TABLE mine (a integer);
+INSERT INTO mine SELECT generate_series(1, 1000);
+CREATE INDEX mine_a ON mine USING bf (a);
+CREATE TABLE no_partitions (a integer) PARTITION BY RANGE (a);
+CREATE INDEX no_partitions_a ON no_partitions USING bf (a);
+CREATE TABLE incomplete (a integer) PARTITION BY RANGE (a);
+CREATE TABLE incomplete_1 PARTITION OF incomplete FOR VALUES FROM (1) TO (2);
+CREATE INDEX incomplete_a ON ONLY incomplete USING bf (a);
+
+-- all that is freshly built; the bytes are those of the files
+SELECT relation, index, parent, leaves, ranges, summarized, summarized_share, levels, lookups, advice FROM bf_indexes ORDER BY index::text COLLATE "C";
+SELECT bool_and(bytes = CASE WHEN index = 'log_uid'::regclass THEN (SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree(index) WHERE isleaf)
+	WHEN index = 'log_2_uid_idx'::regclass THEN pg_relation_size('log_2_2_uid_idx') + pg_relation_size('log_2_3_uid_idx')
+	ELSE pg_relation_size(index) END) AS bytes_right FROM bf_indexes WHERE bytes > 0;
+
+-- Ranges are counted as bf_index_stats() counts them: when rows have come, and when a range of the last group was made unsummarized.
+INSERT INTO log SELECT 3, i FROM generate_series(1, 500) i;
+INSERT INTO single SELECT generate_series(1, 1000);
+SELECT index, i.ranges = s.ranges AS ranges_right, i.summarized = s.summarized AS summarized_right, advice
+FROM bf_indexes i, bf_index_stats(index) s WHERE level = 0 AND relation IN ('log_2_3'::regclass, 'single') ORDER BY 1;
+SELECT index, ranges, summarized, advice FROM bf_indexes WHERE index IN ('log_uid'::regclass, 'log_2_uid_idx'::regclass) ORDER BY 1;
+CALL bf_summarize('log');
+SELECT index, summarized_share, advice FROM bf_indexes WHERE index = 'log_uid'::regclass;
+SELECT bf_desummarize_range('single_a', 0);
+SELECT i.ranges = s.ranges AS ranges_right, i.summarized = s.summarized AS summarized_right FROM bf_indexes i, bf_index_stats(index) s WHERE index = 'single_a'::regclass AND level = 0;
+CALL bf_summarize('single');
+SELECT summarized_share, advice FROM bf_indexes WHERE index = 'single_a'::regclass;
+DELETE FROM empty;
+INSERT INTO empty SELECT generate_series(1, 20000);
+SELECT levels, summarized, ranges > 0 AS has_ranges, advice ~ '^\d+ of \d+ ranges are not summarized and always read: CALL bf_summarize\(''empty''\)' AS says_so FROM bf_indexes WHERE index = 'empty_a'::regclass;
+
+-- too full: the rows that came later have many more values than those for which the filters were made
+CREATE TABLE crowded (a integer, filler text DEFAULT repeat('x', 20)) WITH (fillfactor = 30, autovacuum_enabled = off);
+INSERT INTO crowded SELECT 1 FROM generate_series(1, 4000) i;
+CREATE INDEX crowded_a ON crowded USING bf (a) WITH (pages_per_range = 1);
+ALTER TABLE crowded SET (fillfactor = 100);
+VACUUM crowded;
+SELECT advice FROM bf_indexes WHERE index = 'crowded_a'::regclass;
+INSERT INTO crowded SELECT i FROM generate_series(1, 8000) i;
+SELECT advice FROM bf_indexes WHERE index = 'crowded_a'::regclass;
+REINDEX INDEX crowded_a;
+SELECT advice FROM bf_indexes WHERE index = 'crowded_a'::regclass;
+
+-- an index that a failed build has left
+CREATE FUNCTION checked(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 1 / ($1 - 1000); END $$;
+\set VERBOSITY terse
+CREATE INDEX CONCURRENTLY single_failed ON single USING bf (checked(a));
+\set VERBOSITY default
+SELECT index, bytes IS NULL AS unknown, ranges, advice FROM bf_indexes WHERE relation = 'single'::regclass ORDER BY index::text COLLATE "C";
+DROP INDEX single_failed;
+
+-- A look-up is counted; a partitioned index has the sum.
+SET enable_seqscan = off;
+SELECT count(*) FROM log WHERE uid = 7;
+SELECT count(*) FROM single WHERE a = 7;
+RESET enable_seqscan;
+SELECT pg_stat_force_next_flush();
+SELECT index, lookups >= leaves AS counted, advice FROM bf_indexes WHERE relation = 'log'::regclass;
+
+-- who sees what: tables that one may read, and nothing of those whose policies apply
+CREATE ROLE streambloom_reader;
+CREATE ROLE streambloom_owner;
+CREATE FUNCTION seen() RETURNS text LANGUAGE sql AS $$ SELECT string_agg(index::text, ' ' ORDER BY index::text COLLATE "C") FROM bf_indexes $$;
+SET ROLE streambloom_reader;
+SELECT seen();
+SELECT bf_index_overview('single_a') IS NULL AS nothing, bf_index_overview('log_1_uid_idx') IS NULL AS nothing;
+RESET ROLE;
+GRANT SELECT ON single, log_1 TO streambloom_reader;
+SET ROLE streambloom_reader;
+SELECT seen();
+RESET ROLE;
+-- The partitioned table sums up partitions that one may only read by its name.
+REVOKE SELECT ON log_1 FROM streambloom_reader;
+GRANT SELECT ON log TO streambloom_reader;
+SET ROLE streambloom_reader;
+SELECT index, leaves, bytes > 0 AS has_bytes FROM bf_indexes WHERE parent IS NULL ORDER BY index::text COLLATE "C";
+SELECT seen();
+RESET ROLE;
+GRANT SELECT (a) ON empty TO streambloom_reader;
+ALTER TABLE single ENABLE ROW LEVEL SECURITY;
+ALTER TABLE log ENABLE ROW LEVEL SECURITY;
+SET ROLE streambloom_reader;
+SELECT seen();
+SET row_security = off;
+SELECT seen();
+RESET row_security;
+RESET ROLE;
+ALTER TABLE single OWNER TO streambloom_owner;
+SET ROLE streambloom_owner;
+SELECT seen() AS owner;
+RESET ROLE;
+ALTER TABLE single FORCE ROW LEVEL SECURITY;
+SET ROLE streambloom_owner;
+SELECT seen() AS owner_who_forced_himself;
+RESET ROLE;
+REVOKE ALL ON log FROM streambloom_reader;
+
+-- what is no bf index
+SELECT bf_index_overview('single_other') IS NULL AS btree, bf_index_overview('single') IS NULL AS a_table, bf_index_overview(4711) IS NULL AS nobody,
+	bf_index_overview('log_uid') IS NULL AS partitioned, bf_index_overview(NULL) IS NULL AS nothing;
+
+-- everything is explained
+SELECT attname FROM pg_attribute WHERE attrelid = 'bf_indexes'::regclass AND attnum > 0 AND col_description(attrelid, attnum) IS NULL;
+
+SET client_min_messages = warning;
+DROP TABLE log, single, empty, unlogged, mine, no_partitions, incomplete, crowded;
+DROP FUNCTION checked, seen;
+DROP ROLE streambloom_reader, streambloom_owner;

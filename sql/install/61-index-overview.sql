@@ -1,0 +1,84 @@
+-- The view bf_indexes over the bf indexes of the tables that one may read (docs/operations.md). Functions and types are named with
+-- their schema, because whoever reads the view runs them.
+
+CREATE FUNCTION bf_index_overview(
+	index regclass,
+	OUT state text,
+	OUT detail text,
+	OUT bytes bigint,
+	OUT ranges bigint,
+	OUT summarized bigint,
+	OUT levels integer,
+	OUT too_full boolean
+) RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two pages of a bf index tell, without waiting for locks: its state (good, damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, and whether filters say yes too often; NULL if this is no bf index that the user may look at';
+
+CREATE VIEW bf_indexes AS
+WITH RECURSIVE leaf AS MATERIALIZED (
+	SELECT c.oid AS index, o.*, pg_catalog.pg_stat_get_numscans(c.oid) AS lookups
+	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam, LATERAL bf_index_overview(c.oid::pg_catalog.regclass) o
+	WHERE a.amname = 'bf' AND c.relkind = 'i' AND o.state IS NOT NULL
+), above AS (
+	SELECT l.index AS leaf, l.index FROM leaf l
+	UNION ALL
+	SELECT a.leaf, h.inhparent FROM above a JOIN pg_catalog.pg_inherits h ON h.inhrelid = a.index
+), figures AS (
+	SELECT a.index, pg_catalog.count(*) AS leaves, pg_catalog.sum(l.bytes)::bigint AS bytes, pg_catalog.sum(l.ranges)::bigint AS ranges,
+		pg_catalog.sum(l.summarized)::bigint AS summarized, pg_catalog.max(l.levels) AS levels, pg_catalog.sum(l.lookups)::bigint AS lookups,
+		pg_catalog.count(*) FILTER (WHERE l.state = 'damaged') AS damaged, pg_catalog.min(l.index) FILTER (WHERE l.state = 'damaged') AS a_damaged_one,
+		pg_catalog.min(l.detail) AS detail, pg_catalog.count(*) FILTER (WHERE l.state = 'locked') AS locked,
+		pg_catalog.count(*) FILTER (WHERE l.state = 'not valid') AS not_valid, pg_catalog.count(*) FILTER (WHERE l.state = 'unlogged') AS unlogged,
+		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.too_full) AS too_full
+	FROM above a JOIN leaf l ON l.index = a.leaf GROUP BY a.index
+), known AS (
+	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
+		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.detail, f.locked, f.not_valid,
+		f.unlogged, f.incomplete, f.too_full,
+		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there
+	FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam
+		LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid LEFT JOIN figures f ON f.index = i.indexrelid
+	WHERE a.amname = 'bf' AND (f.index IS NOT NULL OR c.relkind = 'I') AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND
+		pg_catalog.has_table_privilege(i.indrelid, 'SELECT') AND NOT pg_catalog.row_security_active(i.indrelid)
+)
+SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass AS index, k.parent::pg_catalog.regclass AS parent, k.leaves, k.bytes, k.ranges,
+	k.summarized, k.summarized::double precision / nullif(k.ranges, 0)::double precision AS summarized_share, k.levels, k.lookups,
+	coalesce(nullif(CASE WHEN k.is_parent THEN
+		pg_catalog.concat_ws('; ',
+			CASE WHEN k.leaves = 0 AND k.indisvalid THEN 'there are no partitions: nothing to do' END,
+			CASE WHEN NOT k.indisvalid THEN 'not valid: some partition lacks the index, so make it there and ALTER INDEX ... ATTACH PARTITION it' END,
+			CASE WHEN k.damaged > 0 THEN pg_catalog.format('%s partitions are damaged: %sREINDEX INDEX CONCURRENTLY %s', k.damaged, k.there,
+				CASE WHEN k.damaged = 1 THEN k.a_damaged_one::pg_catalog.regclass::text ELSE 'each' END) END,
+			CASE WHEN k.not_valid > 0 THEN pg_catalog.format('%s partitions are not valid: their build has failed or is not finished', k.not_valid) END,
+			CASE WHEN k.locked > 0 THEN pg_catalog.format('%s partitions are locked by other sessions and not counted: ask again later', k.locked) END,
+			CASE WHEN k.unlogged > 0 THEN pg_catalog.format('%s partitions are unlogged, of which standbys have nothing', k.unlogged) END,
+			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s partitions are not summarized to their end: %sCALL bf_summarize(%L)', k.incomplete, k.leaves,
+				k.there, k.relation::pg_catalog.regclass::text) END,
+			CASE WHEN k.too_full > 0 THEN pg_catalog.format('%s partitions are too full: %sREINDEX INDEX CONCURRENTLY each', k.too_full, k.there) END,
+			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
+	ELSE
+		pg_catalog.concat_ws('; ',
+			CASE WHEN k.damaged > 0 THEN pg_catalog.format('%s: %sREINDEX INDEX CONCURRENTLY %s', k.detail, k.there, k.index::pg_catalog.regclass::text) END,
+			CASE WHEN k.not_valid > 0 THEN pg_catalog.format('not valid: its build has failed or is not finished; if nobody is building it, %sREINDEX INDEX CONCURRENTLY %s',
+				k.there, k.index::pg_catalog.regclass::text) END,
+			CASE WHEN k.locked > 0 THEN 'locked by another session: ask again later' END,
+			CASE WHEN k.unlogged > 0 THEN 'unlogged: standbys have nothing of it' END,
+			CASE WHEN k.ranges = 0 THEN 'the table is empty: nothing to do' END,
+			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL bf_summarize(%L)',
+				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.relation::pg_catalog.regclass::text) END,
+			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
+			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
+	END, ''), 'as full as it should be: nothing to do') AS advice
+FROM known k;
+GRANT SELECT ON bf_indexes TO PUBLIC;
+COMMENT ON VIEW bf_indexes IS 'the bf indexes of the tables that one may read, and what to do with each; a partitioned index has a row that sums up its partitions (WHERE parent IS NULL shows these and no partitions)';
+COMMENT ON COLUMN bf_indexes.relation IS 'the table';
+COMMENT ON COLUMN bf_indexes.index IS 'the index; of a partitioned table, the partitioned index or that of a partition';
+COMMENT ON COLUMN bf_indexes.parent IS 'the partitioned index that this one is directly a part of; NULL: none';
+COMMENT ON COLUMN bf_indexes.leaves IS 'how many indexes with a file are summed up: 1, or those of the partitions at the lowest level';
+COMMENT ON COLUMN bf_indexes.bytes IS 'size of the file; NULL: it could not be looked at';
+COMMENT ON COLUMN bf_indexes.ranges IS 'ranges of level 0 that the table has now';
+COMMENT ON COLUMN bf_indexes.summarized IS 'how many of these are summarized, so that they need not always be read; too large only if a range was made unsummarized, or left by an interrupted summarizer, before the last group of ranges that began';
+COMMENT ON COLUMN bf_indexes.summarized_share IS 'summarized / ranges; NULL: the table is empty';
+COMMENT ON COLUMN bf_indexes.levels IS 'how many levels the index has, 0 if nothing is summarized; of partitions, the most';
+COMMENT ON COLUMN bf_indexes.lookups IS 'how often the index was asked since the statistics were reset (idx_scan of pg_stat_all_indexes)';
+COMMENT ON COLUMN bf_indexes.advice IS 'what to do, in words; a command stands behind the colon';

@@ -1,0 +1,466 @@
+/*
+ * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, from a sample of its pages.
+ *
+ * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and where
+ * its values occur. From this follow (model.c)
+ *
+ * - the bytes of a bf index on this column alone. Its groups are made of the ranges as build.c makes them, with the same
+ *   functions for the sizes. If all of the table was read, only the items that deleted rows still have are missing;
+ * - the bytes of a B-tree: its leaves as nbtsort.c fills them, where equal values share tuples;
+ * - the pages that a look-up reads: those of the index, level by level, and of the table's ranges.
+ *
+ * GIN: gin_bytes is NULL. It needs the keys inside the values, of which the sample knows nothing yet.
+ */
+#include "index/bf_index.h"
+
+#include <math.h>
+
+#include "access/heapam.h"
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rls.h"
+#include "utils/syscache.h"
+
+#include "index/sample.h"
+
+/* ------------------------------------------------------------------ rights */
+
+/* Raises an error unless the user may read the whole table, or these columns of it, without row-level security. */
+static void
+check_rights(Oid table, Form_pg_class form)
+{
+	if (check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot sample table \"%s\" under row-level security", NameStr(form->relname)),
+				 errdetail("Its policies would not be applied to its rows."),
+				 errhint("Ask as a role that row-level security does not apply to.")));
+}
+
+static bool
+may_read_column(Oid table, AttrNumber attnum)
+{
+	return pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
+		pg_attribute_aclcheck(table, attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+}
+
+/*
+ * Raises an error if this is no table, or one that the user may not read at all. Called before the table is locked.
+ */
+static void
+check_table(Oid table)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	FormData_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
+	form = *(Form_pg_class) GETSTRUCT(tuple);
+	ReleaseSysCache(tuple);
+	if (form.relkind != RELKIND_RELATION && form.relkind != RELKIND_MATVIEW && form.relkind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table", NameStr(form.relname)),
+				 errhint("Name a table, a partitioned table or a materialized view.")));
+	if (form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	if (pg_class_aclcheck(table, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(table, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(form.relkind), NameStr(form.relname));
+	check_rights(table, &form);
+}
+
+/* ------------------------------------------------------------------ columns */
+
+/* The columns that were asked for: those that are named, or all that the user may read. */
+static int
+choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
+{
+	TupleDesc	descriptor = RelationGetDescr(table);
+	int			count = 0;
+
+	*columns = MemoryContextAllocHuge(CurrentMemoryContext, (Size) descriptor->natts * sizeof(SampleColumn) + 1);
+	memset(*columns, 0, (Size) descriptor->natts * sizeof(SampleColumn));
+	if (names != NULL)
+	{
+		Datum	   *elements;
+		bool	   *nulls;
+		int			asked;
+
+		deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &asked);
+		for (int i = 0; i < asked; i++)
+		{
+			const char *name = nulls[i] ? NULL : TextDatumGetCString(elements[i]);
+			AttrNumber	attnum = name == NULL ? InvalidAttrNumber : get_attnum(RelationGetRelid(table), name);
+
+			if (name == NULL)
+				ereport(ERROR,
+						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the name of a column must not be NULL")));
+			if (attnum <= 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_COLUMN),
+						 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table))));
+			if (!may_read_column(RelationGetRelid(table), attnum))
+				aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
+			for (int before = 0; before < count; before++)
+				if ((*columns)[before].attnum == attnum)
+					ereport(ERROR,
+							(errcode(ERRCODE_DUPLICATE_COLUMN), errmsg("column \"%s\" is named twice", name)));
+			bf_index_sample_column(&(*columns)[count++], TupleDescAttr(descriptor, attnum - 1), CurrentMemoryContext);
+		}
+		return count;
+	}
+	for (int i = 0; i < descriptor->natts; i++)
+		if (!TupleDescAttr(descriptor, i)->attisdropped && may_read_column(RelationGetRelid(table), i + 1))
+			bf_index_sample_column(&(*columns)[count++], TupleDescAttr(descriptor, i), CurrentMemoryContext);
+	return count;
+}
+
+/* ------------------------------------------------------------------ the advice */
+
+/* What is known of a column, summed up over the partitions that were sampled. */
+typedef struct Advice
+{
+	double		heap_pages;
+	double		rows;
+	double		distinct;
+	double		bf_bytes;
+	double		btree_bytes;
+	double		pages_absent;
+	double		rare_extra;		/* the pages that a rare value takes more, in the partition where that is most */
+	double		pages_frequent;
+	double		absent_lower_rate;	/* the same with the lower rate */
+	double		rare_extra_lower_rate;
+	double		frequent_lower_rate;
+	double		bytes_lower_rate;
+	double		value_pages;	/* pages with a value, summed up over the values */
+	const char *options;		/* of an index with the lower rate */
+	bool		btree_possible;
+} Advice;
+
+/* This rate is proposed instead of the default one if it halves what a look-up reads in vain. */
+#define LOWER_RATE 0.0001
+
+/* One of the tenth of the values that are in the fewest ranges: in so many of the ranges of the sample. */
+typedef struct Ranking
+{
+	uint64		count[1024];	/* of values that are in so many ranges */
+	uint64		values;
+} Ranking;
+
+static void
+rank_value(const KeptValue *value, void *argument)
+{
+	Ranking    *ranking = argument;
+
+	ranking->count[Min(value->ranges, 1023)]++;
+	ranking->values++;
+}
+
+static double
+ranges_of_rare_value(const Sample *sample, const SampleColumn *column)
+{
+	Ranking		ranking = {{0}};
+	uint64		below = 0;
+	int			ranges = 1;
+
+	bf_index_visit_values(column, rank_value, &ranking);
+	while (ranges < 1023 && (below += ranking.count[ranges]) < Max(ranking.values / 10, 1))
+		ranges++;
+	if (ranges <= 1 || sample->pages_read == 0)
+		return ranges;
+	return ranges * (double) sample->heap_blocks / sample->pages_read;
+}
+
+/* Adds what the sample of a table or partition says of a column; `weight` such partitions are like this one. */
+static void
+add_advice(const Sample *sample, const SampleColumn *column, double weight, Advice *advice)
+{
+	double		scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
+	ValueStats	stats;
+	BfModel		model,
+				lower;
+	double		distinct,
+				absent,
+				rare,
+				frequent;
+
+	bf_index_sample_values(column, false, &stats);
+	distinct = Min(bf_index_distinct_values(sample, &stats), sample->rows * scale);
+	bf_index_model(sample, column, BF_INDEX_DEFAULT_FPR, distinct, &model);
+	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
+	rare = ranges_of_rare_value(sample, column);
+	frequent = bf_index_most_frequent(column)->ranges;
+	/* A value that is in two ranges of the sample may well be in no others. */
+	if (frequent > 2)
+		frequent *= model.ranges[0] / Max(column->range_count, 1);
+	absent = bf_index_model_look_up(&model, 0);
+	advice->heap_pages += sample->heap_blocks * weight;
+	advice->rows += sample->rows * scale * weight;
+	advice->distinct += distinct;
+	advice->bf_bytes += model.pages * BLCKSZ * weight;
+	advice->pages_absent += absent * weight;
+	advice->rare_extra = Max(advice->rare_extra, bf_index_model_look_up(&model, rare) - absent);
+	advice->pages_frequent += bf_index_model_look_up(&model, frequent) * weight;
+	absent = bf_index_model_look_up(&lower, 0);
+	advice->bytes_lower_rate += lower.pages * BLCKSZ * weight;
+	advice->absent_lower_rate += absent * weight;
+	advice->rare_extra_lower_rate = Max(advice->rare_extra_lower_rate, bf_index_model_look_up(&lower, rare) - absent);
+	advice->frequent_lower_rate += bf_index_model_look_up(&lower, frequent) * weight;
+	/* With another rate an index would choose another length of its ranges; of partitions the same may not suit all. */
+	advice->options = sample->is_partition ? " WITH (false_positive_rate = 0.0001)" :
+		psprintf(" WITH (false_positive_rate = 0.0001, pages_per_range = %u)", column->pages_per_range);
+	advice->value_pages += ldexp((double) stats.pages, stats.zeros) * scale * weight;
+	if (column->has_btree && !column->too_wide)
+		advice->btree_bytes += bf_index_model_btree(sample, column, distinct) * weight;
+	else
+		advice->btree_possible = false;
+}
+
+/* Tables up to this many pages are read as quickly without an index. */
+#define SMALL_TABLE 128
+
+/* An index pays if a look-up of a rare value reads at most this share of the table. */
+#define WORTH 0.25
+
+/* Puts the row of a column into the result. */
+static void
+put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const Advice *advice)
+{
+	Datum		values[13];
+	bool		nulls[13] = {false};
+	int			i = 0;
+	bool		lower = advice->absent_lower_rate * 2 <= advice->pages_absent &&
+		advice->pages_absent + advice->rare_extra <= WORTH * advice->heap_pages;
+	double		bytes = lower ? advice->bytes_lower_rate : advice->bf_bytes;
+	double		absent = lower ? advice->absent_lower_rate : advice->pages_absent;
+	double		rare = absent + (lower ? advice->rare_extra_lower_rate : advice->rare_extra);
+	double		frequent = lower ? advice->frequent_lower_rate : advice->pages_frequent;
+	double		distinct = Max(1, Min(advice->distinct, advice->rows));
+	const char *why;
+	bool		pays = false;
+
+	if (column->refused != NULL)
+		why = column->refused;
+	else if (advice->rows < 1)
+		why = has_subclass(RelationGetRelid(table)) && table->rd_rel->relkind == RELKIND_RELATION ?
+			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
+	else if (advice->heap_pages < SMALL_TABLE)
+		why = "the table is small: it is read as quickly without an index";
+	else if (rare > WORTH * advice->heap_pages)
+		why = psprintf("does not pay: even a rare value is in so many places that %.0f %% of the pages are read",
+					   Min(100, 100 * rare / advice->heap_pages));
+	else
+	{
+		pays = true;
+		why = psprintf("pays for values that are rare or absent%s%s",
+					   frequent > WORTH * advice->heap_pages ? "; the most frequent value is found as quickly without an index" : "",
+					   lower ? "; the lower rate halves the pages that are read in vain" : "");
+	}
+	memset(nulls, column->refused != NULL || advice->rows < 1, sizeof nulls);
+	nulls[0] = false;
+	values[i++] = CStringGetTextDatum(column->name);
+	values[i++] = Int64GetDatum((int64) rint(distinct));
+	values[i++] = Float8GetDatum(advice->rows / distinct);
+	values[i++] = Float8GetDatum(Max(1, advice->value_pages / distinct));
+	values[i++] = Int64GetDatum((int64) rint(advice->heap_pages));
+	values[i++] = Int64GetDatum((int64) rint(bytes));
+	nulls[i] |= !advice->btree_possible;
+	values[i++] = Int64GetDatum((int64) rint(advice->btree_bytes));
+	nulls[i] = true;
+	values[i++] = (Datum) 0;
+	values[i++] = Float8GetDatum(absent);
+	values[i++] = Float8GetDatum(rare);
+	values[i++] = Float8GetDatum(frequent);
+	nulls[i] = false;
+	values[i++] = CStringGetTextDatum(why);
+	nulls[i] = !pays;
+	values[i] = (Datum) 0;
+	if (pays)
+	{
+		const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
+
+		values[i] = CStringGetTextDatum(psprintf("CREATE INDEX ON %s USING bf (%s)%s", name, quote_identifier(column->name),
+												 lower ? advice->options : ""));
+	}
+	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+}
+
+/* ------------------------------------------------------------------ partitions */
+
+/* At most so many partitions are sampled. */
+#define MOST_PARTITIONS 16
+
+/* A relation with rows of its own. */
+typedef struct Leaf
+{
+	Oid			oid;
+	BlockNumber pages;
+} Leaf;
+
+/*
+ * The table itself, or its partitions on the lowest level, with the sum of their pages. Foreign tables are left out, and empty
+ * ones are only counted.
+ */
+static Leaf *
+find_leaves(Oid table, int *count, int *empty, double *pages)
+{
+	List	   *oids = get_rel_relkind(table) == RELKIND_PARTITIONED_TABLE ? find_all_inheritors(table, NoLock, NULL) : list_make1_oid(table);
+	Leaf	   *leaves = palloc(Max(list_length(oids), 1) * sizeof(Leaf));
+	ListCell   *cell;
+
+	*count = *empty = 0;
+	*pages = 0;
+	foreach(cell, oids)
+	{
+		char		kind = get_rel_relkind(lfirst_oid(cell));
+		Relation	relation;
+
+		CHECK_FOR_INTERRUPTS();
+		if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW)
+			continue;
+		relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		if (relation == NULL)
+			continue;
+		if (relation->rd_tableam != GetHeapamTableAmRoutine())
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("access method \"bf\" does not support table \"%s\"", RelationGetRelationName(relation)),
+					 errdetail("It reads pages of the table access method \"heap\" only.")));
+		leaves[*count].oid = lfirst_oid(cell);
+		leaves[*count].pages = RelationGetNumberOfBlocks(relation);
+		relation_close(relation, AccessShareLock);
+		if (leaves[*count].pages == 0)
+		{
+			(*empty)++;
+			continue;
+		}
+		*pages += leaves[*count].pages;
+		(*count)++;
+	}
+	return leaves;
+}
+
+/* The columns of the partition have other numbers than those of the table. Returns false if one is missing. */
+static bool
+find_columns(const Sample *sample, Relation leaf, AttrNumber *numbers)
+{
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		numbers[i] = get_attnum(RelationGetRelid(leaf), sample->columns[i].name);
+		if (numbers[i] <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* Samples some of the partitions, or the table itself, and gathers what follows for each column. */
+static void
+sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
+{
+	const int	sampled = Min(count, MOST_PARTITIONS);
+	AttrNumber *numbers = palloc(Max(sample->column_count, 1) * sizeof(AttrNumber));
+	double		pages_sampled = 0,
+				pages_read = 0;
+
+	for (int i = 0; i < sampled; i++)
+		pages_sampled += leaves[(int64) i * count / sampled].pages;
+	for (int i = 0; i < sampled; i++)
+	{
+		const Leaf *leaf = &leaves[(int64) i * count / sampled];
+		Relation	heap = try_relation_open(leaf->oid, AccessShareLock);
+
+		if (heap == NULL)
+			continue;
+		if (find_columns(sample, heap, numbers))
+		{
+			sample->is_partition = heap->rd_rel->relispartition;
+			for (int c = 0; c < sample->column_count; c++)
+				sample->columns[c].attnum = numbers[c];
+			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_sampled)));
+			for (int c = 0; c < sample->column_count; c++)
+				if (sample->columns[c].refused == NULL)
+					add_advice(sample, &sample->columns[c], pages / pages_sampled, &advice[c]);
+			pages_read += sample->pages_read;
+			bf_index_forget_sample(sample);
+		}
+		relation_close(heap, AccessShareLock);
+	}
+	/* A value can be in several partitions. */
+	for (int c = 0; c < sample->column_count && count > 1; c++)
+		if (sample->columns[c].refused == NULL)
+		{
+			ValueStats	stats;
+
+			bf_index_sample_values(&sample->columns[c], true, &stats);
+			advice[c].distinct = ldexp(bf_index_jackknife(stats.values, stats.in_one_unit, stats.units, pages_read / pages), stats.zeros);
+		}
+}
+
+#define MOST_SAMPLE_PAGES 1048576
+#define MOST_KEPT_VALUES 65536
+#define MOST_KEPT_IN_ALL 1000000
+
+SB_FUNCTION(bf_index_advise);
+Datum
+bf_index_advise(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
+	Oid			oid;
+	int32		most;
+	Relation	table;
+	Sample		sample = {0};
+	Advice	   *advice;
+	Leaf	   *leaves;
+	int			leaf_count,
+				empty_count;
+	double		pages;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		return (Datum) 0;
+	oid = PG_GETARG_OID(0);
+	most = PG_GETARG_INT32(2);
+	if (most < 2 * SAMPLE_UNIT || most > MOST_SAMPLE_PAGES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of pages of the sample out of range: %d", most),
+				 errhint("It may be from %d to %d.", 2 * SAMPLE_UNIT, MOST_SAMPLE_PAGES)));
+	/* Rights are checked before the lock is taken, and again because they may have changed while it was waited for. */
+	check_table(oid);
+	table = relation_open(oid, AccessShareLock);
+	check_table(oid);
+	sample.column_count = choose_columns(table, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), &sample.columns);
+	sample.most_kept = Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / Max(sample.column_count, 1)));
+	advice = palloc0(Max(sample.column_count, 1) * sizeof(Advice));
+	leaves = find_leaves(oid, &leaf_count, &empty_count, &pages);
+	for (int c = 0; c < sample.column_count; c++)
+	{
+		/* an index on an empty partition is one page */
+		advice[c].bf_bytes = advice[c].bytes_lower_rate = advice[c].btree_bytes = (double) empty_count * BLCKSZ;
+		advice[c].btree_possible = true;
+		if (leaf_count > 1)
+			bf_index_keep_all_values(&sample.columns[c], CurrentMemoryContext);
+	}
+	sample.context = AllocSetContextCreate(CurrentMemoryContext, "bf sample", ALLOCSET_DEFAULT_SIZES);
+	sample_leaves(&sample, leaves, leaf_count, pages, most, advice);
+	for (int c = 0; c < sample.column_count; c++)
+		put_column(set, table, &sample.columns[c], &advice[c]);
+	MemoryContextDelete(sample.context);
+	relation_close(table, AccessShareLock);
+	return (Datum) 0;
+}

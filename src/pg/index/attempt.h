@@ -1,0 +1,17 @@
+/*
+ * attempt.h: runs code whose errors are an answer, and not the end of the query.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_ATTEMPT_H
+#define STREAMBLOOM_PG_INDEX_ATTEMPT_H
+
+#include "base/compat.h"
+
+/*
+ * Calls work() in a subtransaction. If work() raises an error for which is_answer() returns true, the subtransaction is
+ * rolled back, which releases the pages and locks that work() had, and the result is the error. Other errors are
+ * raised as usual; a cancel is one of them. Returns NULL if there was no error. REQUIRES: the SQL function is PARALLEL
+ * UNSAFE, because no subtransaction can begin in a parallel plan.
+ */
+extern ErrorData *bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
+
+#endif

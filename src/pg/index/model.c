@@ -1,0 +1,342 @@
+/*
+ * model.c: what an index on a column would take and read, computed from a sample of the table (sample.c). For
+ * bf_index_advise() (advise.c).
+ */
+#include "index/bf_index.h"
+
+#include <math.h>
+
+#include "access/nbtree.h"
+
+#include "index/sample.h"
+
+/* ------------------------------------------------------------- distinct values */
+
+double
+bf_index_jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share)
+{
+	return values == 0 ? 0 : values / (1 - (1 - Min(share, 1)) * in_one_unit / (double) units);
+}
+
+double
+bf_index_distinct_values(const Sample *sample, const ValueStats *stats)
+{
+	double		rest = sample->heap_blocks - sample->contiguous;
+	double		read = sample->pages_read - sample->contiguous;
+
+	return ldexp(stats->values - stats->new + bf_index_jackknife(stats->new, stats->new_in_one_unit, stats->new_units, read / Max(rest, 1)),
+				 stats->zeros);
+}
+
+/* ----------------------------------------------------------- the model of bf */
+
+/* The most items of a full range; or if there is none, those that the first range would have if it were full. */
+static double
+most_items(const SampledRange *ranges, uint32 count, double share_of_last)
+{
+	double		most = 0;
+	bool		any = false;
+
+	for (uint32 i = 0; i < count; i++)
+		if (ranges[i].full)
+		{
+			most = Max(most, ranges[i].items);
+			any = true;
+		}
+	return any || count == 0 ? most : ranges[0].items / Max(share_of_last, 0.01);
+}
+
+static double
+pages_of_group(double items, double load, uint32 ranges)
+{
+	return bf_index_lines_for((uint64) ceil(items), load, ranges) / BF_POSITIONS(ranges);
+}
+
+/* How many of these ranges make the next group, as build.c decides. */
+static uint32
+ranges_of_group(double items, double load, uint32 count)
+{
+	uint32		good = bf_index_good_group_size(count);
+
+	if (good == count)
+		return count;
+	return pages_of_group(items, load, good) + pages_of_group(items, load, count - good) <
+		pages_of_group(items, load, count) * 7 / 8 ? good : count;
+}
+
+/* Adds groups of level 0 for these ranges to the model. */
+static void
+add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double load, double share_of_last)
+{
+	double		last_pages = 0;
+	uint32		last_size = 0;
+
+	while (count > 0)
+	{
+		double		items = most_items(ranges, Min(count, BF_INDEX_MAX_RANGES), share_of_last);
+		uint32		size = ranges_of_group(items, load, Min(count, BF_INDEX_MAX_RANGES));
+		double		pages;
+
+		items = most_items(ranges, size, share_of_last);
+		pages = pages_of_group(items, load, size);
+		/* the group takes the sizes of the one before, if these are not much larger (bf_index_settle_lines()) */
+		if (size == last_size && pages <= last_pages && last_pages <= pages * 1.3)
+			pages = last_pages;
+		last_pages = pages;
+		last_size = size;
+		model->pages += pages;
+		model->groups[0]++;
+		ranges += size;
+		count -= size;
+	}
+}
+
+/*
+ * The number of distinct values in so many pages from the beginning of the table on, between those in the part that was
+ * read and those in the whole: they grow by a power law (Heaps 1978).
+ */
+static double
+distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
+{
+	double		read = Max(sample->contiguous, 1);
+	int			level;
+
+	for (level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+		if (column->items_from_start[level] != 0)
+		{
+			BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+
+			bf_index_level_lengths(column->pages_per_range, lengths);
+			if (lengths[level] == pages)
+				return column->items_from_start[level];
+			if (read > pages)
+				continue;
+			/* the last one that is known */
+			if (level + 1 == BF_INDEX_MAX_LEVELS || column->items_from_start[level + 1] == 0)
+			{
+				double		known = column->items_from_start[level];
+				double		power = log(Max(distinct / known, 1)) / log(Max(sample->heap_blocks / (double) lengths[level], 1.001));
+
+				return known * pow(pages / lengths[level], Min(power, 1));
+			}
+		}
+	/* Nothing is known of any level: in proportion to the pages. */
+	return distinct * pages / Max(sample->heap_blocks, 1);
+}
+
+void
+bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model)
+{
+	uint8		hashes;
+	const double load = sb_bf_items_per_line(rate, &hashes);
+	const double upper_load = sb_bf_items_per_line(BF_INDEX_UPPER_FPR, &hashes);
+	const double share_of_last = (sample->heap_blocks - 0.5) / Max(column->pages_per_range, 1);
+	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+
+	memset(model, 0, sizeof *model);
+	bf_index_level_lengths(column->pages_per_range, lengths);
+	model->heap_pages = sample->heap_blocks;
+	model->pages = 1;
+	if (sample->heap_blocks == 0)
+		return;
+	model->levels = 1;
+	model->rate[0] = rate;
+	model->length[0] = lengths[0];
+	model->ranges[0] = ceil(model->heap_pages / lengths[0]);
+	if (sample->pages_read == sample->heap_blocks)
+		add_groups(model, column->ranges, column->range_count, load, share_of_last);
+	else
+	{
+		/* the ranges of the sample, one after the other, stand for all */
+		BfModel		part = {0};
+		double		rest = fmod(model->ranges[0], BF_INDEX_MAX_RANGES);
+		uint32		whole = column->range_count / BF_INDEX_MAX_RANGES * BF_INDEX_MAX_RANGES;
+		double		most = most_items(column->ranges, column->range_count, 1);
+
+		model->groups[0] = floor(model->ranges[0] / BF_INDEX_MAX_RANGES) + (rest > 0);
+		if (whole > 0)
+			add_groups(&part, column->ranges, whole, load, 1);
+		else
+		{
+			part.pages = pages_of_group(most, load, BF_INDEX_MAX_RANGES);
+			part.groups[0] = 1;
+		}
+		model->pages += floor(model->ranges[0] / BF_INDEX_MAX_RANGES) * part.pages / part.groups[0];
+		if (rest > 0)
+		{
+			uint32		last = Min((uint32) rest, column->range_count);
+
+			model->pages += pages_of_group(most_items(&column->ranges[column->range_count - last], last, 1), load, (uint32) rest);
+		}
+	}
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+	{
+		double		items;
+		double		rest;
+
+		if (!bf_index_level_pays(level, lengths[level], model->groups[level - 1], sample->heap_blocks) ||
+			lengths[level] > sample->heap_blocks)
+			break;
+		items = bf_index_with_margin(distinct_in(column, sample, distinct, lengths[level]));
+		model->levels++;
+		model->rate[level] = BF_INDEX_UPPER_FPR;
+		model->length[level] = lengths[level];
+		model->ranges[level] = sample->heap_blocks / lengths[level];
+		rest = fmod(model->ranges[level], BF_INDEX_MAX_RANGES);
+		model->groups[level] = ceil(model->ranges[level] / BF_INDEX_MAX_RANGES);
+		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) * pages_of_group(items, upper_load, BF_INDEX_MAX_RANGES);
+		if (rest > 0)
+			model->pages += pages_of_group(items, upper_load, (uint32) rest);
+	}
+}
+
+double
+bf_index_model_look_up(const BfModel *model, double holding)
+{
+	double		read = 0;
+	double		asked = 0;		/* ranges of the level above that are gone into */
+	double		uncovered = 1;	/* share of the table that no level above covers */
+
+	for (int level = model->levels - 1; level >= 0; level--)
+	{
+		/* how many ranges of this level hold the value, and how many groups are visited */
+		double		ranges = model->ranges[level];
+		double		hold = level == 0 ? holding : ranges * (1 - pow(1 - 1 / Max(ranges, 1), holding));
+		double		visited;
+		double		groups;
+
+		if (level == model->levels - 1)
+		{
+			visited = ranges;
+			groups = model->groups[level];
+		}
+		else
+		{
+			double		inside = model->length[level + 1] / model->length[level];
+
+			visited = Min(ranges, asked * inside + uncovered * ranges);
+			/* a range of the level above is a group of this one; what it does not cover is one part of the table */
+			groups = Min(model->groups[level], asked * Max(inside / BF_INDEX_MAX_RANGES, 1) +
+						 (uncovered > 0 ? Max(1, uncovered * ranges / BF_INDEX_MAX_RANGES) : 0));
+		}
+		read += groups;
+		asked = Min(ranges, Min(hold, ranges) + Max(visited - hold, 0) * model->rate[level]);
+		uncovered = Max(0, 1 - ranges * model->length[level] / model->heap_pages);
+	}
+	return read + Min(asked * model->length[0], model->heap_pages);
+}
+
+/* ------------------------------------------------------- the model of a B-tree */
+
+/* See nbtree.h and nbtsort.c: the bytes of a page, and those that are left free when an index is built. */
+#define BTREE_SPACE (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData)))
+#define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)
+#define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
+
+/* What one row more of a value that has many takes. */
+#define BTREE_BYTES_OF_ROW 6.15
+
+typedef struct BtreeModel
+{
+	bool		deduplicates;
+	double		scale;			/* rows of the table for each row of the sample */
+	double		bytes;			/* of leaf tuples, with their line pointers */
+	double		tuples;
+	double		rows;
+	double		keys;			/* the sum of the sizes of tuples with one row */
+	double		values;
+	double		single_bytes;	/* the same of values that are in one unit only, as they are in the sample */
+	double		single_tuples;
+	double		single_values;
+	double		single_rows;
+} BtreeModel;
+
+/* The bytes of the tuples of a value with so many rows. */
+static double
+btree_bytes(double key, double rows, bool deduplicates, double *tuples)
+{
+	double		most = floor((BTREE_LARGEST_POSTING - key) / sizeof(ItemPointerData));
+	double		full,
+				rest;
+
+	if (!deduplicates || rows <= 1 || most < 2)
+	{
+		*tuples += rows;
+		return rows * (key + sizeof(ItemIdData));
+	}
+	full = floor(rows / most);
+	rest = rows - full * most;
+	*tuples += full + (rest > 0 ? 1 : 0);
+	return full * (MAXALIGN((Size) (key + most * sizeof(ItemPointerData))) + sizeof(ItemIdData)) +
+		(rest <= 0 ? 0 : rest <= 1 ? key + sizeof(ItemIdData) :
+		 MAXALIGN((Size) ceil(key + rest * sizeof(ItemPointerData))) + sizeof(ItemIdData));
+}
+
+static void
+add_value(const KeptValue *value, void *argument)
+{
+	BtreeModel *model = argument;
+
+	model->keys += value->key_size;
+	model->values++;
+	if (value->is_new && value->units == 1)
+	{
+		model->single_values++;
+		model->single_rows += value->rows;
+		model->single_bytes += btree_bytes(value->key_size, value->rows, model->deduplicates, &model->single_tuples);
+	}
+	else
+	{
+		/* A value that is in several units is in the rest of the table too. */
+		double		rows = value->units == 1 ? value->rows : value->rows * model->scale;
+
+		model->rows += rows;
+		model->bytes += btree_bytes(value->key_size, rows, model->deduplicates, &model->tuples);
+	}
+}
+
+double
+bf_index_model_btree(const Sample *sample, const SampleColumn *column, double distinct)
+{
+	const double scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
+	const double kept = ldexp(1, column->zeros);
+	BtreeModel	model = {.deduplicates = column->deduplicates, .scale = scale};
+	double		key,
+				row,
+				tuple,
+				leaves,
+				pages;
+
+	bf_index_visit_values(column, add_value, &model);
+	if (model.values == 0)
+		return BLCKSZ;
+	key = model.keys / model.values;
+	row = model.deduplicates ? BTREE_BYTES_OF_ROW : key + sizeof(ItemIdData);
+	model.bytes *= kept;
+	model.tuples *= kept;
+	model.rows *= kept;
+	if (model.single_values > 0)
+	{
+		/*
+		 * The values that are in one unit only stand for all values that are not in several: more of them than in the sample, each
+		 * with as many rows.
+		 */
+		double		more = Max(1, (distinct - (model.values - model.single_values) * kept) / (model.single_values * kept));
+
+		model.bytes += model.single_bytes * kept * more;
+		model.tuples += model.single_tuples * kept * more;
+		model.rows += model.single_rows * kept * more;
+	}
+	/* Few values can have many rows, and may be among those that were kept or not. */
+	model.bytes = Max(model.bytes + (sample->rows * scale - model.rows) * row, distinct * (key + sizeof(ItemIdData)));
+	tuple = model.bytes / Max(model.tuples, 1);
+	/* A page is full when less than a tenth is free, and its high key is one tuple more. */
+	leaves = ceil(model.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - (key + sizeof(ItemIdData)) + tuple / 2));
+	pages = leaves;
+	while (leaves > 1)
+	{
+		leaves = ceil(leaves * (key + sizeof(ItemIdData)) / (BTREE_SPACE * (BTREE_NONLEAF_FILLFACTOR / 100.0)));
+		pages += leaves;
+	}
+	return (pages + 1) * BLCKSZ;
+}

@@ -1,0 +1,552 @@
+/*
+ * sample.c: reads some pages of a table, and counts how many different values its columns have in ranges of pages, and
+ * how these are spread. For bf_index_advise() (advise.c).
+ *
+ * Of a table with more pages than may be read, one half of the sample is the beginning of the table, because the sizes of
+ * an index's upper levels are found there. The other half is runs of SAMPLE_UNIT pages at random places, evenly over the
+ * rest.
+ *
+ * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
+ * values.
+ */
+#include "index/bf_index.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/heapam.h"
+#include "access/heaptoast.h"
+#include "access/nbtree.h"
+#include "access/tableam.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "base/call.h"
+#include "base/memory.h"
+#include "index/attempt.h"
+#include "index/sample.h"
+
+/* The low bits of a hash say whether its value is kept, so the table uses the high ones. */
+#define SH_PREFIX kept
+#define SH_ELEMENT_TYPE KeptValue
+#define SH_KEY_TYPE uint64
+#define SH_KEY hash
+#define SH_HASH_KEY(table, key) ((uint32) ((key) >> 32))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* A B-tree's page must have room for three tuples (BTMaxItemSize, which is another macro in each version). */
+#define MOST_BYTES_OF_KEY 2704
+
+/* When so many bytes of out-of-line values were read, the sample ends. */
+#define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
+
+/* -------------------------------------------------------------------- columns */
+
+typedef struct Preparation
+{
+	SampleColumn *column;
+	Oid			type;
+	Oid			collation;
+	MemoryContext context;
+} Preparation;
+
+static void
+make_hasher(void *argument)
+{
+	Preparation *preparation = argument;
+
+	preparation->column->hasher =
+		item_hasher_for_index(preparation->type, preparation->collation, preparation->context);
+}
+
+/* Does this error say that an index on such a column is refused? */
+static bool
+is_refusal(int sqlerrcode)
+{
+	return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION;
+}
+
+/* Do equal values share a tuple in a B-tree of this operator class? */
+static bool
+deduplicates(Oid opclass, Oid collation)
+{
+	Oid			type = get_opclass_input_type(opclass);
+	Oid			procedure = get_opfamily_proc(get_opclass_family(opclass), type, type, BTEQUALIMAGE_PROC);
+
+	return OidIsValid(procedure) &&
+		DatumGetBool(OidFunctionCall1Coll(procedure, collation, ObjectIdGetDatum(type)));
+}
+
+void
+bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context)
+{
+	Oid			type = getBaseType(attribute->atttypid);
+	Oid			opclass = GetDefaultOpClass(type, bf_index_am_oid());
+	Oid			btree = GetDefaultOpClass(type, BTREE_AM_OID);
+	Preparation preparation = {.column = column, .collation = attribute->attcollation, .context = context};
+	ErrorData  *error;
+
+	column->attnum = attribute->attnum;
+	column->name = pstrdup(NameStr(attribute->attname));
+	column->has_btree = OidIsValid(btree);
+	column->deduplicates = OidIsValid(btree) && deduplicates(btree, attribute->attcollation);
+	if (!OidIsValid(opclass))
+	{
+		column->refused = psprintf("there is no operator class of bf for type %s", format_type_be(attribute->atttypid));
+		return;
+	}
+	preparation.type = get_opclass_input_type(opclass);
+	if (IsPolymorphicType(preparation.type))
+		preparation.type = type;
+	error = bf_index_attempt(make_hasher, &preparation, is_refusal);
+	if (error != NULL)
+		column->refused = error->message;
+}
+
+/* -------------------------------------------------------------------- a value */
+
+/*
+ * The size of a value's tuple in a B-tree, without its line pointer, as index_form_tuple() would make it; 0 if it does not
+ * fit.
+ */
+static uint16
+key_size(Form_pg_attribute attribute, Datum value, bool isnull)
+{
+	Size		size;
+
+	if (isnull)
+		return MAXALIGN(sizeof(IndexTupleData) + sizeof(IndexAttributeBitMapData));
+	if (attribute->atttypid == NAMEOID)
+		size = strlen(NameStr(*DatumGetName(value))) + 1;
+	else if (attribute->attlen == -1)
+	{
+		struct varlena *data = (struct varlena *) DatumGetPointer(value);
+
+		if (VARATT_IS_EXTERNAL(data))
+			data = detoast_external_attr(data);
+		if (!VARATT_IS_EXTENDED(data) && VARSIZE(data) > TOAST_INDEX_TARGET &&
+			(attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_MAIN))
+		{
+			Datum		compressed = toast_compress_datum(PointerGetDatum(data), attribute->attcompression);
+
+			if (DatumGetPointer(compressed) != NULL)
+				data = (struct varlena *) DatumGetPointer(compressed);
+		}
+		size = VARATT_CAN_MAKE_SHORT(data) && attribute->attstorage != TYPSTORAGE_PLAIN ?
+			VARATT_CONVERTED_SHORT_SIZE(data) : VARSIZE_ANY(data);
+	}
+	else if (attribute->attlen == -2)
+		size = strlen(DatumGetCString(value)) + 1;
+	else
+		size = attribute->attlen;
+	size = MAXALIGN(sizeof(IndexTupleData) + size);
+	return size > MOST_BYTES_OF_KEY ? 0 : size;
+}
+
+/* Leaves half of the values in a table. */
+static void
+halve(struct kept_hash **table, int *zeros, MemoryContext context)
+{
+	struct kept_hash *old = *table;
+	struct kept_hash *new = kept_create(context, old->members / 2, NULL);
+	kept_iterator iterator;
+	KeptValue  *value;
+
+	(*zeros)++;
+	kept_start_iterate(old, &iterator);
+	while ((value = kept_iterate(old, &iterator)) != NULL)
+	{
+		bool		found;
+		KeptValue  *copy;
+		char		status;
+
+		if ((value->hash & ((UINT64CONST(1) << *zeros) - 1)) != 0)
+			continue;
+		copy = kept_insert(new, value->hash, &found);
+		status = copy->status;
+		*copy = *value;
+		copy->status = status;
+	}
+	kept_destroy(old);
+	*table = new;
+}
+
+/* Where a row is. */
+typedef struct Place
+{
+	bool		at_beginning;	/* in the part of the table from the beginning on */
+	uint32		page;
+	uint32		unit;
+	uint32		range;
+} Place;
+
+/* Counts a row of a value. Returns the value if it is new and its size is still to be found. */
+static KeptValue *
+count_value(Sample *sample, struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
+{
+	bool		found;
+	KeptValue  *value;
+
+	if ((hash & ((UINT64CONST(1) << *zeros) - 1)) != 0)
+		return NULL;
+	value = kept_insert(*table, hash, &found);
+	if (!found)
+	{
+		value->rows = value->pages = value->units = value->ranges = 1;
+		value->last_page = place->page;
+		value->last_unit = place->unit;
+		value->last_range = place->range;
+		value->key_size = 0;
+		value->is_new = !place->at_beginning;
+		return value;
+	}
+	value->rows++;
+	value->pages += value->last_page != place->page;
+	value->units += value->last_unit != place->unit;
+	value->ranges += value->last_range != place->range;
+	value->last_page = place->page;
+	value->last_unit = place->unit;
+	value->last_range = place->range;
+	return NULL;
+}
+
+/* Lets the value compete for its slot: the one that has more than half of the slot's rows keeps it (Boyer and Moore 1991). */
+static void
+count_frequent(SampleColumn *column, uint64 hash, uint32 range)
+{
+	FrequentValue *slot = &column->frequent[(hash >> 20) % FREQUENT_SLOTS];
+
+	if (slot->lead > 0 && slot->hash == hash)
+	{
+		slot->lead++;
+		slot->rows++;
+		slot->ranges += slot->last_range != range;
+		slot->last_range = range;
+	}
+	else if (slot->lead > 0)
+		slot->lead--;
+	else
+		*slot = (FrequentValue) {.hash = hash, .lead = 1, .rows = 1, .ranges = 1, .last_range = range};
+}
+
+/* -------------------------------------------------------------------- a range */
+
+/* Ends the range that is being read, and passes to `next`; ranges between the two have no rows. */
+static void
+pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory *memory)
+{
+	for (; column->range < next; column->range++)
+	{
+		SampledRange *range = &column->ranges[column->range_count++];
+
+		range->items = column->set.count;
+		range->full = ((uint64) column->range + 1) * column->pages_per_range <= sample->heap_blocks;
+		if (column->set.count > 0)
+		{
+			uint64	   *hashes = palloc_extended(column->set.count * sizeof(uint64), MCXT_ALLOC_HUGE);
+
+			must_finish(sb_hash_set_take(&column->set, hashes));
+			pfree(hashes);
+		}
+	}
+}
+
+/* The number of distinct values in what was read. */
+static double
+distinct_so_far(const SampleColumn *column)
+{
+	return ldexp((double) column->kept->members, column->zeros);
+}
+
+/* Notes down how many distinct values there are in the first range of each level that ends before this page. */
+static void
+note_levels(SampleColumn *column, BlockNumber page)
+{
+	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
+
+	bf_index_level_lengths(column->pages_per_range, lengths);
+	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+		if (lengths[level] != 0 && lengths[level] <= page && column->items_from_start[level] == 0)
+			column->items_from_start[level] = distinct_so_far(column);
+}
+
+/* ---------------------------------------------------------------------- pages */
+
+/* Reads the rows of the pages from `first` to `end` (exclusive). */
+static void
+read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context,
+		  BlockNumber first, BlockNumber end)
+{
+	sb_memory	memory = memory_in(sample->context);
+	ItemPointerData from,
+				to;
+
+	ItemPointerSet(&from, first, FirstOffsetNumber);
+	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
+	table_rescan_tidrange(scan, &from, &to);
+	for (int i = 0; i < sample->column_count; i++)
+		if (sample->columns[i].refused == NULL)
+			sample->columns[i].range = first / sample->columns[i].pages_per_range;
+	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	{
+		Place		place = {
+			.at_beginning = first < sample->contiguous,
+			.page = ItemPointerGetBlockNumber(&slot->tts_tid),
+			.unit = sample->units
+		};
+		MemoryContext caller;
+
+		CHECK_FOR_INTERRUPTS();
+		sample->rows++;
+		caller = MemoryContextSwitchTo(row_context);
+		for (int i = 0; i < sample->column_count; i++)
+		{
+			SampleColumn *column = &sample->columns[i];
+			Form_pg_attribute attribute;
+			bool		isnull;
+			Datum		value;
+			uint64		hash;
+			KeptValue  *new;
+
+			if (column->refused != NULL)
+				continue;
+			attribute = TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1);
+			value = slot_getattr(slot, column->attnum, &isnull);
+			if (!isnull && attribute->attlen == -1 && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+				sample->bytes_fetched += toast_datum_size(value);
+			hash = isnull ? BF_NULL_HASH : item_hash(column->hasher, value);
+			place.range = place.page / column->pages_per_range;
+			pass_to_range(sample, column, place.range, &memory);
+			if (first <= sample->contiguous)
+				note_levels(column, place.page);
+			must_finish(sb_hash_set_add(&column->set, &memory, hash));
+			count_frequent(column, hash, place.range);
+			new = count_value(sample, &column->kept, &column->zeros, hash, &place);
+			if (new != NULL)
+			{
+				new->key_size = key_size(attribute, value, isnull);
+				column->too_wide |= new->key_size == 0;
+				if (column->kept->members > sample->most_kept)
+					halve(&column->kept, &column->zeros, sample->context);
+			}
+			if (column->all_kept != NULL &&
+				count_value(sample, &column->all_kept, &column->all_zeros, hash, &place) != NULL &&
+				column->all_kept->members > sample->most_kept)
+				halve(&column->all_kept, &column->all_zeros, GetMemoryChunkContext(column->all_kept));
+		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+	}
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		SampleColumn *column = &sample->columns[i];
+
+		if (column->refused != NULL)
+			continue;
+		pass_to_range(sample, column, (end - 1) / column->pages_per_range + 1, &memory);
+		if (first <= sample->contiguous)
+			note_levels(column, end);
+	}
+	sample->pages_read += end - first;
+	sample->units++;
+}
+
+/*
+ * Chooses the number of pages of a range for each column, as the first summary of an index does
+ * (bf_index_choose_range_length()).
+ */
+static void
+choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
+{
+	BlockNumber end = Min(SAMPLE_UNIT, sample->heap_blocks);
+	sb_memory	memory = memory_in(sample->context);
+	ItemPointerData from,
+				to;
+	uint8		hashes;
+	double		load = sb_bf_items_per_line(BF_INDEX_DEFAULT_FPR, &hashes);
+
+	ItemPointerSet(&from, 0, FirstOffsetNumber);
+	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
+	table_rescan_tidrange(scan, &from, &to);
+	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < sample->column_count; i++)
+		{
+			SampleColumn *column = &sample->columns[i];
+			bool		isnull;
+			Datum		value;
+
+			if (column->refused != NULL)
+				continue;
+			value = slot_getattr(slot, column->attnum, &isnull);
+			must_finish(sb_hash_set_add(&column->set, &memory, isnull ? BF_NULL_HASH : item_hash(column->hasher, value)));
+		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+	}
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		SampleColumn *column = &sample->columns[i];
+		uint64	   *taken;
+		double		items;
+
+		if (column->refused != NULL)
+			continue;
+		items = column->set.count;
+		taken = palloc(Max(column->set.count, 1) * sizeof(uint64));
+		must_finish(sb_hash_set_take(&column->set, taken));
+		pfree(taken);
+		/* The last page of a short table is half full on average. */
+		if (end < SAMPLE_UNIT)
+			items *= SAMPLE_UNIT / (end - 0.5);
+		column->pages_per_range = bf_index_range_length_for(items / load, sample->heap_blocks, sample->is_partition);
+	}
+}
+
+static void
+begin_columns(Sample *sample, BlockNumber most)
+{
+	sb_memory	memory = memory_in(sample->context);
+
+	for (int i = 0; i < sample->column_count; i++)
+	{
+		SampleColumn *column = &sample->columns[i];
+
+		if (column->refused != NULL)
+			continue;
+		must_finish(sb_hash_set_begin(&column->set, &memory, 2048));
+		column->ranges = MemoryContextAllocHuge(sample->context, ((Size) most + 2 * SAMPLE_UNIT) * sizeof(SampledRange));
+		column->range_count = 0;
+		column->kept = kept_create(sample->context, 1024, NULL);
+		column->zeros = 0;
+		memset(column->frequent, 0, sizeof column->frequent);
+		memset(column->items_from_start, 0, sizeof column->items_from_start);
+	}
+}
+
+void
+bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
+{
+	MemoryContext row_context = AllocSetContextCreate(sample->context, "bf sample row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(sample->context);
+	TupleTableSlot *slot = table_slot_create(heap, NULL);
+	ItemPointerData from,
+				to;
+	TableScanDesc scan;
+	BlockNumber rest,
+				parts;
+
+	sample->heap_blocks = RelationGetNumberOfBlocks(heap);
+	sample->pages_read = 0;
+	sample->rows = 0;
+	most = Max(most / SAMPLE_UNIT, 2) * SAMPLE_UNIT;
+	sample->contiguous = sample->heap_blocks <= most ? sample->heap_blocks : most / 2 / SAMPLE_UNIT * SAMPLE_UNIT;
+	begin_columns(sample, most);
+	ItemPointerSet(&from, 0, FirstOffsetNumber);
+	ItemPointerSet(&to, 0, FirstOffsetNumber);
+	scan = table_beginscan_tidrange(heap, GetActiveSnapshot(), &from, &to);
+	if (sample->heap_blocks > 0)
+		choose_range_lengths(sample, scan, slot, row_context);
+	for (BlockNumber first = 0; first < sample->contiguous && sample->bytes_fetched < MOST_BYTES_FETCHED; first += SAMPLE_UNIT)
+		read_unit(sample, heap, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
+	sample->contiguous = sample->pages_read;
+
+	/* The rest of the table in as many parts as units are left, and a unit at a random place of each. */
+	rest = (sample->heap_blocks - sample->contiguous) / SAMPLE_UNIT;
+	parts = Min(rest, (most - Min(most, sample->contiguous)) / SAMPLE_UNIT);
+	for (BlockNumber part = 0; part < parts && sample->bytes_fetched < MOST_BYTES_FETCHED; part++)
+	{
+		uint64		first = (uint64) part * rest / parts;
+		uint64		last = ((uint64) part + 1) * rest / parts - 1;
+		BlockNumber block = sample->contiguous +
+			(BlockNumber) pg_prng_uint64_range(&pg_global_prng_state, first, last) * SAMPLE_UNIT;
+
+		read_unit(sample, heap, scan, slot, row_context, block, block + SAMPLE_UNIT);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(row_context);
+}
+
+void
+bf_index_forget_sample(Sample *sample)
+{
+	MemoryContextReset(sample->context);
+}
+
+void
+bf_index_keep_all_values(SampleColumn *column, MemoryContext context)
+{
+	column->all_kept = kept_create(context, 1024, NULL);
+	column->all_zeros = 0;
+}
+
+/* --------------------------------------------------------------------- results */
+
+void
+bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
+{
+	struct kept_hash *table = all && column->all_kept != NULL ? column->all_kept : column->kept;
+	kept_iterator iterator;
+	KeptValue  *value;
+
+	memset(stats, 0, sizeof *stats);
+	stats->zeros = all && column->all_kept != NULL ? column->all_zeros : column->zeros;
+	kept_start_iterate(table, &iterator);
+	while ((value = kept_iterate(table, &iterator)) != NULL)
+	{
+		stats->values++;
+		stats->rows += value->rows;
+		stats->pages += value->pages;
+		stats->units += value->units;
+		stats->ranges += value->ranges;
+		stats->in_one_unit += value->units == 1;
+		if (value->is_new)
+		{
+			stats->new++;
+			stats->new_units += value->units;
+			stats->new_in_one_unit += value->units == 1;
+		}
+	}
+}
+
+void
+bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument), void *argument)
+{
+	kept_iterator iterator;
+	KeptValue  *value;
+
+	kept_start_iterate(column->kept, &iterator);
+	while ((value = kept_iterate(column->kept, &iterator)) != NULL)
+		visit(value, argument);
+}
+
+const FrequentValue *
+bf_index_most_frequent(const SampleColumn *column)
+{
+	const FrequentValue *best = &column->frequent[0];
+
+	for (int i = 1; i < FREQUENT_SLOTS; i++)
+		if (column->frequent[i].rows > best->rows)
+			best = &column->frequent[i];
+	return best;
+}

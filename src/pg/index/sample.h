@@ -1,0 +1,168 @@
+/*
+ * sample.h: what bf_index_advise() (advise.c) learns of a table from some of its pages (sample.c), and what follows for an index
+ * (model.c).
+ */
+#ifndef STREAMBLOOM_PG_INDEX_SAMPLE_H
+#define STREAMBLOOM_PG_INDEX_SAMPLE_H
+
+#include "index/bf_index.h"
+
+/* Pages are read in runs of this many, which begin at its multiples: the longest ranges that an index chooses. */
+#define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
+
+/*
+ * Values of a column that are in the sample, each with where it is. Of many values only those are kept whose hashes end
+ * with `zeros` zeros, so what is counted has to be multiplied by 2^zeros.
+ */
+typedef struct ValueStats
+{
+	int			zeros;
+	uint64		values;			/* that are kept; the sums below are over these */
+	uint64		in_one_unit;	/* those that are in one unit only */
+	uint64		new;			/* those that are not in the beginning of the table, and the same of these: */
+	uint64		new_in_one_unit;
+	uint64		new_units;
+	uint64		rows;
+	uint64		pages;			/* the number of pages that a value is on, summed up */
+	uint64		units;
+	uint64		ranges;
+} ValueStats;
+
+/* The items of a range of the sample, and whether it has all its pages. */
+typedef struct SampledRange
+{
+	uint32		items;
+	bool		full;
+} SampledRange;
+
+/* One of the values that were kept. */
+typedef struct KeptValue
+{
+	uint64		hash;			/* its key in the table */
+	uint32		rows;
+	uint32		pages;
+	uint32		units;
+	uint32		ranges;
+	uint32		last_page;
+	uint32		last_unit;
+	uint32		last_range;
+	uint16		key_size;		/* of its tuple in a B-tree; 0: it does not fit there */
+	bool		is_new;			/* it is not in the part at the beginning of the table that was read */
+	char		status;
+} KeptValue;
+
+struct kept_hash;
+
+/* A value that seems to be the most frequent one of those whose hashes lead to its slot. */
+typedef struct FrequentValue
+{
+	uint64		hash;
+	uint32		lead;			/* rows that it has more than all others of its slot, since it is there */
+	uint32		rows;
+	uint32		ranges;
+	uint32		last_range;
+} FrequentValue;
+
+#define FREQUENT_SLOTS 1024
+
+/* A column of a table that is sampled. */
+typedef struct SampleColumn
+{
+	AttrNumber	attnum;
+	const char *name;
+	const char *refused;		/* why there is no bf index on it; NULL: there can be one */
+	ItemHasher *hasher;
+	bool		has_btree;		/* there is a B-tree operator class */
+	bool		deduplicates;	/* in which equal values share a tuple */
+
+	/* of the table, or of the partition that is sampled */
+	BlockNumber pages_per_range;	/* that an index on this column alone gets */
+	sb_hash_set set;			/* the items of the range that is being read */
+	uint32		range;			/* which one this is */
+	SampledRange *ranges;
+	uint32		range_count;
+	struct kept_hash *kept;
+	int			zeros;
+	FrequentValue frequent[FREQUENT_SLOTS];
+	double		items_from_start[BF_INDEX_MAX_LEVELS];	/* distinct values in the first range of each level; 0: not known */
+	bool		too_wide;		/* a value is too wide for a B-tree */
+
+	/* of all partitions together */
+	struct kept_hash *all_kept;
+	int			all_zeros;
+} SampleColumn;
+
+/* A sample of a table or of a partition. */
+typedef struct Sample
+{
+	MemoryContext context;
+	bool		is_partition;
+	int			column_count;
+	SampleColumn *columns;
+	uint64		most_kept;		/* values of a column */
+	BlockNumber heap_blocks;
+	BlockNumber contiguous;		/* so many pages were read from the beginning on */
+	BlockNumber pages_read;
+	double		rows;
+	uint32		units;			/* of all partitions together */
+	uint64		bytes_fetched;	/* of out-of-line values, of all partitions together */
+} Sample;
+
+/* Finds out how the column is hashed, and what a B-tree on it would do. */
+extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
+
+/* Keeps values of all partitions together too, in this memory context. */
+extern void bf_index_keep_all_values(SampleColumn *column, MemoryContext context);
+
+/* Reads at most `most` pages of a table, with the snapshot of the query. The results are in *sample and its columns. */
+extern void bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most);
+
+/* Releases what bf_index_sample_table() has allocated, but not what is known of all partitions together. */
+extern void bf_index_forget_sample(Sample *sample);
+
+/* Sums up the values that were kept of this table, or of all partitions together. */
+extern void bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats);
+
+/* Calls visit() for each value of this table that was kept. */
+extern void bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument), void *argument);
+
+/* The value that has the most rows in the sample of this table. */
+extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
+
+/* ----------------------------------------------------------- the model (model.c) */
+
+/*
+ * Estimates how many distinct values there are where so many of these are in a sample of this share, each in so many of its
+ * units (Haas and Stokes 1998, estimator Duj1, for units instead of rows, so that it does no harm when the rows of a value
+ * lie together).
+ */
+extern double bf_index_jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share);
+
+/* The number of distinct values in a table: those in its beginning, which was read, and those that are in the rest only. */
+extern double bf_index_distinct_values(const Sample *sample, const ValueStats *stats);
+
+/* An index on one column. */
+typedef struct BfModel
+{
+	int			levels;
+	double		length[BF_INDEX_MAX_LEVELS];	/* pages of a range */
+	double		ranges[BF_INDEX_MAX_LEVELS];
+	double		groups[BF_INDEX_MAX_LEVELS];
+	double		rate[BF_INDEX_MAX_LEVELS];
+	double		heap_pages;
+	double		pages;			/* of the index */
+} BfModel;
+
+/* An index on the column with this rate, of which there are so many distinct values in the table. */
+extern void bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model);
+
+/*
+ * The pages of the index and the table that a look-up reads on average, if so many ranges of level 0 hold the value. These lie
+ * strewn over the table.
+ */
+extern double bf_index_model_look_up(const BfModel *model, double holding);
+
+/* The bytes of a B-tree on the column, of which there are so many distinct values in the table. */
+extern double bf_index_model_btree(const Sample *sample, const SampleColumn *column, double distinct);
+
+#endif

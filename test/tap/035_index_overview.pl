@@ -1,0 +1,81 @@
+# The view bf_indexes where it cannot read: damaged indexes are named, and the others are shown; on a standby unlogged indexes are
+# named, the others are shown as on the primary, and commands are said to be for the primary.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use DamagedIndex;
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+DamagedIndex::prepare();
+my $db = StreambloomTap->new('035');
+my $data = DamagedIndex::data();
+DamagedIndex::install($db);
+
+# Index 0 stays as it is.
+my @damage = (
+	undef,
+	['the meta page', 24 + 4 * 20],
+	['the magic number of the meta page', 24],
+	['the first entry of the directory', 24 + 96 + 24 * 2 + 2000 + 4],
+	['the header of the meta page', 12],
+	['filter pages', map { $_ * 8192 + 24 } 1 .. 6]);
+
+$db->sql(join '', map { DamagedIndex::make_table($_) } 0 .. $#damage + 2);
+$db->sql('CREATE UNLOGGED TABLE unlogged (a int); INSERT INTO unlogged SELECT generate_series(1, 1000); CREATE INDEX unlogged_a ON unlogged USING bf (a)');
+my ($empty, $gone) = ($#damage + 1, $#damage + 2);
+my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } 0 .. $gone);
+DamagedIndex::stop();
+foreach my $i (grep { defined $damage[$_] } 0 .. $#damage)
+{
+	open(my $file, '+<:raw', "$data/$paths[$i]") or die "cannot open $paths[$i]: $!";
+	my (undef, @offsets) = @{$damage[$i]};
+	foreach my $offset (@offsets)
+	{
+		seek($file, $offset, 0);
+		print $file pack('L', 0xfffffff0);
+	}
+	close($file) or die "cannot write $paths[$i]: $!";
+}
+truncate("$data/$paths[$empty]", 0) or die "cannot cut $paths[$empty]: $!";
+unlink("$data/$paths[$gone]") or die "cannot remove $paths[$gone]: $!";
+StreambloomTap::restart_own_cluster();
+
+sub advice
+{
+	my ($i) = @_;
+	return $db->sql("SELECT advice FROM bf_indexes WHERE index = 't${i}_bf'::regclass");
+}
+
+is($db->sql('SELECT count(*) FROM bf_indexes'), $gone + 2, 'every index has a row');
+unlike(advice(0), qr/damaged/, 'an index that is not damaged');
+like(advice($_), qr/(index "t${_}_bf" is damaged|invalid page).*: REINDEX INDEX CONCURRENTLY t${_}_bf/, "damaged: $damage[$_][0]") foreach 1 .. $#damage;
+like(advice($empty), qr/the file is empty: REINDEX INDEX CONCURRENTLY/, 'an empty file');
+like(advice($gone), qr/could not open file.*: REINDEX INDEX CONCURRENTLY/, 'a file that is gone');
+is($db->sql("BEGIN; SELECT count(*) FROM bf_indexes WHERE advice LIKE '%REINDEX%'; SELECT count(*) > 0 FROM t0; COMMIT"), ($gone) . "\nt",
+	'the transaction goes on');
+$db->sql("REINDEX INDEX t${_}_bf") foreach 1 .. $empty;
+unlike(advice($_), qr/damaged/, "t${_}_bf after REINDEX") foreach 1 .. $empty;
+$db->sql("DROP TABLE t$gone");
+
+# a standby
+$db->sql('CREATE TABLE late (a int); CREATE INDEX late_a ON late USING bf (a); INSERT INTO late SELECT generate_series(1, 10000)');
+my $port = StreambloomTap::start_standby();
+my $lsn = $db->sql('SELECT pg_current_wal_insert_lsn()');
+my $shown = 'SELECT index, bytes, ranges, summarized FROM bf_indexes WHERE bytes IS NOT NULL AND index <> \'unlogged_a\'::regclass ORDER BY index::text';
+my $on_primary = $db->sql($shown);
+{
+	local $ENV{PGPORT} = $port;
+	$db->wait_until("SELECT pg_last_wal_replay_lsn() >= '$lsn'", "the standby to come to $lsn");
+	is($db->sql($shown), $on_primary, 'a standby shows the same');
+	is($db->sql("SELECT bytes IS NULL, advice FROM bf_indexes WHERE index = 'unlogged_a'::regclass"), 't|unlogged: standbys have nothing of it', 'but of unlogged indexes');
+	like($db->sql("SELECT advice FROM bf_indexes WHERE index = 'late_a'::regclass"), qr/always read: on the primary server: CALL bf_summarize\('late'\)/,
+		'commands are for the primary');
+}
+
+unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+
+done_testing();
