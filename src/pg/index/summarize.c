@@ -158,10 +158,10 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 	{
 		/*
 		 * Rows share most of their keys, so a range of half the length has more than half of them: each length is looked at.
-		 * The beginning of a log may be unlike the rest of it.
+		 * The beginning of a log may be unlike the rest of it. A small table gets no fewer ranges for being small: a question
+		 * has several keys, so it reads several pages of the index anyway.
 		 */
-		while (pages > 1 && !has_too_many_ranges(is_partition, heap_blocks, pages / 2) &&
-			   size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL) >= ENOUGH)
+		while (pages > 1 && size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL) >= ENOUGH)
 			pages /= 2;
 	}
 	else
