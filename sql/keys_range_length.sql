@@ -5,7 +5,7 @@ CREATE TABLE alike (id int, tags int[]) WITH (fillfactor = 10);
 INSERT INTO alike SELECT i, ARRAY(SELECT CASE WHEN i <= 100 THEN j WHEN j <= 100 THEN i / 100 * 1000000 + j ELSE i * 1000 + j END FROM generate_series(1, 200) j) FROM generate_series(1, 4200) i;
 CREATE INDEX alike_tags ON alike USING bf (tags);
 SELECT pages_per_range FROM bf_index_stats('alike_tags') WHERE level = 0;
--- a smaller table gets one group all the same
+-- in a small table ranges are not longer
 TRUNCATE alike;
 INSERT INTO alike SELECT i, ARRAY(SELECT i * 1000 + j FROM generate_series(1, 200) j) FROM generate_series(1, 300) i;
 REINDEX INDEX alike_tags;
