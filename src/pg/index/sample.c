@@ -111,6 +111,13 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 		return;
 	}
 	preparation.type = get_opclass_input_type(opclass);
+	/* A class for keys inside values would need their numbers. This is the place for them. */
+	if (!OidIsValid(get_opfamily_member(get_opclass_family(opclass), preparation.type, preparation.type, BF_EQUAL_STRATEGY)))
+	{
+		column->refused = psprintf("bf indexes what is inside values of type %s, which cannot be estimated yet",
+								   format_type_be(attribute->atttypid));
+		return;
+	}
 	if (IsPolymorphicType(preparation.type))
 		preparation.type = type;
 	error = bf_index_attempt(make_hasher, &preparation, is_refusal);
