@@ -249,6 +249,9 @@ my $index = "'app.words_2_v_w_idx'";
 my %expected = (
 	'bf_index_check(regclass)' => ["SELECT bf_index_check($index)", '42501', '42501', '42501', $keeper, '00000'],
 	'bf_index_stats(regclass)' => ["SELECT * FROM bf_index_stats($index)", '42501', '00000', '42501', '42501', '00000'],
+	# NULL for who may not look, and not an error
+	'bf_index_overview(regclass)' => ["SELECT 1 / ((bf_index_overview($index)).state IS NOT NULL)::int", '22012', '00000', '22012', '22012', '00000'],
+	'bf_index_advise(regclass,text[],integer)' => ["SELECT * FROM bf_index_advise('app.words_2')", '42501', '00000', '42501', '42501', '00000'],
 	'bf_of(regclass,bigint,integer,integer)' => ["SELECT bf_of($index, 0, 1, 0)", '42501', '00000', '42501', '42501', '00000'],
 	'bf_summarize_new_values(regclass)' => ["SELECT bf_summarize_new_values($index)", '42501', '42501', '42501', $keeper, '00000'],
 	'bf_summarize_range(regclass,bigint,integer)' => ["SELECT bf_summarize_range($index, 0, 1)", '42501', '42501', '42501', $keeper, '00000'],
@@ -312,11 +315,13 @@ $db->sql("CREATE TABLE app.secret (part int, visible boolean NOT NULL, " . join(
 
 my $secret_index = $db->sql("SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'app.secret_3'::regclass ORDER BY 1 LIMIT 1");
 foreach my $call ("bf_of('$secret_index')", "bf_of('$secret_index', 0)", "bf_index_stats('$secret_index')", "chunk_scan(NULL::app.secret, 'c_int', 5)",
-	"chunk_scan_any(NULL::app.secret, 'c_int', ARRAY[5])", "chunk_scan_explain(NULL::app.secret, 'c_int', 5)", "chunk_scan(NULL::app.secret_3, 'c_int', 5)")
+	"chunk_scan_any(NULL::app.secret, 'c_int', ARRAY[5])", "chunk_scan_explain(NULL::app.secret, 'c_int', 5)", "chunk_scan(NULL::app.secret_3, 'c_int', 5)", "bf_index_advise('app.secret')", "bf_index_advise('app.secret_3', '{c_int}')")
 {
 	my (undef, $err) = as_role('reader', "SELECT * FROM $call;");
 	is(state_of($err), '0A000', "row-level security: $call refuses");
 }
+is((as_role('reader', "SELECT count(*) FROM bf_indexes WHERE relation IN (SELECT oid FROM pg_class WHERE relname ~ '^secret(_[0-9])?\$');"))[0], 0,
+	'row-level security: bf_indexes shows no row');
 $db->sql('GRANT rights_owner TO CURRENT_USER; ALTER TABLE app.secret OWNER TO rights_owner; ALTER TABLE app.secret_3 OWNER TO rights_owner');
 is(state_of((as_role('owner', "SELECT bf_index_check('$secret_index');"))[1]), '00000', 'the owner, for whom the policies do not count, may check');
 $db->sql('ALTER TABLE app.secret_3 FORCE ROW LEVEL SECURITY');

@@ -24,6 +24,10 @@ bf_index_distinct_values(const Sample *sample, const ValueStats *stats)
 	double		rest = sample->heap_blocks - sample->contiguous;
 	double		read = sample->pages_read - sample->contiguous;
 
+	/* The sample has ended early: what is known of the beginning has to stand for all. */
+	if (rest > 0 && read == 0)
+		return ldexp(bf_index_jackknife(stats->values, stats->in_one_unit, stats->units,
+										sample->pages_read / (double) sample->heap_blocks), stats->zeros);
 	return ldexp(stats->values - stats->new + bf_index_jackknife(stats->new, stats->new_in_one_unit, stats->new_units, read / Max(rest, 1)),
 				 stats->zeros);
 }

@@ -111,6 +111,13 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 		return;
 	}
 	preparation.type = get_opclass_input_type(opclass);
+	/* A class for keys inside values would need their numbers. This is the place for them. */
+	if (!OidIsValid(get_opfamily_member(get_opclass_family(opclass), preparation.type, preparation.type, BF_EQUAL_STRATEGY)))
+	{
+		column->refused = psprintf("bf indexes what is inside values of type %s, which cannot be estimated yet",
+								   format_type_be(attribute->atttypid));
+		return;
+	}
 	if (IsPolymorphicType(preparation.type))
 		preparation.type = type;
 	error = bf_index_attempt(make_hasher, &preparation, is_refusal);
@@ -287,6 +294,15 @@ note_levels(SampleColumn *column, BlockNumber page)
 
 /* ---------------------------------------------------------------------- pages */
 
+/* Counts the bytes of a value that is stored out of line. */
+static void
+count_fetched(Sample *sample, TupleTableSlot *slot, AttrNumber attnum, Datum value, bool isnull)
+{
+	if (!isnull && TupleDescAttr(slot->tts_tupleDescriptor, attnum - 1)->attlen == -1 &&
+		VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+		sample->bytes_fetched += toast_datum_size(value);
+}
+
 /* Reads the rows of the pages from `first` to `end` (exclusive). */
 static void
 read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context,
@@ -327,8 +343,7 @@ read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slo
 				continue;
 			attribute = TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1);
 			value = slot_getattr(slot, column->attnum, &isnull);
-			if (!isnull && attribute->attlen == -1 && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
-				sample->bytes_fetched += toast_datum_size(value);
+			count_fetched(sample, slot, column->attnum, value, isnull);
 			hash = isnull ? BF_NULL_HASH : item_hash(column->hasher, value);
 			place.range = place.page / column->pages_per_range;
 			pass_to_range(sample, column, place.range, &memory);
@@ -351,6 +366,12 @@ read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slo
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
+		if (sample->bytes_fetched >= MOST_BYTES_FETCHED)
+		{
+			/* The pages behind this one are left out. */
+			end = place.page + 1;
+			break;
+		}
 	}
 	for (int i = 0; i < sample->column_count; i++)
 	{
@@ -379,6 +400,7 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 				to;
 	uint8		hashes;
 	double		load = sb_bf_items_per_line(BF_INDEX_DEFAULT_FPR, &hashes);
+	const uint64 fetched_before = sample->bytes_fetched;
 
 	ItemPointerSet(&from, 0, FirstOffsetNumber);
 	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
@@ -397,11 +419,20 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 			if (column->refused != NULL)
 				continue;
 			value = slot_getattr(slot, column->attnum, &isnull);
+			count_fetched(sample, slot, column->attnum, value, isnull);
 			must_finish(sb_hash_set_add(&column->set, &memory, isnull ? BF_NULL_HASH : item_hash(column->hasher, value)));
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
+		/* A part of the first range tells enough. */
+		if (sample->bytes_fetched - fetched_before >= MOST_BYTES_FETCHED / 4)
+		{
+			end = ItemPointerGetBlockNumber(&slot->tts_tid) + 1;
+			break;
+		}
 	}
+	/* The same pages are read again, and counted then. */
+	sample->bytes_fetched = fetched_before;
 	for (int i = 0; i < sample->column_count; i++)
 	{
 		SampleColumn *column = &sample->columns[i];

@@ -73,9 +73,12 @@ my @chunks = (['NULL::attack.log', "'word'", "'word 7'::text", "'attack.log_summ
 	['NULL::attack.log', "'id'", '7::bigint', "'attack.log_summaries'", "'ids'"], ['NULL::attack.log', "'at'", "timestamptz '2024-01-01 UTC'", 'NULL', 'NULL'],
 	['NULL::attack.plain', "'number'", '7::numeric', 'NULL', 'NULL'], ['NULL::attack.plain', "'mood'", "'low'::attack.mood", 'NULL', 'NULL'],
 	['NULL::attack.plain', "'many'", 'ARRAY[7, NULL]', 'NULL', 'NULL'], ['NULL::attack.parent', "'id'", '7::bigint', 'NULL', 'NULL'], ['NULL::attack.toasted', "'word'", "'x'::text", 'NULL', 'NULL'],
-	['NULL::attack.log', "'id'", '7', 'NULL', 'NULL']);
+	['NULL::attack.log', "'id'", '7', 'NULL', 'NULL'], ['NULL::attack.plain', "'many'", 'ARRAY[7, NULL]', 'NULL', 'NULL', "'@>'"],
+	['NULL::attack.log', "'word'", "'%7%'::text", 'NULL', 'NULL', "'pg_catalog.~~'"]);
 my @untyped_chunks = (['NULL::attack.log', "'word'", "'word 7'::bf_untyped_item", "'attack.log_summaries'", "'words'"], ['NULL::attack.log', "'id'", "'7'::bf_untyped_item", "'attack.log_summaries'", "'ids'"],
 	['NULL::attack.plain', "'number'", "'7'::bf_untyped_item", 'NULL', 'NULL']);
+# The last argument is the operator.
+push @$_, "'='" foreach grep { @$_ == 5 } @chunks, @untyped_chunks;
 
 # Filters of texts, which hold 'x'.
 my %of_texts = (
@@ -131,9 +134,10 @@ my %ordinary = (
 	'tbf_agg_in_order("any",timestamp with time zone,tbf)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty()'],
 	'tbf_agg_in_order("any",timestamp with time zone,tbf,double precision)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty()', '1'],
 	'tbf_agg_in_order("any",timestamp with time zone,tbf,double precision,timestamp with time zone)' => ['7::bigint', "'2024-05-01 UTC'", 'tbf_empty()', '1', 'NULL'],
-	'bf_of(regclass,bigint,integer)' => ["'attack.plain_bf'", '0', '1'],
-	'bf_summarize_range(regclass,bigint)' => ["'attack.plain_bf'", '0'],
-	'bf_desummarize_range(regclass,bigint)' => ["'attack.plain_bf'", '0'],
+	'bf_of(regclass,bigint,integer,integer)' => ["'attack.plain_bf'", '0', '1', '0'],
+	'bf_summarize_range(regclass,bigint,integer)' => ["'attack.plain_bf'", '0', '0'],
+	'bf_desummarize_range(regclass,bigint,integer)' => ["'attack.plain_bf'", '0', '0'],
+	'bf_index_advise(regclass,text[],integer)' => ["'attack.plain'", 'NULL', '64'],
 	'chunk_scan(anyelement,name,"any",regclass,name,text)' => [@chunks],
 	'chunk_scan_any(anyelement,name,"any",regclass,name,text)' => [map { my @list = @$_; $list[2] = "ARRAY[$list[2], NULL, $list[2]]"; \@list } @chunks],
 	'chunk_scan_explain(anyelement,name,"any",regclass,name,text)' => [@chunks],
@@ -167,6 +171,7 @@ sub new
 		'0::oid::regclass', '4294967295::oid::regclass', '4294967294::oid::regclass', "'attack.pair'::regclass", 'NULL::regclass']);
 	$self->add('regclass', ["'attack.growing_bf'::regclass", "'attack.toasted_bf'::regclass", "'attack.log_bf'::regclass"]);
 	$self->add('internal', ['NULL']);
+	$self->add('text[]', ['NULL::text[]', map { "'$_'::text[]" } '{}', '{id}', '{word}', '{id,word}', '{NULL}', '{none}', '{ctid}', '{{id,word},{number,many}}', '[5:6]={id,word}', '{id,id}']);
 	$self->add('double precision[]', ["'{0.1,0.5,1}'::float8[]", map { "'$_'::float8[]" } '{}', '{NULL}', '{1}', '{0.5,NULL,1}', '{{1,2},{3,4}}', '[5:7]={1,2,3}', '{NaN}', '{Infinity,-Infinity}',
 		'{1e-320,1e308}', '{0}', '{-1,2}', '{1,0.5,0}', '{0.3,0.7}']);
 	$self->add('double precision[]', ['array_fill(0.5::float8, ARRAY[3])', 'array_fill(0.0001::float8, ARRAY[10000])', 'array_fill(NULL::float8, ARRAY[10])', 'NULL::float8[]']);
