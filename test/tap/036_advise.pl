@@ -1,6 +1,6 @@
 # bf_index_advise() on three real logs: the bytes that it expects of bf indexes and B-trees are within 25 % of those of the indexes that are
 # then made, and the pages of look-ups within a factor of two, for values that are absent, rare and the most frequent one. (A
-# developer's blog, 207 thousand lines; an example log, 10 thousand; two million disk block numbers; see SOURCES.md of the data.)
+# developer's blog, 207 thousand lines; an example log, 10 thousand; a million disk block numbers; see SOURCES.md of the data.)
 use strict;
 use warnings;
 
@@ -29,7 +29,7 @@ CREATE UNLOGGED TABLE $log AS
 DROP TABLE ${log}_lines;
 SQL
 }
-$db->sql('CREATE UNLOGGED TABLE blocks AS SELECT n AS id, line::int AS block FROM block_lines WHERE n <= 2000000 ORDER BY n; DROP TABLE block_lines; VACUUM ANALYZE');
+$db->sql('CREATE UNLOGGED TABLE blocks AS SELECT n AS id, line::int AS block FROM block_lines WHERE n <= 1000000 ORDER BY n; DROP TABLE block_lines; VACUUM ANALYZE');
 
 $db->sql(<<'SQL');
 CREATE FUNCTION pages_of(query text) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off SET enable_indexscan = off SET jit = off SET max_parallel_workers_per_gather = 0 AS $$
@@ -49,14 +49,14 @@ BEGIN
 	SELECT format_type(atttypid, atttypmod) INTO type FROM pg_attribute WHERE attrelid = t AND attname = name;
 	EXECUTE format('SELECT avg(pages_of(format(''SELECT * FROM %s WHERE %I = %%L::%s'', v))) FROM (%s) c', t, name, type, CASE kind
 		WHEN 'frequent' THEN 'SELECT v FROM counts ORDER BY n DESC LIMIT 1'
-		WHEN 'rare' THEN 'SELECT v FROM (SELECT v FROM counts ORDER BY n, mix LIMIT (SELECT greatest(count(*) / 10, 1) FROM counts)) c ORDER BY md5(v) LIMIT 20'
+		WHEN 'rare' THEN 'SELECT v FROM (SELECT v FROM counts ORDER BY n, mix LIMIT (SELECT greatest(count(*) / 10, 1) FROM counts)) c ORDER BY md5(v) LIMIT 10'
 		ELSE format('SELECT CASE %L WHEN ''text'' THEN ''absent '' || i WHEN ''timestamp with time zone'' THEN (timestamptz ''1999-01-01 UTC'' + i * interval ''1 s'')::text ELSE (-i * 1000)::text END AS v FROM generate_series(1, 20) i', type) END) INTO result;
 	RETURN result;
 END $$;
 CREATE TABLE result (n serial, log text, name text, what text, said float8, found float8);
 SQL
 
-foreach (['blog', 16384], ['example', 16384], ['blocks', 16384], ['blocks', 3000])
+foreach (['blog', 16384], ['example', 16384], ['blocks', 16384], ['blocks', 2000])
 {
 	my ($log, $sample) = @$_;
 
