@@ -237,6 +237,13 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 /* An index pays if a look-up of a rare value reads at most this share of the table. */
 #define WORTH 0.25
 
+/* Estimates are not as exact as numbers with many digits look. */
+static double
+in_tenths(double estimate)
+{
+	return rint(estimate * 10) / 10;
+}
+
 /* Puts the row of a column into the result. */
 static void
 put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const Advice *advice)
@@ -275,17 +282,17 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 	nulls[0] = false;
 	values[i++] = CStringGetTextDatum(column->name);
 	values[i++] = Int64GetDatum((int64) rint(distinct));
-	values[i++] = Float8GetDatum(advice->rows / distinct);
-	values[i++] = Float8GetDatum(Max(1, advice->value_pages / distinct));
+	values[i++] = Float8GetDatum(in_tenths(advice->rows / distinct));
+	values[i++] = Float8GetDatum(in_tenths(Max(1, advice->value_pages / distinct)));
 	values[i++] = Int64GetDatum((int64) rint(advice->heap_pages));
 	values[i++] = Int64GetDatum((int64) rint(bytes));
 	nulls[i] |= !advice->btree_possible;
 	values[i++] = Int64GetDatum((int64) rint(advice->btree_bytes));
 	nulls[i] = true;
 	values[i++] = (Datum) 0;
-	values[i++] = Float8GetDatum(absent);
-	values[i++] = Float8GetDatum(rare);
-	values[i++] = Float8GetDatum(frequent);
+	values[i++] = Float8GetDatum(in_tenths(absent));
+	values[i++] = Float8GetDatum(in_tenths(rare));
+	values[i++] = Float8GetDatum(in_tenths(frequent));
 	nulls[i] = false;
 	values[i++] = CStringGetTextDatum(why);
 	nulls[i] = !pays;
