@@ -17,6 +17,7 @@
 
 #include "access/heapam.h"
 #include "access/relation.h"
+#include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
@@ -55,6 +56,13 @@ may_read_column(Oid table, AttrNumber attnum)
 		pg_attribute_aclcheck(table, attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 
+static SB_NORETURN void
+report_missing(Oid table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
+}
+
 /*
  * Raises an error if this is no table, or one that the user may not read at all. Called before the table is locked.
  */
@@ -65,8 +73,7 @@ check_table(Oid table)
 	FormData_pg_class form;
 
 	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", table)));
+		report_missing(table);
 	form = *(Form_pg_class) GETSTRUCT(tuple);
 	ReleaseSysCache(tuple);
 	if (form.relkind != RELKIND_RELATION && form.relkind != RELKIND_MATVIEW && form.relkind != RELKIND_PARTITIONED_TABLE)
@@ -263,6 +270,8 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 
 	if (column->refused != NULL)
 		why = column->refused;
+	else if (IsSystemRelation(table) && !allowSystemTableMods)
+		why = "no index can be made on a system catalog";
 	else if (advice->rows < 1)
 		why = has_subclass(RelationGetRelid(table)) && table->rd_rel->relkind == RELKIND_RELATION ?
 			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
@@ -449,7 +458,9 @@ bf_index_advise(PG_FUNCTION_ARGS)
 				 errhint("It may be from %d to %d.", 2 * SAMPLE_UNIT, MOST_SAMPLE_PAGES)));
 	/* Rights are checked before the lock is taken, and again because they may have changed while it was waited for. */
 	check_table(oid);
-	table = relation_open(oid, AccessShareLock);
+	table = try_relation_open(oid, AccessShareLock);
+	if (table == NULL)
+		report_missing(oid);
 	check_table(oid);
 	sample.column_count = choose_columns(table, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), &sample.columns);
 	sample.most_kept = Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / Max(sample.column_count, 1)));
