@@ -74,6 +74,14 @@ INSERT INTO child VALUES (1);
 SELECT advice FROM bf_index_advise('parent');
 SELECT advice FROM bf_index_advise('child');
 
+-- columns on which CREATE INDEX makes an index that does not answer their =, or not only: of keys inside values, or of another type
+CREATE TABLE other_kinds (a integer[], j jsonb, w tsvector, c citext, v varchar, n name, r int4range, o regclass, i cidr);
+INSERT INTO other_kinds SELECT ARRAY[k], to_jsonb(k), 'word', 'C' || k, k, k, int4range(k, k + 1), k::oid, '10.0.0.0/8' FROM generate_series(1, 30000) k;
+SELECT "column", advice, statement IS NOT NULL AS pays FROM bf_index_advise('other_kinds');
+
+-- the statement would be refused
+SELECT advice, statement FROM bf_index_advise('pg_proc', '{oid}');
+
 -- what is refused
 CREATE VIEW a_view AS SELECT 1 AS a;
 SELECT error_of(format('SELECT * FROM bf_index_advise(%s)', arguments)) FROM (VALUES ('''a_view'''), ('''visits_none'''), ('4711'), ('''daily_uid'''), ('''visits'', ''{nope}'''),
@@ -103,7 +111,7 @@ RESET row_security;
 RESET ROLE;
 
 SET client_min_messages = warning;
-DROP TABLE visits, daily, nothing, no_columns, parent CASCADE;
+DROP TABLE visits, daily, nothing, no_columns, parent, other_kinds CASCADE;
 DROP VIEW a_view;
 DROP FUNCTION pages_of, compare;
 DROP ROLE streambloom_reader;

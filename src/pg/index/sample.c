@@ -30,10 +30,12 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/typcache.h"
 
 #include "base/call.h"
 #include "base/memory.h"
 #include "index/attempt.h"
+#include "index/keys.h"
 #include "index/sample.h"
 
 /* The low bits of a hash say whether its value is kept, so the table uses the high ones. */
@@ -50,6 +52,9 @@
 
 /* A B-tree's page must have room for three tuples (BTMaxItemSize, which is another macro in each version). */
 #define MOST_BYTES_OF_KEY 2704
+
+/* No method of compression makes of a value less than one byte for so many of it: lz4 gets to 255, pglz to 91. */
+#define BEST_COMPRESSION 256
 
 /* When so many bytes of out-of-line values were read, the sample ends. */
 #define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
@@ -99,6 +104,7 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	Oid			opclass = GetDefaultOpClass(type, bf_index_am_oid());
 	Oid			btree = GetDefaultOpClass(type, BTREE_AM_OID);
 	Preparation preparation = {.column = column, .collation = attribute->attcollation, .context = context};
+	Oid			family;
 	ErrorData  *error;
 
 	column->attnum = attribute->attnum;
@@ -110,12 +116,23 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 		column->refused = psprintf("there is no operator class of bf for type %s", format_type_be(attribute->atttypid));
 		return;
 	}
+	family = get_opclass_family(opclass);
 	preparation.type = get_opclass_input_type(opclass);
-	/* A class for keys inside values would need their numbers. This is the place for them. */
-	if (!OidIsValid(get_opfamily_member(get_opclass_family(opclass), preparation.type, preparation.type, BF_EQUAL_STRATEGY)))
+	/*
+	 * A class for keys inside values would need their numbers. This is the place for them. The strategy of an operator does not tell
+	 * such a class: they have GIN's, and && of arrays has the number that = has elsewhere.
+	 */
+	if (OidIsValid(get_opfamily_proc(family, preparation.type, preparation.type, BF_EXTRACT_QUERY_PROC)))
 	{
 		column->refused = psprintf("bf indexes what is inside values of type %s, which cannot be estimated yet",
 								   format_type_be(attribute->atttypid));
+		return;
+	}
+	/* CREATE INDEX takes the class of text for citext too, but = of citext is another operator, which asks no such index. */
+	if (!op_in_opfamily(lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr, family))
+	{
+		column->refused = psprintf("bf indexes type %s as %s, and its operator = would not use the index",
+								   format_type_be(attribute->atttypid), format_type_be(preparation.type));
 		return;
 	}
 	if (IsPolymorphicType(preparation.type))
@@ -144,6 +161,9 @@ key_size(Form_pg_attribute attribute, Datum value, bool isnull)
 	{
 		struct varlena *data = (struct varlena *) DatumGetPointer(value);
 
+		/* To read a long value again and to compress it takes seconds, and compressing it cannot be canceled. */
+		if (VARATT_IS_EXTERNAL(data) && toast_datum_size(value) / BEST_COMPRESSION > MOST_BYTES_OF_KEY)
+			return 0;
 		if (VARATT_IS_EXTERNAL(data))
 			data = detoast_external_attr(data);
 		if (!VARATT_IS_EXTENDED(data) && VARSIZE(data) > TOAST_INDEX_TARGET &&
@@ -490,7 +510,7 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	sample->rows = 0;
 	most = Max(most / SAMPLE_UNIT, 2) * SAMPLE_UNIT;
 	sample->contiguous = sample->heap_blocks <= most ? sample->heap_blocks : most / 2 / SAMPLE_UNIT * SAMPLE_UNIT;
-	begin_columns(sample, most);
+	begin_columns(sample, Min(most, sample->heap_blocks));
 	ItemPointerSet(&from, 0, FirstOffsetNumber);
 	ItemPointerSet(&to, 0, FirstOffsetNumber);
 	scan = table_beginscan_tidrange(heap, GetActiveSnapshot(), &from, &to);
