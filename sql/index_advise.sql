@@ -60,6 +60,16 @@ SELECT statement FROM bf_index_advise('daily_2', '{uid}');
 CREATE INDEX daily_uid ON daily USING bf (uid);
 SELECT sum(pg_relation_size(inhrelid)) = (SELECT bf_bytes FROM bf_index_advise('daily', '{uid}')) AS exact FROM pg_inherits WHERE inhparent = 'daily_uid'::regclass;
 
+-- Out-of-line values of one partition, more than are read of a table, leave something for the others.
+CREATE TABLE scans (month integer, id integer, picture text) PARTITION BY LIST (month);
+ALTER TABLE scans ALTER picture SET STORAGE EXTERNAL;
+CREATE UNLOGGED TABLE scans_1 PARTITION OF scans FOR VALUES IN (1);
+CREATE UNLOGGED TABLE scans_2 PARTITION OF scans FOR VALUES IN (2);
+INSERT INTO scans SELECT 1, i, repeat('x', 90000000) FROM generate_series(1, 3) i;
+INSERT INTO scans SELECT 2, i FROM generate_series(1, 40000) i;
+SELECT distinct_values, advice FROM bf_index_advise('scans', '{id, picture}') WHERE "column" = 'id';
+DROP TABLE scans;
+
 -- empty tables, tables without columns, materialized views
 CREATE TABLE nothing (a integer);
 CREATE TABLE no_columns ();

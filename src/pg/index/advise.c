@@ -321,6 +321,9 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 /* At most so many partitions are sampled. */
 #define MOST_PARTITIONS 16
 
+/* About so many bytes of out-of-line values are read. */
+#define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
+
 /* A relation with rows of its own. */
 typedef struct Leaf
 {
@@ -407,6 +410,9 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 			sample->is_partition = heap->rd_rel->relispartition;
 			for (int c = 0; c < sample->column_count; c++)
 				sample->columns[c].attnum = numbers[c];
+			/* What the partitions before have left is for the rest of them, and a partition that nothing is left for has one row read. */
+			sample->most_fetched = sample->bytes_fetched +
+				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));
 			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_sampled)));
 			for (int c = 0; c < sample->column_count; c++)
 				if (sample->columns[c].refused == NULL)

@@ -56,9 +56,6 @@
 /* No method of compression makes of a value less than one byte for so many of it: lz4 gets to 255, pglz to 91. */
 #define BEST_COMPRESSION 256
 
-/* When so many bytes of out-of-line values were read, the sample ends. */
-#define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
-
 /* -------------------------------------------------------------------- columns */
 
 typedef struct Preparation
@@ -386,7 +383,7 @@ read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slo
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
-		if (sample->bytes_fetched >= MOST_BYTES_FETCHED)
+		if (sample->bytes_fetched >= sample->most_fetched)
 		{
 			/* The pages behind this one are left out. */
 			end = place.page + 1;
@@ -445,7 +442,7 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
 		/* A part of the first range tells enough. */
-		if (sample->bytes_fetched - fetched_before >= MOST_BYTES_FETCHED / 4)
+		if (sample->bytes_fetched - fetched_before > (sample->most_fetched - fetched_before) / 4)
 		{
 			end = ItemPointerGetBlockNumber(&slot->tts_tid) + 1;
 			break;
@@ -516,14 +513,14 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	scan = table_beginscan_tidrange(heap, GetActiveSnapshot(), &from, &to);
 	if (sample->heap_blocks > 0)
 		choose_range_lengths(sample, scan, slot, row_context);
-	for (BlockNumber first = 0; first < sample->contiguous && sample->bytes_fetched < MOST_BYTES_FETCHED; first += SAMPLE_UNIT)
+	for (BlockNumber first = 0; first < sample->contiguous && sample->bytes_fetched < sample->most_fetched; first += SAMPLE_UNIT)
 		read_unit(sample, heap, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
 	sample->contiguous = sample->pages_read;
 
 	/* The rest of the table in as many parts as units are left, and a unit at a random place of each. */
 	rest = (sample->heap_blocks - sample->contiguous) / SAMPLE_UNIT;
 	parts = Min(rest, (most - Min(most, sample->contiguous)) / SAMPLE_UNIT);
-	for (BlockNumber part = 0; part < parts && sample->bytes_fetched < MOST_BYTES_FETCHED; part++)
+	for (BlockNumber part = 0; part < parts && sample->bytes_fetched < sample->most_fetched; part++)
 	{
 		uint64		first = (uint64) part * rest / parts;
 		uint64		last = ((uint64) part + 1) * rest / parts - 1;

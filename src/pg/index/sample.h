@@ -106,6 +106,7 @@ typedef struct Sample
 	double		rows;
 	uint32		units;			/* of all partitions together */
 	uint64		bytes_fetched;	/* of out-of-line values, of all partitions together */
+	uint64		most_fetched;	/* when these are so many, the sample of the table or partition ends; more than bytes_fetched when it begins */
 } Sample;
 
 /* Finds out how the column is hashed, and what a B-tree on it would do. */
