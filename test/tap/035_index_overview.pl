@@ -55,6 +55,14 @@ unlike(advice(0), qr/damaged/, 'an index that is not damaged');
 like(advice($_), qr/(index "t${_}_bf" is damaged|invalid page).*: REINDEX INDEX CONCURRENTLY t${_}_bf/, "damaged: $damage[$_][0]") foreach 1 .. $#damage;
 like(advice($empty), qr/the file is empty: REINDEX INDEX CONCURRENTLY/, 'an empty file');
 like(advice($gone), qr/could not open file.*: REINDEX INDEX CONCURRENTLY/, 'a file that is gone');
+mkdir("$data/$paths[$gone]") or die "cannot make $paths[$gone]: $!";
+like(advice($gone), qr/could not open file.*: REINDEX INDEX CONCURRENTLY/, 'a directory instead of a file');
+rmdir("$data/$paths[$gone]") or die "cannot remove $paths[$gone]: $!";
+open(my $forbidden, '>', "$data/$paths[$gone]") or die "cannot make $paths[$gone]: $!";
+close($forbidden);
+chmod(0, "$data/$paths[$gone]") or die "cannot change $paths[$gone]: $!";
+like(advice($gone), qr/could not open file.*: REINDEX INDEX CONCURRENTLY/, 'a file that the server may not open');
+unlink("$data/$paths[$gone]") or die "cannot remove $paths[$gone]: $!";
 is($db->sql("BEGIN; SELECT count(*) FROM bf_indexes WHERE advice LIKE '%REINDEX%'; SELECT count(*) > 0 FROM t0; COMMIT"), ($gone) . "\nt",
 	'the transaction goes on');
 $db->sql("REINDEX INDEX t${_}_bf") foreach 1 .. $empty;

@@ -183,11 +183,15 @@ read_pages(void *argument)
 		look_at_last_group(overview, &group, &parameters);
 }
 
-/* Does this error say that an index is damaged, or that its file cannot be read? */
+/*
+ * Does this error say that an index is damaged, or that its file cannot be read? See errcode_for_file_access() for the codes of the latter;
+ * read_pages() checks no rights, so that a privilege which is missing is one of the server's.
+ */
 static bool
 is_damage(int sqlerrcode)
 {
 	return sqlerrcode == ERRCODE_INDEX_CORRUPTED || sqlerrcode == ERRCODE_DATA_CORRUPTED ||
+		sqlerrcode == ERRCODE_INSUFFICIENT_PRIVILEGE || sqlerrcode == ERRCODE_WRONG_OBJECT_TYPE ||
 		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_SYSTEM_ERROR;
 }
 
