@@ -92,6 +92,17 @@ SELECT "column", advice, statement IS NOT NULL AS pays FROM bf_index_advise('oth
 -- the statement would be refused
 SELECT advice, statement FROM bf_index_advise('pg_proc', '{oid}');
 
+-- PostgreSQL 18 has virtual columns, which have no values in the table.
+DO $$
+BEGIN
+	IF current_setting('server_version_num')::integer >= 180000 THEN
+		EXECUTE 'CREATE TABLE with_virtual (a integer, b integer GENERATED ALWAYS AS (a + 1) VIRTUAL)';
+		INSERT INTO with_virtual SELECT generate_series(1, 30000);
+		ASSERT (SELECT advice FROM bf_index_advise('with_virtual', '{b}')) = 'no index can be made on a virtual generated column';
+		DROP TABLE with_virtual;
+	END IF;
+END $$;
+
 -- what is refused
 CREATE VIEW a_view AS SELECT 1 AS a;
 SELECT error_of(format('SELECT * FROM bf_index_advise(%s)', arguments)) FROM (VALUES ('''a_view'''), ('''visits_none'''), ('4711'), ('''daily_uid'''), ('''visits'', ''{nope}'''),

@@ -108,6 +108,13 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	column->name = pstrdup(NameStr(attribute->attname));
 	column->has_btree = OidIsValid(btree);
 	column->deduplicates = OidIsValid(btree) && deduplicates(btree, attribute->attcollation);
+#ifdef ATTRIBUTE_GENERATED_VIRTUAL
+	if (attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+	{
+		column->refused = "no index can be made on a virtual generated column";
+		return;
+	}
+#endif
 	if (!OidIsValid(opclass))
 	{
 		column->refused = psprintf("there is no operator class of bf for type %s", format_type_be(attribute->atttypid));
