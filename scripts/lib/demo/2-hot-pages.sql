@@ -16,6 +16,7 @@ SELECT url, sum(n) AS hits,
 FROM hits, epoch GROUP BY url;
 
 \echo '"Now" is the time of the newest hit:' :now
+\echo 'demo.page has the exact hits of every page, counted by plain SQL to compare them.'
 \echo
 
 \set ECHO queries
