@@ -104,6 +104,9 @@ SELECT tbf_sketch(heat) AS heat FROM page_heat \gset
 \echo '  pages of the busiest one  ' :busiest_pages
 \echo '  hits of all pages         ' :heat
 \echo
+\echo 'current fpr: the false-positive rate, which is the share of other items for which the filter says yes. The bars: how many'
+\echo 'parts of the filter are how full, from empty to full; for the hits, how many pages have few hits (left) or many (right).'
+\echo
 \echo :verdict
 
 -- Never misses: ask the filters for everything that was added to them.

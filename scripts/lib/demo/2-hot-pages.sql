@@ -16,6 +16,7 @@ SELECT url, sum(n) AS hits,
 FROM hits, epoch GROUP BY url;
 
 \echo '"Now" is the time of the newest hit:' :now
+\echo 'demo.page has the exact hits of every page, counted by plain SQL to compare them.'
 \echo
 
 \set ECHO queries
@@ -30,13 +31,14 @@ FROM demo.page, page_heat ORDER BY exact DESC, url LIMIT 10;
 SELECT demo.number(count(*)) AS pages, to_char(max(counted - exact), 'FM999990.00') AS worst,
 	demo.number(count(*) FILTER (WHERE counted <= exact * 1.001 + unit)) AS good,
 	to_char(max(unit), 'FM0.0999') AS unit, demo.number(sum(hits)) AS hits,
+	CASE WHEN count(*) FILTER (WHERE counted > exact * 1.001 + unit) > 0 THEN E'; the others share their counters\nwith other pages and count too much' ELSE '' END AS others,
 	demo.verdict(count(*) FILTER (WHERE counted < exact * (1 - 1e-12)) = 0,
 		format('pages that tbf_count undercounts: %s of %s', count(*) FILTER (WHERE counted < exact * (1 - 1e-12)), demo.number(count(*)))) AS verdict
 FROM (SELECT hits, exact, tbf_count(heat, url, :'now') AS counted FROM demo.page, page_heat) p,
 	(SELECT unit FROM page_heat, tbf_info(heat)) i
 \gset
 \echo 'hits: all that the log holds. The last two columns: what is left of them, each halved for every 7 days of its age.'
-\echo 'Of' :pages 'pages' :good 'are right to the rounding (a thousandth and' :unit 'hits); the others share their counters'
-\echo 'with other pages and count too much. The largest overcount of any page:' :worst 'hits.'
+\echo 'Of' :pages 'pages' :good 'are right to the rounding (a thousandth and' :unit 'hits)':others'.'
+\echo 'The largest overcount of any page:' :worst 'hits.'
 \echo
 \echo :verdict

@@ -9,7 +9,7 @@ SELECT row_number() OVER w AS nr, host, url, sbf_duplicate((host, url)) OVER w A
 FROM access_log WINDOW w AS (ORDER BY at, host, url);
 \set ECHO none
 
-SELECT format(E'Of %s hits %s are repetitions. It missed %s of them (%s %%), and took %s of the %s first hits for repetitions (%s %%).',
+SELECT format(E'Of %s hits %s are repetitions. It missed %s of them (%s %%),\nand took %s of the %s first hits for repetitions (%s %%).',
 		demo.number(count(*)), demo.number(repeated), demo.number(missed), to_char(100.0 * missed / greatest(repeated, 1), 'FM990.00'),
 		demo.number(wrong), demo.number(count(*) - repeated), to_char(100.0 * wrong / greatest(count(*) - repeated, 1), 'FM990.00')) AS text,
 	demo.verdict(missed <= 0.5 * repeated, 'it has found at least half of the repetitions') AS verdict

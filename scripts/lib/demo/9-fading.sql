@@ -20,7 +20,9 @@ SELECT CASE weeks WHEN 0 THEN 'now' ELSE format('in %s weeks', weeks) END AS "re
 	to_char(slack, '990.99999') AS slack
 FROM demo.faded, tbf_info(heat) ORDER BY weeks;
 
-\echo 'slack: what decay has forgotten at most, in hits; every count includes it, so that none becomes too small.'
+SELECT CASE WHEN bool_or(fill IS NULL) THEN E'Counters and fill are empty where the filter is exact: it lists its items, and has no counters to share.\n' ELSE '' END AS exact
+FROM demo.faded, tbf_info(heat) \gset
+\echo :exact'slack: what decay has forgotten at most, in hits; every count includes it, so that none becomes too small.'
 \echo
 SELECT format('  %-12s %s', CASE weeks WHEN 0 THEN 'now' ELSE format('in %s weeks', weeks) END, tbf_sketch(heat)) AS line
 FROM demo.faded ORDER BY weeks

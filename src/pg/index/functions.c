@@ -74,11 +74,14 @@ refuse_other_index(Oid index)
 
 	if (name == NULL)
 		refuse_missing(index);
+	if (get_rel_relkind(index) == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is a partitioned index", name),
+				 errhint("Name the index of one partition; pg_partition_tree() lists them. CALL bf_summarize() does all of them.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("\"%s\" is not a bf index", name),
-			 get_rel_relkind(index) == RELKIND_PARTITIONED_INDEX ?
-			 errhint("It is a partitioned index: name the index of one partition, or use CALL bf_summarize().") :
 			 errhint("Name an index that was made with USING bf.")));
 }
 

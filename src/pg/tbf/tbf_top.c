@@ -56,7 +56,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the filter keeps no list of hot items"),
 				 errdetail("Only a filter that was made with top keeps a list. It loses the list when a filter without one is merged into it."),
-				 errhint("Build it with tbf_agg_like(item, at, tbf_empty(top => 100), weight).")));
+				 errhint("Build it with tbf_agg_like(item, at, tbf_empty(top => 100)).")));
 	if (wanted < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
