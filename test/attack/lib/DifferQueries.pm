@@ -50,6 +50,21 @@ sub number
 	return pick($number, $number, $number % 101, $number + 1, 32768, -1);
 }
 
+# A condition about keys inside the values of a column or expression.
+sub key_condition
+{
+	my ($relation, $thing, $sql, $operator, $value) = @_;
+	my $kind = rand();
+	my (undef, $other) = DifferTypes::key_condition($thing->{type}, 7);
+	return "$sql $operator NULL" if $kind < 0.03;
+	return "$sql $operator (SELECT $value)" if $kind < 0.15;
+	return "NOT $sql $operator $value" if $kind < 0.2;
+	return "($sql $operator $value) IS " . pick('TRUE', 'NOT TRUE', 'FALSE') if $kind < 0.3;
+	return "$value <@ $sql" if $operator eq '@>' && $kind < 0.4;
+	return "$sql $operator ANY (ARRAY[$value, " . pick('NULL', $value) . '])' if $kind < 0.55 && $value !~ /ARRAY|\[\]|^'h/;
+	return "$sql $operator $value";
+}
+
 # A condition about one column or expression.
 sub simple
 {
@@ -57,7 +72,9 @@ sub simple
 	$thing //= some_thing($relation);
 	my $sql = at($thing, $alias);
 	my $kind = int rand 24;
+	my @keys = DifferSchema::key_condition($relation, $thing);
 
+	return key_condition($relation, $thing, $sql, @keys) if @keys && chance(0.6);
 	if ($thing->{type} eq 'boolean' && chance(0.6))
 	{
 		return pick($sql, "NOT $sql", "$sql IS TRUE", "$sql IS NOT TRUE", "$sql IS FALSE", "$sql IS NOT FALSE", "$sql IS UNKNOWN", "$sql = true", "$sql <> true", "$sql = ANY ('{t,NULL}')");
@@ -158,9 +175,12 @@ sub join_query
 	my $keys = "${name}_keys";
 	my $some = chance(0.5) ? 'WHERE q.n < ' . int(rand 16) : '';
 	my $limit = int rand 3;
+	my ($operator) = DifferSchema::key_condition($relation, $thing);
+	my $inside = $operator && $operator =~ /^(?:@>|&&|<@)$/ ? "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left $operator $right $also $some" : '';
 	my $array = $thing->{type} =~ /\[\]|_domain/ ? '' : "$left = ANY (ARRAY[$right, " . DifferSchema::thing_literal($relation, $thing) . ']) ';
 	my $kind = int rand 19;
 
+	return $inside if $inside && chance(0.5);
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $right $also $some" if $kind <= 2;
 	return "SELECT q.n, r.id FROM $keys q LEFT JOIN $name r ON $left = $right $also $some" if $kind == 3;
 	return "SELECT q.n, s.* FROM $keys q, LATERAL (SELECT r.id, r.k FROM $name r WHERE $left = $right $also ORDER BY r.id, r.k LIMIT $limit) s $some" if $kind <= 5;
@@ -189,7 +209,15 @@ sub chunk_scan
 	my $thing = pick(plain_things($relation));
 	my $column = $thing->{column}{name};
 	my $kind = rand();
+	my ($operator, $inside) = DifferSchema::key_condition($relation, $thing);
 
+	if ($operator && $kind < 0.6)
+	{
+		my $also = chance(0.4) ? 'WHERE ' . simple($relation, 'r.') : '';
+		my $named = pick($operator, $operator, "pg_catalog.$operator");
+		my @any = chance(0.3) && $inside !~ /ARRAY|\[\]|^'h/ ? ('_any', "ARRAY[$inside, $inside]", "ANY (ARRAY[$inside])") : ('', $inside, $inside);
+		return ("SELECT r.id, r.k FROM chunk_scan$any[0](NULL::$name, '$column', $any[1], operator => '$named') r $also", "SELECT r.id, r.k FROM (SELECT * FROM $name WHERE $column $operator $any[2]) r $also");
+	}
 	if ($kind < 0.55)
 	{
 		my $value = $thing->{family} eq 'integer' && chance(0.5) ? do { my $n = number($relation, $thing); pick($n, "'$n'", "($n)::bigint", "($n % 30000)::smallint") } : DifferSchema::thing_literal($relation, $thing);
@@ -254,6 +282,8 @@ sub kept
 	my $sql2 = at($second, 'r.');
 	my @forms = ("$sql = \$1", "\$1 = $sql", "$sql = \$1 OR $sql2 = " . DifferSchema::thing_literal($relation, $second), "$sql IN (\$1, " . DifferSchema::thing_literal($relation, $thing) . ')',
 		"$sql = \$1 AND $sql2 IS NULL", "$sql IS NOT DISTINCT FROM \$1", "$sql = \$1 AND r.id % 2 = 0");
+	my ($operator) = DifferSchema::key_condition($relation, $thing);
+	push @forms, ("$sql $operator \$1") x 4 if $operator && $operator =~ /^(?:@>|&&|<@)$/;
 	push @forms, ("$sql = ANY (\$1)") x 3 if $thing->{type} !~ /\[\]|_domain/;
 	my $form = pick(@forms);
 	my $array = $form =~ /ANY/ ? '[]' : '';

@@ -170,9 +170,16 @@ DECLARE
 	total bigint := 0;
 BEGIN
 	FOR i IN SELECT index, heap, a AS attribute, pg_get_indexdef(index, a, false) ||
-			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item
+			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item,
+			EXISTS (SELECT FROM pg_opclass o JOIN pg_amproc ON amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocnum = 3 WHERE o.oid = indclass[a - 1]) AS has_keys,
+			(SELECT opcintype = 'anyarray'::regtype FROM pg_opclass WHERE oid = indclass[a - 1]) AS is_array
 		FROM differ.indexes(relation, false) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
 	LOOP
+		-- Keys inside values are made by functions that SQL cannot call; but those of an array are its elements.
+		CONTINUE WHEN i.has_keys AND NOT i.is_array;
+		IF i.has_keys THEN
+			i.item := format('(SELECT e FROM unnest(%s) e WHERE e IS NOT NULL LIMIT 1)', i.item);
+		END IF;
 		-- it is not there any more
 		CONTINUE WHEN coalesce(i.item, '') ~ '^(::.*)?$';
 		BEGIN
