@@ -175,13 +175,13 @@ BEGIN
 			(SELECT opcintype = 'anyarray'::regtype FROM pg_opclass WHERE oid = indclass[a - 1]) AS is_array
 		FROM differ.indexes(relation, false) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
 	LOOP
+		-- it is not there any more
+		CONTINUE WHEN coalesce(i.item, '') ~ '^(::.*)?$';
 		-- Keys inside values are made by functions that SQL cannot call; but those of an array are its elements.
 		CONTINUE WHEN i.has_keys AND NOT i.is_array;
 		IF i.has_keys THEN
 			i.item := format('(SELECT e FROM unnest(%s) e WHERE e IS NOT NULL LIMIT 1)', i.item);
 		END IF;
-		-- it is not there any more
-		CONTINUE WHEN coalesce(i.item, '') ~ '^(::.*)?$';
 		BEGIN
 			EXECUTE format('SELECT count(*) FROM (SELECT b, bf_of(%L, b, %s) AS f FROM generate_series(0, pg_relation_size(%L) / 8192 - 1) b OFFSET 0) o ' ||
 				'JOIN (SELECT (ctid::text::point)[0]::bigint AS b, (%s) AS item FROM ONLY %s OFFSET 0) r USING (b) WHERE (f @> item) IS FALSE', i.index, i.attribute, i.heap, i.item, i.heap) INTO n;
