@@ -273,6 +273,7 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 	query->is_there = palloc_extended(query->count * sizeof(bool), MCXT_ALLOC_HUGE);
 	for (int32 i = 0; i < query->count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		query->place[i] = NO_HASH;
 		if (query->nulls[i] || (partial != NULL && partial[i]))
 			continue;
