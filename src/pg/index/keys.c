@@ -193,7 +193,7 @@ typedef struct KeyQuery
 /* With more keys that may be there than this, a class without triConsistent is not asked; GIN does the same. */
 #define MOST_MAYBE_KEYS 4
 
-/* Does consistent say no, whichever of the keys that may be there are there? */
+/* Does consistent say no, whichever of the keys that may be there are there? One of them must be. */
 static bool
 consistent_says_no(KeyQuery *query)
 {
@@ -209,7 +209,8 @@ consistent_says_no(KeyQuery *query)
 			return false;
 		maybe[count++] = i;
 	}
-	for (int which = 0; which < 1 << count; which++)
+	/* from 1: at least one of them is there */
+	for (int which = 1; which < 1 << count; which++)
 	{
 		bool		recheck = true;
 
@@ -238,13 +239,22 @@ can_match(KeyQuery *query)
 													 PointerGetDatum(query->nulls))) != GIN_FALSE;
 }
 
-/* The same, for those hashes of the search for which present[] is true. */
+/*
+ * The same, for those hashes of the search for which present[] is true. In the default search mode, which is the only one that
+ * gets here, GIN takes no value for a candidate that has none of the keys, and the functions need not say so: with none they
+ * are not asked.
+ */
 static bool
 can_match_with(KeyQuery *query, const bool *present)
 {
+	bool		any = false;
+
 	for (int32 i = 0; i < query->count; i++)
+	{
 		query->check[i] = query->place[i] == NO_HASH || present[query->place[i]] ? GIN_MAYBE : GIN_FALSE;
-	return can_match(query);
+		any |= query->check[i] == GIN_MAYBE;
+	}
+	return any && can_match(query);
 }
 
 /*
