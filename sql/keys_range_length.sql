@@ -11,3 +11,13 @@ VACUUM alike;
 REINDEX INDEX alike_tags;
 SELECT pages_per_range, ranges FROM bf_index_stats('alike_tags');
 DROP TABLE alike;
+-- A table that is shorter than most of the lengths that are tried is not read for each of them.
+CREATE TABLE short (j jsonb);
+INSERT INTO short SELECT jsonb_object_agg('key' || i, i) FROM generate_series(1, 3000) i;
+CREATE SEQUENCE calls;
+CREATE FUNCTION counted(jsonb) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM nextval('public.calls'); RETURN $1; END $$;
+CREATE INDEX short_bf ON short USING bf (counted(j));
+SELECT last_value, (SELECT pages_per_range FROM bf_index_stats('short_bf') WHERE level = 0) FROM calls;
+DROP TABLE short;
+DROP FUNCTION counted;
+DROP SEQUENCE calls;

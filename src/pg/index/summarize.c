@@ -144,10 +144,20 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 		 * Rows share most of their keys, so a range of half the length has more than half of them: each length is looked at.
 		 * The beginning of a log may be unlike the rest of it.
 		 */
+		double		size = 0;
+
 		pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-		while (pages > 1 && !has_too_many_ranges(index, heap_blocks, pages / 2) &&
-			   size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL) >= ENOUGH)
+		while (pages > 1 && !has_too_many_ranges(index, heap_blocks, pages / 2))
+		{
+			/* A range that is longer than the heap is not full: what it would have is in proportion to its length. */
+			if (size > 0 && pages / 2 > heap_blocks)
+				size /= 2;
+			else
+				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL);
+			if (size < ENOUGH)
+				break;
 			pages /= 2;
+		}
 	}
 	else
 	{
