@@ -21,3 +21,14 @@ SELECT last_value, (SELECT pages_per_range FROM bf_index_stats('short_bf') WHERE
 DROP TABLE short;
 DROP FUNCTION counted;
 DROP SEQUENCE calls;
+-- One row with very many keys does not make room for as many as thousands of such rows would have, neither when the index is built
+-- nor when a first range is summarized.
+CREATE TABLE one (v tsvector);
+CREATE INDEX one_empty ON one USING bf (v) WITH (pages_per_range = 16);
+INSERT INTO one SELECT array_to_tsvector(ARRAY(SELECT 'w' || i FROM generate_series(1, 50000) i));
+CREATE INDEX one_built ON one USING bf (v) WITH (pages_per_range = 16);
+CALL bf_summarize('one');
+SELECT index, pg_relation_size(index) < 20000000 AS small, (SELECT ranges FROM bf_index_stats(index) WHERE level = 0) FROM (VALUES ('one_built'::regclass), ('one_empty')) i (index);
+-- It has room for all keys that are there.
+SELECT current_false_positive_rate < 0.02 AS good FROM bf_index_stats('one_built') WHERE level = 0;
+DROP TABLE one;
