@@ -102,6 +102,17 @@ SELECT condition, t.* FROM (VALUES ('a @> ''{500}'''), ('a @> ''{500, 501, 5}'''
 	('a <@ ''{100, 101, 0}'''), ('a @> ''{1, 2, 3, 4, 5, 6, 7}''')) c (condition), try(condition) t;
 DROP INDEX doc_plain;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'plain_array_ops';
+-- one whose consistent leaves it to GIN that a row has one of the keys at least
+CREATE OPERATOR CLASS plain_jsonb_ops FOR TYPE jsonb USING bf AS
+	OPERATOR 7 @>, OPERATOR 9 ? (jsonb, text), OPERATOR 10 ?| (jsonb, text[]), OPERATOR 11 ?& (jsonb, text[]),
+	FUNCTION 2 (jsonb) gin_extract_jsonb(jsonb, internal, internal),
+	FUNCTION 3 (jsonb) gin_extract_jsonb_query(jsonb, internal, int2, internal, internal, internal, internal),
+	FUNCTION 4 (jsonb) gin_consistent_jsonb(internal, int2, jsonb, int4, internal, internal, internal, internal),
+	STORAGE text;
+CREATE INDEX doc_plain ON doc USING bf (j plain_jsonb_ops) WITH (pages_per_range = 1);
+SELECT condition, t.* FROM (VALUES ('j ? ''x4184'''), ('j ? ''url'''), ('j ? ''no'''), ('j ?| ARRAY[''x4184'', NULL, ''x15'']'), ('j ?& ARRAY[''x4184'', ''no'']'), ('j ?| ''{}'''), ('j ?& ''{}'''),
+	('j ? ANY (ARRAY[''no'', ''x4184''])'), ('j @> ''{"url": "/p/5003"}'''), ('j @> ''{}''')) c (condition), try(condition) t;
+DROP INDEX doc_plain;
 
 -- equality classes of the same types
 CREATE INDEX doc_eq ON doc USING bf (j jsonb_eq_ops, a array_eq_ops) WITH (pages_per_range = 1);
@@ -154,6 +165,7 @@ SELECT * FROM chunk_scan(NULL::event, 'day', 2, operator => 'nonsense');
 SELECT * FROM chunk_scan(NULL::event, 'day', 2, operator => '');
 DROP TABLE doc, log, points, event;
 DROP OPERATOR FAMILY plain_array_ops USING bf;
+DROP OPERATOR FAMILY plain_jsonb_ops USING bf;
 DROP OPERATOR FAMILY no_value_ops USING bf;
 DROP OPERATOR FAMILY backward_ops USING bf;
 DROP FUNCTION try, fill_doc, compare_backward, plan;

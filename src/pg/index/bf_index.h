@@ -297,6 +297,7 @@ typedef struct BfRangeItems
 	int			columns;
 	bool		full;			/* all pages of the range were there */
 	double		share;			/* of the space of a full range that is in use */
+	uint64		most_expected;	/* a full range is not taken to have more items than this, unless it has */
 	uint64		counts[INDEX_MAX_KEYS];
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;

@@ -243,13 +243,14 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexCla
 	Node	   *expression = (Node *) linitial_node(RestrictInfo, from->indexquals)->clause;
 	Oid			family = info->opfamily[from->indexcol];
 	Oid			type = info->opcintype[from->indexcol];
+	bool		has_keys = index != NULL ? bf_index_has_keys(index, from->indexcol) :
+		OidIsValid(get_opfamily_proc(family, type, type, BF_EXTRACT_QUERY_PROC));
 
 	if (IsA(expression, NullTest) && ((NullTest *) expression)->nulltesttype == IS_NOT_NULL)
 		return false;
 	*clause = (Clause) {.column = from->indexcol, .items = 1};
 	clause->selectivity = clauselist_selectivity(root, list_make1(from->rinfo), info->rel->relid, JOIN_INNER, NULL);
-	if ((IsA(expression, OpExpr) || IsA(expression, ScalarArrayOpExpr)) &&
-		OidIsValid(get_opfamily_proc(family, type, type, BF_EXTRACT_QUERY_PROC)))
+	if (has_keys && (IsA(expression, OpExpr) || IsA(expression, ScalarArrayOpExpr)))
 		return estimate_keys(root, index, expression, family, clause);
 	if (IsA(expression, ScalarArrayOpExpr))
 		clause->items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));

@@ -526,6 +526,13 @@ add_to_sets(const BfRowItems *items, void *argument)
 			must_finish(sb_hash_set_add(&reader->sets[column], &memory, items->hashes[i]));
 }
 
+/*
+ * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie out of line,
+ * and a few of them can have as many keys as a whole range of others. So no room is made for more keys than this, or those that
+ * are there. Where an item is a value, a range cannot have more items than rows.
+ */
+#define MOST_KEYS_EXPECTED (1024 * 1024)
+
 void
 bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
 					BfRangeItems *items)
@@ -536,6 +543,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	items->range = range;
 	items->columns = reader->itemizer.columns;
 	items->full = first + pages_per_range <= heap_blocks;
+	items->most_expected = Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
 	prepare_sets(reader);
 	reader->bytes = 0;
 	if (first < end)
@@ -551,7 +559,12 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 uint64
 bf_index_items_if_full(const BfRangeItems *items, int column)
 {
-	return items->full ? items->counts[column] : (uint64) ceil(items->counts[column] / Max(items->share, 1e-6));
+	uint64		if_full;
+
+	if (items->full)
+		return items->counts[column];
+	if_full = (uint64) ceil(items->counts[column] / Max(items->share, 1e-6));
+	return Max(items->counts[column], Min(if_full, items->most_expected));
 }
 
 void

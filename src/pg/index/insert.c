@@ -95,7 +95,7 @@ add_to_page(Relation index, const BfGroup *group, int column, uint32 range, cons
 }
 
 static int
-compare_lines(const void *a, const void *b)
+compare_lines(const void *a, const void *b, void *argument)
 {
 	uint32		x = ((const BfAddition *) a)->line,
 				y = ((const BfAddition *) b)->line;
@@ -124,7 +124,7 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 		additions[i].hash = statement->items.hashes[first + i];
 		additions[i].line = sb_bf_line_of(group->lines[column], additions[i].hash);
 	}
-	qsort(additions, count, sizeof(BfAddition), compare_lines);
+	qsort_interruptible(additions, count, sizeof(BfAddition), compare_lines, NULL);
 	for (uint32 i = 0, end; i < count; i = end)
 	{
 		for (end = i + 1; end < count && additions[end].line / group->positions == additions[i].line / group->positions;)

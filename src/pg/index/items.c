@@ -4,6 +4,7 @@
 #include "index/bf_index.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
@@ -65,8 +66,11 @@ add_keys(const BfColumnItems *column, Datum value, BfRowItems *items, uint32 hav
 
 	make_room(items, have, count);
 	for (int32 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (nulls == NULL || !nulls[i])
 			items->hashes[have++] = item_hash(column->hasher, keys[i]);
+	}
 	return have;
 }
 

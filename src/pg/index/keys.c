@@ -49,6 +49,22 @@ consistent_function(Relation index, int column)
 }
 
 /*
+ * Raises an error unless the class has all functions that it needs. A class can lose some at any time, by ALTER OPERATOR FAMILY.
+ */
+static void
+require_functions(Relation index, int column)
+{
+	if (!OidIsValid(index_getprocid(index, column + 1, BF_EXTRACT_VALUE_PROC)) ||
+		!OidIsValid(consistent_function(index, column)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("the operator class of column %d of index \"%s\" lacks support functions", column + 1,
+						RelationGetRelationName(index)),
+				 errdetail("It has extractQuery (%d), so it must also have extractValue (%d), and triConsistent (%d) or consistent (%d).",
+						   BF_EXTRACT_QUERY_PROC, BF_EXTRACT_VALUE_PROC, BF_TRI_CONSISTENT_PROC, BF_CONSISTENT_PROC)));
+}
+
+/*
  * The collation with which keys are hashed: that of the column, which the elements of an array have too. Keys that are text
  * although the column is not, as those of jsonb and tsvector, are compared byte by byte.
  */
@@ -72,8 +88,10 @@ function_collation(Relation index, int column)
 BfKeyClass *
 bf_index_make_key_class(Relation index, int column, MemoryContext context)
 {
-	BfKeyClass *keys = MemoryContextAllocZero(context, sizeof(BfKeyClass));
+	BfKeyClass *keys;
 
+	require_functions(index, column);
+	keys = MemoryContextAllocZero(context, sizeof(BfKeyClass));
 	fmgr_info_cxt(index_getprocid(index, column + 1, BF_EXTRACT_VALUE_PROC), &keys->extract_value, context);
 	fmgr_info_cxt(index_getprocid(index, column + 1, BF_EXTRACT_QUERY_PROC), &keys->extract_query, context);
 	fmgr_info_cxt(consistent_function(index, column), &keys->consistent, context);
@@ -120,14 +138,7 @@ bf_index_check_key_class(Relation index, int column)
 	Oid			key_type = bf_index_item_type(index, column);
 	Oid			compare = index_getprocid(index, column + 1, BF_COMPARE_PROC);
 
-	if (!OidIsValid(index_getprocid(index, column + 1, BF_EXTRACT_VALUE_PROC)) ||
-		!OidIsValid(consistent_function(index, column)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("the operator class of column %d of index \"%s\" lacks support functions", column + 1,
-						RelationGetRelationName(index)),
-				 errdetail("It has extractQuery (%d), so it must also have extractValue (%d), and triConsistent (%d) or consistent (%d).",
-						   BF_EXTRACT_QUERY_PROC, BF_EXTRACT_VALUE_PROC, BF_TRI_CONSISTENT_PROC, BF_CONSISTENT_PROC)));
+	require_functions(index, column);
 	if (!bf_index_compares_as_hashed(compare, key_type))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -182,7 +193,7 @@ typedef struct KeyQuery
 /* With more keys that may be there than this, a class without triConsistent is not asked; GIN does the same. */
 #define MOST_MAYBE_KEYS 4
 
-/* Does consistent say no, whichever of the keys that may be there are there? */
+/* Does consistent say no, whichever of the keys that may be there are there? One of them must be. */
 static bool
 consistent_says_no(KeyQuery *query)
 {
@@ -198,7 +209,8 @@ consistent_says_no(KeyQuery *query)
 			return false;
 		maybe[count++] = i;
 	}
-	for (int which = 0; which < 1 << count; which++)
+	/* from 1: at least one of them is there */
+	for (int which = 1; which < 1 << count; which++)
 	{
 		bool		recheck = true;
 
@@ -227,13 +239,22 @@ can_match(KeyQuery *query)
 													 PointerGetDatum(query->nulls))) != GIN_FALSE;
 }
 
-/* The same, for those hashes of the search for which present[] is true. */
+/*
+ * The same, for those hashes of the search for which present[] is true. In the default search mode, which is the only one that
+ * gets here, GIN takes no value for a candidate that has none of the keys, and the functions need not say so: with none they
+ * are not asked.
+ */
 static bool
 can_match_with(KeyQuery *query, const bool *present)
 {
+	bool		any = false;
+
 	for (int32 i = 0; i < query->count; i++)
+	{
 		query->check[i] = query->place[i] == NO_HASH || present[query->place[i]] ? GIN_MAYBE : GIN_FALSE;
-	return can_match(query);
+		any |= query->check[i] == GIN_MAYBE;
+	}
+	return any && can_match(query);
 }
 
 /*
@@ -262,6 +283,7 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 	query->is_there = palloc_extended(query->count * sizeof(bool), MCXT_ALLOC_HUGE);
 	for (int32 i = 0; i < query->count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		query->place[i] = NO_HASH;
 		if (query->nulls[i] || (partial != NULL && partial[i]))
 			continue;
@@ -334,7 +356,7 @@ typedef struct HashPlace
 } HashPlace;
 
 static int
-compare_hash_places(const void *a, const void *b)
+compare_hash_places(const void *a, const void *b, void *argument)
 {
 	uint64		x = ((const HashPlace *) a)->hash,
 				y = ((const HashPlace *) b)->hash;
@@ -352,7 +374,7 @@ sort_hashes(BfKeySearch *search)
 
 	for (uint32 i = 0; i < search->count; i++)
 		sorted[i] = (HashPlace) {.hash = search->hashes[i], .place = i};
-	qsort(sorted, search->count, sizeof(HashPlace), compare_hash_places);
+	qsort_interruptible(sorted, search->count, sizeof(HashPlace), compare_hash_places, NULL);
 	for (uint32 i = 0; i < search->count; i++)
 	{
 		if (count == 0 || search->hashes[count - 1] != sorted[i].hash)

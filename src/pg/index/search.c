@@ -4,6 +4,7 @@
 #include "index/search.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -14,6 +15,12 @@ compare_hashes(const void *a, const void *b)
 				y = *(const uint64 *) b;
 
 	return x < y ? -1 : x > y;
+}
+
+static int
+compare_hashes_to_sort(const void *a, const void *b, void *argument)
+{
+	return compare_hashes(a, b);
 }
 
 /* The type as which the key's argument is hashed. It may differ from the column's: an integer of another size, say. */
@@ -76,8 +83,11 @@ hash_values(Condition *condition)
 		condition->hashes = palloc(Max(count, 1) * sizeof(uint64));
 		condition->count = count;
 		for (uint32 i = 0; i < count; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
 			condition->hashes[i] = item_hash(condition->hasher, values[i]);
-		qsort(condition->hashes, count, sizeof(uint64), compare_hashes);
+		}
+		qsort_interruptible(condition->hashes, count, sizeof(uint64), compare_hashes_to_sort, NULL);
 	}
 }
 

@@ -161,8 +161,19 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 		 * The beginning of a log may be unlike the rest of it. A small table gets no fewer ranges for being small: a question
 		 * has several keys, so it reads several pages of the index anyway.
 		 */
-		while (pages > 1 && size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL) >= ENOUGH)
+		double		size = 0;
+
+		while (pages > 1)
+		{
+			/* A range that is longer than the heap is not full: what it would have is in proportion to its length. */
+			if (size > 0 && pages / 2 > heap_blocks)
+				size /= 2;
+			else
+				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL);
+			if (size < ENOUGH)
+				break;
 			pages /= 2;
+		}
 	}
 	else
 		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, 1) * LINES_OF_A_RANGE,

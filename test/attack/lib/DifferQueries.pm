@@ -50,13 +50,19 @@ sub number
 	return pick($number, $number, $number % 101, $number + 1, 32768, -1);
 }
 
-# An operator of a class whose items are keys inside values, or '='.
-sub operator
+# A condition about keys inside the values of a column or expression.
+sub key_condition
 {
-	my ($thing) = @_;
-	return chance(0.5) ? '@>' : '=' if $thing->{type} eq 'jsonb';
-	return pick('=', '=', '@>', '@>', '&&', '<@') if $thing->{type} =~ /\[\]$|^array_domain$/;
-	return '=';
+	my ($relation, $thing, $sql, $operator, $value) = @_;
+	my $kind = rand();
+	my (undef, $other) = DifferTypes::key_condition($thing->{type}, 7);
+	return "$sql $operator NULL" if $kind < 0.03;
+	return "$sql $operator (SELECT $value)" if $kind < 0.15;
+	return "NOT $sql $operator $value" if $kind < 0.2;
+	return "($sql $operator $value) IS " . pick('TRUE', 'NOT TRUE', 'FALSE') if $kind < 0.3;
+	return "$value <@ $sql" if $operator eq '@>' && $kind < 0.4;
+	return "$sql $operator ANY (ARRAY[$value, " . pick('NULL', $value) . '])' if $kind < 0.55 && $value !~ /ARRAY|\[\]|^'h/;
+	return "$sql $operator $value";
 }
 
 # A condition about one column or expression.
@@ -66,10 +72,9 @@ sub simple
 	$thing //= some_thing($relation);
 	my $sql = at($thing, $alias);
 	my $kind = int rand 24;
-	my $operator = operator($thing);
+	my @keys = DifferSchema::key_condition($relation, $thing);
 
-	return "$sql $operator " . DifferSchema::thing_literal($relation, $thing) if $operator ne '=';
-
+	return key_condition($relation, $thing, $sql, @keys) if @keys && chance(0.6);
 	if ($thing->{type} eq 'boolean' && chance(0.6))
 	{
 		return pick($sql, "NOT $sql", "$sql IS TRUE", "$sql IS NOT TRUE", "$sql IS FALSE", "$sql IS NOT FALSE", "$sql IS UNKNOWN", "$sql = true", "$sql <> true", "$sql = ANY ('{t,NULL}')");
@@ -170,28 +175,30 @@ sub join_query
 	my $keys = "${name}_keys";
 	my $some = chance(0.5) ? 'WHERE q.n < ' . int(rand 16) : '';
 	my $limit = int rand 3;
+	my ($operator) = DifferSchema::key_condition($relation, $thing);
+	my $inside = $operator && $operator =~ /^(?:@>|&&|<@)$/ ? "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left $operator $right $also $some" : '';
 	my $array = $thing->{type} =~ /\[\]|_domain/ ? '' : "$left = ANY (ARRAY[$right, " . DifferSchema::thing_literal($relation, $thing) . ']) ';
 	my $kind = int rand 19;
-	my $operator = operator($thing);
 
-	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left $operator $right $also $some" if $kind <= 2;
-	return "SELECT q.n, r.id FROM $keys q LEFT JOIN $name r ON $left $operator $right $also $some" if $kind == 3;
-	return "SELECT q.n, s.* FROM $keys q, LATERAL (SELECT r.id, r.k FROM $name r WHERE $left $operator $right $also ORDER BY r.id, r.k LIMIT $limit) s $some" if $kind <= 5;
-	return "SELECT q.n, (SELECT count(*) FROM $name r WHERE $left $operator $right $also) FROM $keys q $some" if $kind <= 7;
-	return "SELECT q.n FROM $keys q WHERE EXISTS (SELECT FROM $name r WHERE $left $operator $right $also)" if $kind == 8;
-	return "SELECT q.n FROM $keys q WHERE NOT EXISTS (SELECT FROM $name r WHERE $left $operator $right $also)" if $kind == 9;
+	return $inside if $inside && chance(0.5);
+	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $right $also $some" if $kind <= 2;
+	return "SELECT q.n, r.id FROM $keys q LEFT JOIN $name r ON $left = $right $also $some" if $kind == 3;
+	return "SELECT q.n, s.* FROM $keys q, LATERAL (SELECT r.id, r.k FROM $name r WHERE $left = $right $also ORDER BY r.id, r.k LIMIT $limit) s $some" if $kind <= 5;
+	return "SELECT q.n, (SELECT count(*) FROM $name r WHERE $left = $right $also) FROM $keys q $some" if $kind <= 7;
+	return "SELECT q.n FROM $keys q WHERE EXISTS (SELECT FROM $name r WHERE $left = $right $also)" if $kind == 8;
+	return "SELECT q.n FROM $keys q WHERE NOT EXISTS (SELECT FROM $name r WHERE $left = $right $also)" if $kind == 9;
 	return "SELECT r.id FROM $name r WHERE $left IN (SELECT $right FROM $keys q $some) $also" if $kind == 10;
-	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left $operator $right OR " . simple($relation, 'r.') . " WHERE q.n < 8" if $kind == 11;
+	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $right OR " . simple($relation, 'r.') . " WHERE q.n < 8" if $kind == 11;
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $array WHERE q.n < 12" if $kind == 12 && $array;
 	return "SELECT (SELECT count(*) FROM $name r WHERE " . simple($relation, 'r.') . " AND r.id <> q.n), q.n FROM $keys q" if $kind == 13;
-	return "SELECT a.id, b.id FROM $name a JOIN $name b ON " . at($thing, 'a.') . " $operator " . at($thing, 'b.') . ' AND a.id % 500 = 1 AND ' . simple($relation, 'b.') if $kind == 14;
+	return "SELECT a.id, b.id FROM $name a JOIN $name b ON " . at($thing, 'a.') . ' = ' . at($thing, 'b.') . ' AND a.id % 500 = 1 AND ' . simple($relation, 'b.') if $kind == 14;
 	# A subquery that is run by each worker.
 	return "SELECT a.id FROM $name a WHERE a.id NOT IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 15;
 	return "SELECT q.n, q.small FROM $keys q WHERE q.small NOT IN (SELECT r.k FROM $name r WHERE " . simple($relation, 'r.') . ") OR q.n IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ')' if $kind == 16;
 	return "SELECT a.id, a.id IN (SELECT r.id FROM $name r WHERE " . simple($relation, 'r.') . ") AS i FROM $name a WHERE a.id % 7 = 0" if $kind == 17;
 	my $w = chance(0.5) ? 'q.small' : 'q.small::bigint';
 	return "SELECT q.n, r.id FROM $keys q JOIN $name r ON $left = $w" if $thing->{family} eq 'integer';
-	return "SELECT q.n, r.id FROM (SELECT * FROM $keys WHERE n < 9) q CROSS JOIN LATERAL (SELECT * FROM $name r WHERE $left $operator $right OFFSET 0) r";
+	return "SELECT q.n, r.id FROM (SELECT * FROM $keys WHERE n < 9) q CROSS JOIN LATERAL (SELECT * FROM $name r WHERE $left = $right OFFSET 0) r";
 }
 
 # By chunk_scan(), and by a plain query without an index.
@@ -202,7 +209,15 @@ sub chunk_scan
 	my $thing = pick(plain_things($relation));
 	my $column = $thing->{column}{name};
 	my $kind = rand();
+	my ($operator, $inside) = DifferSchema::key_condition($relation, $thing);
 
+	if ($operator && $kind < 0.6)
+	{
+		my $also = chance(0.4) ? 'WHERE ' . simple($relation, 'r.') : '';
+		my $named = pick($operator, $operator, "pg_catalog.$operator");
+		my @any = chance(0.3) && $inside !~ /ARRAY|\[\]|^'h/ ? ('_any', "ARRAY[$inside, $inside]", "ANY (ARRAY[$inside])") : ('', $inside, $inside);
+		return ("SELECT r.id, r.k FROM chunk_scan$any[0](NULL::$name, '$column', $any[1], operator => '$named') r $also", "SELECT r.id, r.k FROM (SELECT * FROM $name WHERE $column $operator $any[2]) r $also");
+	}
 	if ($kind < 0.55)
 	{
 		my $value = $thing->{family} eq 'integer' && chance(0.5) ? do { my $n = number($relation, $thing); pick($n, "'$n'", "($n)::bigint", "($n % 30000)::smallint") } : DifferSchema::thing_literal($relation, $thing);
@@ -267,6 +282,8 @@ sub kept
 	my $sql2 = at($second, 'r.');
 	my @forms = ("$sql = \$1", "\$1 = $sql", "$sql = \$1 OR $sql2 = " . DifferSchema::thing_literal($relation, $second), "$sql IN (\$1, " . DifferSchema::thing_literal($relation, $thing) . ')',
 		"$sql = \$1 AND $sql2 IS NULL", "$sql IS NOT DISTINCT FROM \$1", "$sql = \$1 AND r.id % 2 = 0");
+	my ($operator) = DifferSchema::key_condition($relation, $thing);
+	push @forms, ("$sql $operator \$1") x 4 if $operator && $operator =~ /^(?:@>|&&|<@)$/;
 	push @forms, ("$sql = ANY (\$1)") x 3 if $thing->{type} !~ /\[\]|_domain/;
 	my $form = pick(@forms);
 	my $array = $form =~ /ANY/ ? '[]' : '';

@@ -162,24 +162,29 @@ CREATE FUNCTION differ.indexes(relation regclass, only_valid bool DEFAULT true) 
 	WHERE c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'bf') AND (i.indisvalid OR NOT only_valid) ORDER BY indexrelid::regclass::text
 $$;
 -- How many rows are not in the filter that bf_of() gives for their range, for all columns of all indexes: partial and invalid ones
--- too, of which it must give none. (Its items are of the operator class's kind. Under array_ops they are the elements; those of
--- jsonb's classes with keys cannot be named in SQL.)
+-- too, of which it must give none. (Its items are of the operator class's kind.)
 CREATE FUNCTION differ.missing(relation regclass) RETURNS bigint LANGUAGE plpgsql SET enable_hashjoin = on SET enable_seqscan = on AS $$
 DECLARE
 	i record;
 	n bigint;
 	total bigint := 0;
 BEGIN
-	FOR i IN SELECT index, heap, a AS attribute, opcname = 'array_ops' AS has_elements, pg_get_indexdef(index, a, false) ||
-			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item
-		FROM differ.indexes(relation, false) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a, pg_opclass c
-		WHERE c.oid = indclass[a - 1] AND opcname NOT IN ('jsonb_ops', 'jsonb_path_ops')
+	FOR i IN SELECT index, heap, a AS attribute, pg_get_indexdef(index, a, false) ||
+			(SELECT CASE atttypid WHEN 'regtype'::regtype THEN '::oid' WHEN 'cidr'::regtype THEN '::inet' ELSE '' END FROM pg_attribute WHERE attrelid = index AND attnum = a) AS item,
+			EXISTS (SELECT FROM pg_opclass o JOIN pg_amproc ON amprocfamily = opcfamily AND amproclefttype = opcintype AND amprocnum = 3 WHERE o.oid = indclass[a - 1]) AS has_keys,
+			(SELECT opcintype = 'anyarray'::regtype FROM pg_opclass WHERE oid = indclass[a - 1]) AS is_array
+		FROM differ.indexes(relation, false) JOIN pg_index ON indexrelid = index, generate_series(1, indnatts) a
 	LOOP
 		-- it is not there any more
 		CONTINUE WHEN coalesce(i.item, '') ~ '^(::.*)?$';
+		-- Keys inside values are made by functions that SQL cannot call; but those of an array are its elements.
+		CONTINUE WHEN i.has_keys AND NOT i.is_array;
+		IF i.has_keys THEN
+			i.item := format('(SELECT e FROM unnest(%s) e WHERE e IS NOT NULL LIMIT 1)', i.item);
+		END IF;
 		BEGIN
 			EXECUTE format('SELECT count(*) FROM (SELECT b, bf_of(%L, b, %s) AS f FROM generate_series(0, pg_relation_size(%L) / 8192 - 1) b OFFSET 0) o ' ||
-				'JOIN (SELECT (ctid::text::point)[0]::bigint AS b, (%s) AS item FROM ONLY %s OFFSET 0) r USING (b) WHERE (f @> item) IS FALSE', i.index, i.attribute, i.heap, CASE WHEN i.has_elements THEN format('unnest(%s)', i.item) ELSE i.item END, i.heap) INTO n;
+				'JOIN (SELECT (ctid::text::point)[0]::bigint AS b, (%s) AS item FROM ONLY %s OFFSET 0) r USING (b) WHERE (f @> item) IS FALSE', i.index, i.attribute, i.heap, i.item, i.heap) INTO n;
 			total := total + n;
 		EXCEPTION WHEN OTHERS THEN
 			-- It may refuse to answer, not answer wrongly. The index may be gone by now.

@@ -125,6 +125,13 @@ sub thing_literal
 	return $sql;
 }
 
+# An operator for keys inside the values of a thing, and its right side, made of the number of a row; nothing if there is none.
+sub key_condition
+{
+	my ($relation, $thing, $i) = @_;
+	return DifferTypes::key_condition($thing->{type}, $thing->{column}{hash}->($i // some_row($relation)));
+}
+
 sub relation
 {
 	my ($self, $name, $kind) = @_;
@@ -347,15 +354,6 @@ sub leaves
 	return @leaves;
 }
 
-# An operator class of jsonb or arrays: the default one, whose items are keys, or another.
-sub class
-{
-	my ($thing) = @_;
-	return pick('', ' jsonb_path_ops', ' jsonb_eq_ops', ' jsonb_eq_ops') if $thing->{type} eq 'jsonb';
-	return pick('', ' array_eq_ops') if $thing->{type} =~ /\[\]$|^array_domain$/;
-	return '';
-}
-
 # CREATE INDEX on a relation (or one of its tables): columns and expressions, sometimes partial.
 sub create_index
 {
@@ -365,7 +363,7 @@ sub create_index
 	my @chosen = map { chance(0.7) ? pick(@plain) : pick(@things) } 1 .. pick(1, 1, 2, 3);
 	my %seen;
 	@chosen = grep { !$seen{$_->{sql}}++ } @chosen;
-	my $list = join ', ', map { ($_->{sql} =~ s/\x01//gr) . class($_) } @chosen;
+	my $list = join ', ', map { my @classes = DifferTypes::classes($_->{type}); ($_->{sql} =~ s/\x01//gr) . (@classes && chance(0.4) ? ' ' . pick(@classes) : '') } @chosen;
 	my $where = '';
 	if (chance(0.2))
 	{

@@ -44,6 +44,7 @@ my %types = (
 	tid => {value => "format('(%%s,1)', (%i) % 4000000)::tid", special => ["'(4294967295,65535)'"], expressions => []},
 	pg_lsn => {value => "('0/0'::pg_lsn + (%i))", special => ["'FFFFFFFF/FFFFFFFF'"], expressions => []},
 	xid8 => {value => '(%i)::text::xid8', special => ["'18446744073709551615'"], expressions => []},
+	tsvector => {value => "to_tsvector('simple', 'all host-' || (%i) || CASE (%i) % 3 WHEN 0 THEN ' third' ELSE '' END)", special => ["''", "'host'", "'%'"], expressions => []},
 	jsonb => {value => "jsonb_build_object('host', %i)", special => ["'null'", "'{}'", "'[]'", "'{\"host\": 7.0}'", "'{\"host\": 7}'"], expressions => [["(%c ->> 'host')", 'text'], ["(%c -> 'host')", 'jsonb'], ["(%c @> '{\"host\": 7}')", 'boolean']]},
 	boolean => {value => '((%i) % 2 = 0)', special => ["'t'"], expressions => [['(NOT %c)', 'boolean'], ['(%c IS TRUE)', 'boolean'], ['(%c::int)', 'integer']]},
 	'integer[]' => {value => 'ARRAY[%i, (%i) + 1]::int[]', special => ["'{}'", "'{NULL}'", "'[0:1]={7,8}'", "'{7,8}'", "'{{7,8}}'"], expressions => [['cardinality(%c)', 'integer'], ['((%c)[1])', 'integer']]},
@@ -59,6 +60,41 @@ my %types = (
 	wide => {value => "repeat(md5((%i)::text), 70)", type => 'text', external => 1, special => ["''", "'host-7'"], family => 'text', expressions => \@text_expressions},
 );
 my @names = sort keys %types;
+
+# Operators that ask for keys inside values of a type: the operator, and what is on its right side.
+my @of_jsonb = (['@>', "jsonb_build_object('host', %i)"], ['@>', "'{\"host\": 7}'::jsonb"], ['@>', "to_jsonb(%i)"], ['?', "'host'"], ['?', "'h'"], ['?|', "ARRAY['x', (%i)::text]"], ['?&', "ARRAY['host', NULL]"], ['@>', "'{}'::jsonb"],
+	['@@', "'\$.host == 7'::jsonpath"], ['@?', "('\$.host ? (@ == ' || (%i) || ')')::jsonpath"], ['@@', "'\$ == null'::jsonpath"]);
+my @of_words = (['@@', "to_tsquery('simple', 'host-' || (%i))"], ['@@', "to_tsquery('simple', 'third & !host')"], ['@@', "'ho:*'::tsquery"], ['@@', "'!third'::tsquery"], ['@@@', "phraseto_tsquery('simple', 'all host-' || (%i))"], ['@@', "''::tsquery"]);
+
+sub of_arrays
+{
+	my (@arrays) = @_;
+	return [map { my $operator = $_; map { [$operator, $_] } @arrays } '@>', '&&', '<@', '='];
+}
+
+my %keys = (
+	'integer[]' => of_arrays('ARRAY[%i]::int[]', 'ARRAY[%i, (%i) + 1]::int[]', 'ARRAY[(%i) + 1, (%i) + 2]::int[]', "'{}'::int[]", "'{NULL}'::int[]"),
+	'text[]' => of_arrays("ARRAY[(%i)::text]", "ARRAY['a', (%i)::text]", "ARRAY['a', NULL]::text[]", "ARRAY['host', 'x']"),
+	'numeric[]' => of_arrays('ARRAY[(%i) / 10.0]::numeric[]', "'{1.500}'::numeric[]", "'{NaN}'::numeric[]"),
+	array_domain => of_arrays('ARRAY[%i]::int[]', 'ARRAY[(%i), NULL]::int[]'),
+	jsonb => \@of_jsonb,
+	tsvector => \@of_words,
+);
+
+# Operator classes of a type beside its default one.
+my %classes = ((map { $_ => ['array_eq_ops'] } 'integer[]', 'text[]', 'numeric[]', 'array_domain'), jsonb => ['jsonb_path_ops', 'jsonb_eq_ops']);
+
+# An operator that asks for keys inside a value of this type, and its right side, for an integer expression; nothing if there is none.
+sub key_condition
+{
+	my ($type, $i) = @_;
+	my $list = $keys{$type} or return;
+	my ($operator, $value) = @{$list->[rand @$list]};
+	$value =~ s/%i/$i/g;
+	return ($operator, $value);
+}
+
+sub classes { return @{$classes{$_[0]} // []}; }
 
 # What the types above need, once for each database.
 sub prelude
