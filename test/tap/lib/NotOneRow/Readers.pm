@@ -131,6 +131,7 @@ sub compare
 		}
 		NotOneRow::difference($run, "$how\n$with[$i]\nwith an index:    $on\nwithout an index: $off");
 		describe($run, $session, $table);
+		describe_rows($run, $session, $table, $with[$i], $on, $off);
 	}
 	return 1;
 }
@@ -158,6 +159,20 @@ sub describe
 	my ($found) = $session->ask("SELECT 'snapshot ' || pg_current_snapshot(), 'isolation ' || current_setting('transaction_isolation');\n" .
 		"SELECT indexrelid::regclass, indisvalid, indcheckxmin, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid IN (SELECT relid FROM " . NotOneRow::tables($table) . ' t)');
 	NotOneRow::note_down($run, 'differences', $found);
+}
+
+# The plan that has lost rows, what it answers now, and who wrote the rows. (In the transaction that is still open.)
+sub describe_rows
+{
+	my ($run, $session, $table, $query, $on, $off) = @_;
+	my %with = map { $_ => 1 } split / /, $on;
+	my @lost = grep { !$with{$_} } split / /, $off;
+	my $places = join ' OR ', map { m{^(\S+):\d+/(\(\d+,\d+\))$} ? "tableoid = '$1'::regclass AND ctid = '$2'" : () } @lost[0 .. ($#lost < 4 ? $#lost : 4)];
+	my ($plan) = $session->ask(index_on($run, $table) . "EXPLAIN (COSTS OFF) $query");
+	my ($again) = $session->ask("$query");
+	my ($rows) = $places ? $session->ask(index_off($run) . "SELECT tableoid::regclass, ctid, xmin, xmax, a, b, c FROM $table WHERE $places") : '';
+
+	NotOneRow::note_down($run, 'differences', join "\n", "lost: @lost", $plan // '', 'again: ' . ($again // ''), $rows // '');
 }
 
 # False where DDL of others was in the way; the transaction is rolled back then.
