@@ -36,15 +36,11 @@ find_visible(Relation chunk, Buffer buffer, Snapshot snapshot, OffsetNumber *off
 	last = PageGetMaxOffsetNumber(page);	/* 0 for a page that was never written */
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 	{
-		ItemId		item = PageGetItemId(page, offset);
 		HeapTupleData tuple;
 
-		if (!ItemIdIsNormal(item))
+		if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 			continue;
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-		tuple.t_len = ItemIdGetLength(item);
-		tuple.t_tableOid = RelationGetRelid(chunk);
-		ItemPointerSet(&tuple.t_self, BufferGetBlockNumber(buffer), offset);
+		bf_index_get_tuple(chunk, page, BufferGetBlockNumber(buffer), offset, &tuple);
 		if (all_visible || HeapTupleSatisfiesVisibility(&tuple, snapshot, buffer))
 			offsets[count++] = offset;
 	}
@@ -64,15 +60,11 @@ look_at_page(Relation chunk, BlockNumber block, BfSearch *search, const BfPages 
 
 	for (int i = 0; i < count && !found; i++)
 	{
-		ItemId		item = PageGetItemId(page, offsets[i]);
 		HeapTupleData tuple;
 		Datum		value;
 		bool		isnull;
 
-		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-		tuple.t_len = ItemIdGetLength(item);
-		tuple.t_tableOid = RelationGetRelid(chunk);
-		ItemPointerSet(&tuple.t_self, block, offsets[i]);
+		bf_index_get_tuple(chunk, page, block, offsets[i], &tuple);
 		value = heap_getattr(&tuple, few->attribute, RelationGetDescr(chunk), &isnull);
 		found = !isnull && bf_index_is_wanted(search, few, value);
 	}

@@ -77,11 +77,11 @@ require_privileges(Relation parent)
 	free_parsestate(pstate);
 }
 
-/* Locks and opens the relation that argument 0 names by its row type. */
+/* Locks and opens the relation that the first argument names by its row type. */
 static Relation
 open_parent(FunctionCallInfo fcinfo)
 {
-	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, CHUNK_SCAN_RELATION);
 	Oid			relid = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
 	const char *name = OidIsValid(relid) ? get_rel_name(relid) : NULL;
 	Relation	parent;
@@ -132,15 +132,15 @@ open_parent(FunctionCallInfo fcinfo)
 	return parent;
 }
 
-/* Finds the column that argument 1 names. */
+/* Finds the column that the second argument names. */
 static void
 find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(CHUNK_SCAN_COLUMN))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the column's name must not be null")));
-	scan->column_name = NameStr(*PG_GETARG_NAME(1));
+	scan->column_name = NameStr(*PG_GETARG_NAME(CHUNK_SCAN_COLUMN));
 	scan->column = get_attnum(RelationGetRelid(scan->parent), scan->column_name);
 	if (scan->column == InvalidAttrNumber)
 		ereport(ERROR,
@@ -156,13 +156,13 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 /* ---------------------------------------------------------------- the comparison */
 
 /*
- * Argument 2 as a constant for the parser. A literal or a parameter without a type stays untyped here, so that the
+ * The value as a constant for the parser. A literal or a parameter without a type stays untyped here, so that the
  * parser gives it the column's type.
  */
 static Const *
 make_item(FunctionCallInfo fcinfo)
 {
-	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, 2);
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, CHUNK_SCAN_VALUE);
 	int16		length;
 	bool		by_value;
 
@@ -172,12 +172,12 @@ make_item(FunctionCallInfo fcinfo)
 				 errmsg("could not determine the type of the value")));
 	if (is_untyped_item(type))
 	{
-		char	   *literal = TextDatumGetCString(PG_GETARG_DATUM(2));
+		char	   *literal = TextDatumGetCString(PG_GETARG_DATUM(CHUNK_SCAN_VALUE));
 
 		return makeConst(UNKNOWNOID, -1, InvalidOid, -2, CStringGetDatum(literal), false, false);
 	}
 	get_typlenbyval(type, &length, &by_value);
-	return makeConst(type, -1, get_typcollation(type), length, PG_GETARG_DATUM(2), false, by_value);
+	return makeConst(type, -1, get_typcollation(type), length, PG_GETARG_DATUM(CHUNK_SCAN_VALUE), false, by_value);
 }
 
 /*
@@ -212,7 +212,7 @@ evaluate(Node *expression)
 					 by_value);
 }
 
-/* The name of the operator, which is argument 5; it may have a schema, as in pg_catalog.~~ */
+/* The name of the operator; it may have a schema, as in pg_catalog.~~ */
 static List *
 operator_name(FunctionCallInfo fcinfo)
 {
@@ -327,11 +327,11 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 	scan->engines = chunk_find_engines();
 	chunk_require_own_rows(scan->engines, scan->parent);
 	find_column(scan, fcinfo);
-	if (!PG_ARGISNULL(2))
+	if (!PG_ARGISNULL(CHUNK_SCAN_VALUE))
 		make_clause(scan, fcinfo);
-	if (!PG_ARGISNULL(3))
-		chunk_require_summaries(scan->summary_table = PG_GETARG_OID(3));
-	else if (!PG_ARGISNULL(4))
+	if (!PG_ARGISNULL(CHUNK_SCAN_SUMMARIES))
+		chunk_require_summaries(scan->summary_table = PG_GETARG_OID(CHUNK_SCAN_SUMMARIES));
+	else if (!PG_ARGISNULL(CHUNK_SCAN_SUMMARY_COLUMN))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a summary_column was given without summaries"),
@@ -339,7 +339,9 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 	if (scan->clause != NULL && OidIsValid(scan->summary_table))
 	{
 		require_equality(scan);
-		chunk_ask_summaries(scan->summary_table, PG_ARGISNULL(4) ? NULL : NameStr(*PG_GETARG_NAME(4)),
+		chunk_ask_summaries(scan->summary_table,
+							PG_ARGISNULL(CHUNK_SCAN_SUMMARY_COLUMN) ? NULL :
+							NameStr(*PG_GETARG_NAME(CHUNK_SCAN_SUMMARY_COLUMN)),
 							get_func_namespace(fcinfo->flinfo->fn_oid), scan->column_name, scan->item, scan->any,
 							exprInputCollation((Node *) scan->clause), &scan->summaries);
 	}

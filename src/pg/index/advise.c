@@ -31,8 +31,8 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rls.h"
-#include "utils/syscache.h"
 
+#include "index/functions.h"
 #include "index/sample.h"
 
 /* ------------------------------------------------------------------ rights */
@@ -69,13 +69,10 @@ report_missing(Oid table)
 static void
 check_table(Oid table)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
 	FormData_pg_class form;
 
-	if (!HeapTupleIsValid(tuple))
+	if (!bf_index_class_form(table, &form))
 		report_missing(table);
-	form = *(Form_pg_class) GETSTRUCT(tuple);
-	ReleaseSysCache(tuple);
 	if (form.relkind != RELKIND_RELATION && form.relkind != RELKIND_MATVIEW && form.relkind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

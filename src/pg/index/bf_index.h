@@ -282,6 +282,18 @@ extern IndexInfo *bf_index_info_for_owner(Relation index);
 
 /* ---------------------------------------------------------- reading the heap (heap.c) */
 
+/* The row version at a normal line pointer of a page of the heap, or of a copy of the page. */
+static inline void
+bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
+{
+	ItemId		item = PageGetItemId(page, offset);
+
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(heap);
+	ItemPointerSet(&tuple->t_self, block, offset);
+}
+
 typedef struct BfHeapReader BfHeapReader;
 
 /*
@@ -398,6 +410,12 @@ typedef struct BfGroupLines
 	uint8		slots[BF_INDEX_MAX_RANGES]; /* where their lines are among those of the selected ranges */
 	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: number of lines * selected * SB_BF_LINE bytes */
 } BfGroupLines;
+
+/* A build makes two groups of the last ranges of a table if they have less than this share of the pages of one group. */
+#define BF_WORTH_TWO_GROUPS (7.0 / 8)
+
+/* Filters up to this many times as large as necessary are made if those of the group before have this size. */
+#define BF_MOST_ROOM 1.3
 
 /* The number of lines for so many items in a group of so many ranges. The lines fill whole pages. */
 extern uint32 bf_index_lines_for(uint64 items, double load, uint32 ranges);
@@ -544,7 +562,7 @@ extern void bf_index_built(Relation index, Relation heap);
 
 /*
  * Chooses the number of pages of a range, unless it was given or chosen before: the smallest power of two up to 32 with
- * which a full range fills about eight lines of the column with the most items, or 32 if its items are keys inside values. But
+ * which a full range fills about eight lines of the column with the most items, or 16 if its items are keys inside values. But
  * a table that 32 pages a range make
  * one group of stays one group, and the index of a small partition gets at most 16 ranges.
  */

@@ -84,9 +84,6 @@ pages_of(const BfGeometry *geometry, const uint32 *lines, uint32 ranges)
 	return pages;
 }
 
-/* Two groups are made of the last ranges if they have less than this share of the pages of one group. */
-#define WORTH_TWO_GROUPS (7.0 / 8)
-
 /* How many of these ranges make the next group. */
 static uint32
 ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 count)
@@ -104,7 +101,7 @@ ranges_of_group(const BfGeometry *geometry, const BfRangeItems *items, uint32 co
 	apart = pages_of(geometry, lines, good);
 	find_lines(geometry, items, count, count - good, lines);
 	apart += pages_of(geometry, lines, count - good);
-	return apart < together * WORTH_TWO_GROUPS ? good : count;
+	return apart < together * BF_WORTH_TWO_GROUPS ? good : count;
 }
 
 /* Makes a group of these ranges, with filters of a size that fits their items. */

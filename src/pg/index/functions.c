@@ -85,9 +85,8 @@ refuse_other_index(Oid index)
 			 errhint("Name an index that was made with USING bf.")));
 }
 
-/* Copies the row of pg_class for a relation. Returns false if the relation does not exist. Takes no lock. */
-static bool
-get_class_form(Oid relation, FormData_pg_class *form)
+bool
+bf_index_class_form(Oid relation, FormData_pg_class *form)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 
@@ -103,7 +102,7 @@ is_bf_index(Oid relation)
 {
 	FormData_pg_class form;
 
-	return get_class_form(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
+	return bf_index_class_form(relation, &form) && form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid();
 }
 
 /*
@@ -129,7 +128,7 @@ check_right(Oid index, Oid table, BfRight right)
 	FormData_pg_class index_form,
 				form;
 
-	if (!get_class_form(index, &index_form) || !get_class_form(table, &form))
+	if (!bf_index_class_form(index, &index_form) || !bf_index_class_form(table, &form))
 		return false;
 	if (right == BF_TO_READ)
 	{
@@ -334,7 +333,7 @@ indexes_below(Oid relation)
 			FormData_pg_class form;
 			Relation	table;
 
-			if (!get_class_form(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
+			if (!bf_index_class_form(below, &form) || form.relkind == RELKIND_FOREIGN_TABLE)
 				continue;
 			/* checked before the table is locked */
 			if (!may_maintain(below, &form))
@@ -355,7 +354,7 @@ is_to_be_summarized(Oid index)
 {
 	FormData_pg_class form;
 
-	return is_bf_index(index) && get_class_form(index, &form) &&
+	return is_bf_index(index) && bf_index_class_form(index, &form) &&
 		!(form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace));
 }
 

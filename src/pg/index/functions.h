@@ -1,12 +1,16 @@
 /*
- * functions.h: how the SQL functions of functions.c and inspect.c open an index.
+ * functions.h: how SQL functions look at pg_class and open an index.
  */
 #ifndef STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 #define STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 
 #include "index/bf_index.h"
 
+#include "catalog/pg_class.h"
 #include "storage/lockdefs.h"
+
+/* Copies the row of pg_class for a relation. Returns false if the relation does not exist. Takes no lock. */
+extern bool bf_index_class_form(Oid relation, FormData_pg_class *form);
 
 /* What a function does with the index, and which rights its caller needs for that. */
 typedef enum BfRight

@@ -66,9 +66,6 @@ bf_index_lines_for(uint64 items, double load, uint32 ranges)
 	return round_up_to_step(((uint32) lines + positions - 1) / positions) * positions;
 }
 
-/* Filters up to this many times as large as necessary are made if those of the group before have this size. */
-#define MOST_ROOM 1.3
-
 void
 bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
 {
@@ -79,7 +76,7 @@ bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint
 		return;
 	last = &geometry->lines[(place - geometry->place) * geometry->columns];
 	for (int column = 0; column < geometry->columns; column++)
-		if (lines[column] > last[column] || last[column] > lines[column] * MOST_ROOM)
+		if (lines[column] > last[column] || last[column] > lines[column] * BF_MOST_ROOM)
 			return;
 	memcpy(lines, last, geometry->columns * sizeof(uint32));
 }

@@ -177,12 +177,7 @@ bf_index_forget_rows(BfHeapReader *reader)
 static void
 get_tuple(BfHeapReader *reader, BlockNumber block, int i, HeapTuple tuple)
 {
-	ItemId		item = PageGetItemId((Page) reader->page.data, reader->offsets[i]);
-
-	tuple->t_data = (HeapTupleHeader) PageGetItem((Page) reader->page.data, item);
-	tuple->t_len = ItemIdGetLength(item);
-	tuple->t_tableOid = RelationGetRelid(reader->heap);
-	ItemPointerSet(&tuple->t_self, block, reader->offsets[i]);
+	bf_index_get_tuple(reader->heap, (Page) reader->page.data, block, reader->offsets[i], tuple);
 }
 
 /*
@@ -206,19 +201,15 @@ read_page(BfHeapReader *reader, BlockNumber block)
 
 		for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
 		{
-			ItemId		item = PageGetItemId(page, offset);
 			HeapTupleData tuple;
 
 			/*
 			 * A version that was pruned is gone. A standby has ended or waited for snapshots that saw it when it
 			 * replayed that.
 			 */
-			if (!ItemIdIsNormal(item))
+			if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 				continue;
-			tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-			tuple.t_len = ItemIdGetLength(item);
-			tuple.t_tableOid = RelationGetRelid(reader->heap);
-			ItemPointerSet(&tuple.t_self, block, offset);
+			bf_index_get_tuple(reader->heap, page, block, offset, &tuple);
 			reader->offsets[reader->count] = offset;
 			reader->visibilities[reader->count++] = HeapTupleSatisfiesVacuum(&tuple, reader->oldest_xmin, buffer);
 		}

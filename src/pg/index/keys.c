@@ -258,7 +258,8 @@ can_match_with(KeyQuery *query, const bool *present)
 }
 
 /*
- * Takes a query apart, and puts the hashes of its keys into *hashes, a list of at least `have`. place[] is their place there.
+ * Takes a query apart, and appends the hashes of its keys to *hashes, which has *have of them and room for *room. Notes down in
+ * query->place[] where they are.
  */
 static BfKeySearchKind
 take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, uint32 *room)
@@ -364,6 +365,16 @@ compare_hash_places(const void *a, const void *b, void *argument)
 	return x < y ? -1 : x > y;
 }
 
+/* Tells the keys where their hashes are now: hash i is at place[i]; NO_HASH if it is not looked for any more. */
+static void
+renumber(BfKeySearch *search, const uint32 *place)
+{
+	for (uint32 i = 0; i < search->query_count; i++)
+		for (int32 k = 0; k < search->queries[i].count; k++)
+			if (search->queries[i].place[k] != NO_HASH)
+				search->queries[i].place[k] = place[search->queries[i].place[k]];
+}
+
 /* Orders the hashes, leaves each one there once, and changes the places of the keys accordingly. */
 static void
 sort_hashes(BfKeySearch *search)
@@ -382,10 +393,7 @@ sort_hashes(BfKeySearch *search)
 		place[sorted[i].place] = count - 1;
 	}
 	search->count = count;
-	for (uint32 i = 0; i < search->query_count; i++)
-		for (int32 k = 0; k < search->queries[i].count; k++)
-			if (search->queries[i].place[k] != NO_HASH)
-				search->queries[i].place[k] = place[search->queries[i].place[k]];
+	renumber(search, place);
 	pfree(place);
 	pfree(sorted);
 }
@@ -425,10 +433,7 @@ leave_some(BfKeySearch *search, const uint32 *required, uint32 count)
 		place[chosen] = i;
 		search->hashes[i] = search->hashes[chosen];
 	}
-	for (uint32 i = 0; i < search->query_count; i++)
-		for (int32 k = 0; k < search->queries[i].count; k++)
-			if (search->queries[i].place[k] != NO_HASH)
-				search->queries[i].place[k] = place[search->queries[i].place[k]];
+	renumber(search, place);
 	search->count = left;
 	pfree(place);
 }

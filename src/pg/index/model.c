@@ -65,7 +65,7 @@ ranges_of_group(double items, double load, uint32 count)
 	if (good == count)
 		return count;
 	return pages_of_group(items, load, good) + pages_of_group(items, load, count - good) <
-		pages_of_group(items, load, count) * 7 / 8 ? good : count;
+		pages_of_group(items, load, count) * BF_WORTH_TWO_GROUPS ? good : count;
 }
 
 /* Adds groups of level 0 for these ranges to the model. */
@@ -84,7 +84,7 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double load
 		items = most_items(ranges, size, share_of_last);
 		pages = pages_of_group(items, load, size);
 		/* the group takes the sizes of the one before, if these are not much larger (bf_index_settle_lines()) */
-		if (size == last_size && pages <= last_pages && last_pages <= pages * 1.3)
+		if (size == last_size && pages <= last_pages && last_pages <= pages * BF_MOST_ROOM)
 			pages = last_pages;
 		last_pages = pages;
 		last_size = size;

@@ -29,9 +29,9 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/rls.h"
-#include "utils/syscache.h"
 
 #include "index/attempt.h"
+#include "index/functions.h"
 
 /* A filter is too full if it says yes this many times as often as it was asked for. */
 #define TOO_FULL 4
@@ -51,18 +51,6 @@ typedef struct Overview
 } Overview;
 
 /* ------------------------------------------------------------------------ rights */
-
-static bool
-get_class_form(Oid relation, FormData_pg_class *form)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	*form = *(Form_pg_class) GETSTRUCT(tuple);
-	ReleaseSysCache(tuple);
-	return true;
-}
 
 /* May the user read all rows of this table by its own name? */
 static bool
@@ -270,10 +258,10 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	CHECK_FOR_INTERRUPTS();
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	if (!get_class_form(index, &form) || form.relkind != RELKIND_INDEX || form.relam != bf_index_am_oid())
+	if (!bf_index_class_form(index, &form) || form.relkind != RELKIND_INDEX || form.relam != bf_index_am_oid())
 		PG_RETURN_NULL();
 	heap = IndexGetRelation(index, true);
-	if (!OidIsValid(heap) || !get_class_form(heap, &form) || !may_read_somehow(heap, &form) ||
+	if (!OidIsValid(heap) || !bf_index_class_form(heap, &form) || !may_read_somehow(heap, &form) ||
 		(form.relpersistence == RELPERSISTENCE_TEMP && isOtherTempNamespace(form.relnamespace)))
 		PG_RETURN_NULL();
 	state = look_at(heap, index, &overview, &detail);

@@ -288,12 +288,7 @@ pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory
 		range->items = column->set.count;
 		range->full = ((uint64) column->range + 1) * column->pages_per_range <= sample->heap_blocks;
 		if (column->set.count > 0)
-		{
-			uint64	   *hashes = palloc_extended(column->set.count * sizeof(uint64), MCXT_ALLOC_HUGE);
-
-			must_finish(sb_hash_set_take(&column->set, hashes));
-			pfree(hashes);
-		}
+			pfree(bf_index_take_set(&column->set));
 	}
 }
 
@@ -460,15 +455,12 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 	for (int i = 0; i < sample->column_count; i++)
 	{
 		SampleColumn *column = &sample->columns[i];
-		uint64	   *taken;
 		double		items;
 
 		if (column->refused != NULL)
 			continue;
 		items = column->set.count;
-		taken = palloc(Max(column->set.count, 1) * sizeof(uint64));
-		must_finish(sb_hash_set_take(&column->set, taken));
-		pfree(taken);
+		pfree(bf_index_take_set(&column->set));
 		/* The last page of a short table is half full on average. */
 		if (end < SAMPLE_UNIT)
 			items *= SAMPLE_UNIT / (end - 0.5);

@@ -65,8 +65,9 @@ typedef struct Change
 #define FRAGMENT_HEADER (2 * (int) sizeof(OffsetNumber))
 
 /*
- * The most bytes that the fragments of a page take. Bytes that change are in one fragment with those between them, if these are
- * not more than a header. So for each header there are at least as many bytes that are left out, but for one header a change.
+ * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a header
+ * takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size, and the
+ * changes are parts of one page.
  */
 #define MOST_DELTA (2 * BLCKSZ)
 
