@@ -218,9 +218,31 @@ SQL
 	$_->close foreach $gate, $checker;
 };
 
+# Until 15.19, 17.11 and 18.6, a snapshot that is exported on a standby while subtransactions have overflowed lacks the transactions
+# that are running. Who reads with it takes them for aborted, and notes that on the pages of the standby, for ever: rows that they
+# delete stay there, and no index finds them. PostgreSQL alone does that; so it is asked here, of a table without any index.
+sub exports_whole_snapshots
+{
+	my ($writer, $exporter, $importer) = (PsqlSession->new($db->name), map { PsqlSession->new($db->name, port => $port) } 1 .. 2);
+	$db->sql("CREATE TABLE deleted (id int); INSERT INTO deleted VALUES (1); BEGIN; DELETE FROM deleted; PREPARE TRANSACTION 'deleter'");
+	$writer->sql('BEGIN; CREATE TABLE others (id int); ' . 'SAVEPOINT s; INSERT INTO others VALUES (1); ' x 70);
+	$db->sql('CREATE TABLE later ()');
+	catch_up();
+	my $snapshot = $exporter->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()');
+	is($importer->sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$snapshot'; SELECT count(*) FROM deleted"), 1, 'a row is deleted, but not yet for everybody');
+	$_->close foreach $exporter, $importer;
+	$db->sql("COMMIT PREPARED 'deleter'");
+	$writer->sql('ROLLBACK');
+	$writer->close;
+	catch_up();
+	return standby_sql('SELECT count(*) FROM deleted') == 0;
+}
+
 # Now readers on the standby, everybody else on the primary. What is replayed waits for readers that are in its way.
 subtest 'at random' => sub {
-	my $report = NotOneRow::run(database => $db->name, seconds => $seconds, seed => $seed, reader_port => $port,
+	my $exports = exports_whole_snapshots();
+	diag('this PostgreSQL exports snapshots from a standby without the transactions that run: left out') if !$exports;
+	my $report = NotOneRow::run(database => $db->name, seconds => $seconds, seed => $seed, reader_port => $port, exports => $exports,
 		before_readers => sub { catch_up() });
 	is($report->{differences}, '', "no row was lost (seed $seed)");
 	is($report->{troubles}, '', 'and nothing else went wrong');

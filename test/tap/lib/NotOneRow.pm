@@ -6,7 +6,8 @@
 #   $report->{troubles}      errors that nobody expected; must be empty
 #   $report->{counts}        how often each thing was done, so that a test can show that it was done at all
 #
-# With reader_port, the readers ask a standby, after before_readers() has waited for it. only => qr/.../ chooses parties.
+# With reader_port, the readers ask a standby, after before_readers() has waited for it. With exports => 0 they export no snapshots.
+# only => qr/.../ chooses parties.
 # The relations are small and their ranges smaller, so that the parties meet: ids of a window that moves on every second
 # or so are touched far more often than others. With method => 'brin' the same runs on BRIN's bloom operator classes.
 # Each party is a process with sessions of its own (NotOneRow/Writers.pm, Readers.pm, Keepers.pm). The seed settles what
@@ -211,7 +212,7 @@ sub window
 sub run
 {
 	my (%option) = @_;
-	my $run = {method => 'bf', seconds => 20, seed => 1, parties => 'all', %option, counts => {}};
+	my $run = {method => 'bf', seconds => 20, seed => 1, exports => 1, %option, counts => {}};
 	$run->{folder} = StreambloomTap::scratch() . "/not-one-row-$$-$run->{seed}";
 	mkdir $run->{folder} or die "cannot make $run->{folder}: $!";
 	$run->{parent} = $$;

@@ -291,7 +291,7 @@ sub read_late
 				if $state eq '00000' && $table eq 't' && $found ne $again;
 		}
 		next if rand() < 0.2 && !sweep($run, $session, $table, '');
-		exported($run, $session, $other, $table, @questions) if rand() < 0.2;
+		exported($run, $session, $other, $table, @questions) if $run->{exports} && rand() < 0.2;
 		$session->ask('COMMIT');
 	}
 	$_->close foreach $session, $other;
