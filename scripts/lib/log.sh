@@ -22,6 +22,17 @@ read_log() {
 	esac | escape_bytes
 }
 
+# has_hits FILE: is there any line in it that may be one of an access log in Apache combined format? Also true if it cannot be
+# unpacked yet.
+has_hits() {
+	if [[ $1 == *.xz ]] && ! command -v xz >/dev/null; then
+		return 0
+	fi
+	[[ -z $(read_log "$1" 2>/dev/null | grep -m 1 -E '^[^ "]+ [^ "]+ ([^ "]+|"") \[[0-9]{2}/[A-Za-z]{3}/[0-9]{4}:') ]] || return 0
+	read_log "$1" >/dev/null || die "$1 cannot be read to its end"
+	return 1
+}
+
 # Control bytes and what is not UTF-8 become \xHH, as Apache writes them itself: COPY would stop there. So would it at a
 # line that is "\." alone. Line ends of Windows go.
 escape_bytes() {
