@@ -11,7 +11,7 @@ CREATE FUNCTION bf_index_overview(
 	OUT levels integer,
 	OUT too_full boolean
 ) RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two pages of a bf index tell, without waiting for locks: its state (good, damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, and whether filters say yes too often; NULL if this is no bf index that the user may look at';
+COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, and whether filters say yes too often; NULL if this is no bf index that the user may look at';
 
 CREATE VIEW bf_indexes AS
 WITH RECURSIVE leaf AS MATERIALIZED (
@@ -26,13 +26,14 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 	SELECT a.index, pg_catalog.count(*) AS leaves, pg_catalog.sum(l.bytes)::bigint AS bytes, pg_catalog.sum(l.ranges)::bigint AS ranges,
 		pg_catalog.sum(l.summarized)::bigint AS summarized, pg_catalog.max(l.levels) AS levels, pg_catalog.sum(l.lookups)::bigint AS lookups,
 		pg_catalog.count(*) FILTER (WHERE l.state = 'damaged') AS damaged, pg_catalog.min(l.index) FILTER (WHERE l.state = 'damaged') AS a_damaged_one,
+		pg_catalog.count(*) FILTER (WHERE l.state = 'table damaged') AS tables_damaged,
 		pg_catalog.min(l.detail) AS detail, pg_catalog.count(*) FILTER (WHERE l.state = 'locked') AS locked,
 		pg_catalog.count(*) FILTER (WHERE l.state = 'not valid') AS not_valid, pg_catalog.count(*) FILTER (WHERE l.state = 'unlogged') AS unlogged,
 		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.too_full) AS too_full
 	FROM above a JOIN leaf l ON l.index = a.leaf GROUP BY a.index
 ), known AS (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
-		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.detail, f.locked, f.not_valid,
+		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
 		f.unlogged, f.incomplete, f.too_full,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there
 	FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam
@@ -48,6 +49,7 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN NOT k.indisvalid THEN 'not valid: some partition lacks the index, so make it there and ALTER INDEX ... ATTACH PARTITION it' END,
 			CASE WHEN k.damaged > 0 THEN pg_catalog.format('%s partitions are damaged: %sREINDEX INDEX CONCURRENTLY %s', k.damaged, k.there,
 				CASE WHEN k.damaged = 1 THEN k.a_damaged_one::pg_catalog.regclass::text ELSE 'each' END) END,
+			CASE WHEN k.tables_damaged > 0 THEN pg_catalog.format('%s partitions cannot be read themselves', k.tables_damaged) END,
 			CASE WHEN k.not_valid > 0 THEN pg_catalog.format('%s partitions are not valid: their build has failed or is not finished', k.not_valid) END,
 			CASE WHEN k.locked > 0 THEN pg_catalog.format('%s partitions are locked by other sessions and not counted: ask again later', k.locked) END,
 			CASE WHEN k.unlogged > 0 THEN pg_catalog.format('%s partitions are unlogged, of which standbys have nothing', k.unlogged) END,
@@ -57,6 +59,7 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
 	ELSE
 		pg_catalog.concat_ws('; ',
+			CASE WHEN k.tables_damaged > 0 THEN pg_catalog.format('the table itself cannot be read: %s', k.detail) END,
 			CASE WHEN k.damaged > 0 THEN pg_catalog.format('%s: %sREINDEX INDEX CONCURRENTLY %s', k.detail, k.there, k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.not_valid > 0 THEN pg_catalog.format('not valid: its build has failed or is not finished; if nobody is building it, %sREINDEX INDEX CONCURRENTLY %s',
 				k.there, k.index::pg_catalog.regclass::text) END,

@@ -24,10 +24,11 @@ my @damage = (
 	['the header of the meta page', 12],
 	['filter pages', map { $_ * 8192 + 24 } 1 .. 6]);
 
-$db->sql(join '', map { DamagedIndex::make_table($_) } 0 .. $#damage + 2);
+$db->sql(join '', map { DamagedIndex::make_table($_) } 0 .. $#damage + 3);
 $db->sql('CREATE UNLOGGED TABLE unlogged (a int); INSERT INTO unlogged SELECT generate_series(1, 1000); CREATE INDEX unlogged_a ON unlogged USING bf (a)');
-my ($empty, $gone) = ($#damage + 1, $#damage + 2);
+my ($empty, $gone, $no_table) = ($#damage + 1, $#damage + 2, $#damage + 3);
 my @paths = DamagedIndex::paths($db, map { "t${_}_bf" } 0 .. $gone);
+my ($table_path) = DamagedIndex::paths($db, "t$no_table");
 DamagedIndex::stop();
 foreach my $i (grep { defined $damage[$_] } 0 .. $#damage)
 {
@@ -42,6 +43,7 @@ foreach my $i (grep { defined $damage[$_] } 0 .. $#damage)
 }
 truncate("$data/$paths[$empty]", 0) or die "cannot cut $paths[$empty]: $!";
 unlink("$data/$paths[$gone]") or die "cannot remove $paths[$gone]: $!";
+unlink("$data/$table_path") or die "cannot remove $table_path: $!";
 StreambloomTap::restart_own_cluster();
 
 sub advice
@@ -50,11 +52,12 @@ sub advice
 	return $db->sql("SELECT advice FROM bf_indexes WHERE index = 't${i}_bf'::regclass");
 }
 
-is($db->sql('SELECT count(*) FROM bf_indexes'), $gone + 2, 'every index has a row');
+is($db->sql('SELECT count(*) FROM bf_indexes'), $gone + 3, 'every index has a row');
 unlike(advice(0), qr/damaged/, 'an index that is not damaged');
 like(advice($_), qr/(index "t${_}_bf" is damaged|invalid page).*: REINDEX INDEX CONCURRENTLY t${_}_bf/, "damaged: $damage[$_][0]") foreach 1 .. $#damage;
 like(advice($empty), qr/the file is empty: REINDEX INDEX CONCURRENTLY/, 'an empty file');
 like(advice($gone), qr/could not open file.*: REINDEX INDEX CONCURRENTLY/, 'a file that is gone');
+like(advice($no_table), qr/^the table itself cannot be read: could not open file "[^"]+": No such file or directory$/, 'a table whose file is gone');
 mkdir("$data/$paths[$gone]") or die "cannot make $paths[$gone]: $!";
 like(advice($gone), qr/could not open file.*: REINDEX INDEX CONCURRENTLY/, 'a directory instead of a file');
 rmdir("$data/$paths[$gone]") or die "cannot remove $paths[$gone]: $!";
@@ -67,7 +70,7 @@ is($db->sql("BEGIN; SELECT count(*) FROM bf_indexes WHERE advice LIKE '%REINDEX%
 	'the transaction goes on');
 $db->sql("REINDEX INDEX t${_}_bf") foreach 1 .. $empty;
 unlike(advice($_), qr/damaged/, "t${_}_bf after REINDEX") foreach 1 .. $empty;
-$db->sql("DROP TABLE t$gone");
+$db->sql("DROP TABLE t$gone, t$no_table");
 
 # a standby
 $db->sql('CREATE TABLE late (a int); CREATE INDEX late_a ON late USING bf (a); INSERT INTO late SELECT generate_series(1, 10000)');

@@ -43,6 +43,7 @@ typedef struct Overview
 {
 	Relation	index;
 	Relation	heap;
+	bool		heap_is_there;	/* its length could be found out */
 	BlockNumber blocks;			/* of the index */
 	uint32		ranges;			/* of level 0 that the heap has now */
 	uint32		summarized;
@@ -149,6 +150,7 @@ read_pages(void *argument)
 	uint32		lines[INDEX_MAX_KEYS];
 	bool		found = false;
 
+	overview->heap_is_there = true;
 	overview->blocks = RelationGetNumberOfBlocks(overview->index);
 	if (overview->blocks == 0)
 		bf_index_report_damage(overview->index, 0, "the file is empty");
@@ -216,7 +218,7 @@ state_of(Overview *overview, char **detail)
 	if (error == NULL)
 		return "good";
 	*detail = error->message;
-	return "damaged";
+	return overview->heap_is_there ? "damaged" : "table damaged";
 }
 
 /* As state_of(), but opens the index and its heap first. Returns NULL if the index is gone. */
