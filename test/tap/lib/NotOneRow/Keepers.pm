@@ -222,13 +222,13 @@ sub attach
 	}
 }
 
-# What a CONCURRENTLY that failed has left (that of a parent first: ATTACH may have taken what was left for a part of it; and
-# what a later REINDEX TABLE has made valid); and whatever index is missing.
+# What a CONCURRENTLY that failed has left (that of a parent first: ATTACH may have taken what was left for a part of it), and
+# whatever index is missing. What a later REINDEX TABLE has made valid and CREATE INDEX has then taken for a part of its own may stay.
 sub tidy
 {
 	my ($run, $session) = @_;
 	my ($broken) = NotOneRow::ask($run, $session, 'look for broken indexes',
-		"SELECT indexrelid::regclass FROM pg_index WHERE (NOT indisvalid OR indexrelid::regclass::text ~ '_cc(new|old)[0-9]*\$') AND indrelid IN (SELECT relid FROM " . NotOneRow::tables('t') . ' t UNION SELECT relid FROM ' . NotOneRow::tables('p') . " p) AND NOT indisprimary " .
+		"SELECT indexrelid::regclass FROM pg_index WHERE (NOT indisvalid OR indexrelid::regclass::text ~ '_cc(new|old)[0-9]*\$') AND NOT (indisvalid AND (SELECT relispartition FROM pg_class WHERE oid = indexrelid)) AND indrelid IN (SELECT relid FROM " . NotOneRow::tables('t') . ' t UNION SELECT relid FROM ' . NotOneRow::tables('p') . " p) AND NOT indisprimary " .
 		"ORDER BY (SELECT relkind FROM pg_class WHERE oid = indexrelid) = 'I' DESC");
 	act($run, $session, 'DROP of a broken index', "DROP INDEX IF EXISTS $_") foreach split /\n/, $broken;
 	foreach my $table ('t', 'p')
