@@ -94,6 +94,24 @@ SELECT error_of($$SELECT * FROM chunk_scan_any(NULL::paint, 'c', '{RED}', 'paint
 SET search_path = pg_catalog, chunk_scan_hostile, public;
 SELECT * FROM chunk_scan(NULL::paint, 'c', 'blue', 'paint_summary');
 SELECT * FROM chunk_scan_explain(NULL::paint, 'c', 'RED', 'paint_summary');
+-- nor for an operator that is in the same family as =
+SET search_path = chunk_scan_hostile, public;
+SELECT error_of(format($$SELECT * FROM chunk_scan(NULL::paint, 'n', 2, 'paint_summary', operator => %L)$$, operator)) FROM unnest('{<,<=,>,>=,<>,!=}'::text[]) operator;
+SELECT error_of(format($$SELECT * FROM chunk_scan_any(NULL::paint, 'n', '{2,3}', 'paint_summary', operator => %L)$$, operator)) FROM unnest('{<,>=}'::text[]) operator;
+SELECT error_of($$SELECT * FROM chunk_scan_explain(NULL::paint, 'at', '2024-01-02', 'paint_summary', operator => '<')$$);
+SELECT * FROM chunk_scan(NULL::paint, 'n', 2, 'paint_summary', operator => 'pg_catalog.=');
+SELECT * FROM chunk_scan(NULL::paint, 'n', 2::int8, 'paint_summary', operator => '=');
+
+-- spellings of an operator
+CREATE SCHEMA "hostile schema.";
+CREATE OPERATOR "hostile schema.".@= (LEFTARG = int, RIGHTARG = int, FUNCTION = int4eq);
+SELECT operator, error_of(format($$SELECT * FROM chunk_scan(NULL::paint, 'n', 2, operator => %L)$$, operator)) FROM unnest(ARRAY[
+	'!=', 'pg_catalog.!=', 'PG_Catalog.=', ' = ', 'pg_catalog . =', '"hostile schema.".@=',
+	'', ' ', '.', 'like', 'LIKE', '"="', '= =', '=.', 'OPERATOR(pg_catalog.=)', 'operator(=)', 'é=', 'pg_catalog=', '= ANY', '.=', '"=', 'nosuch.=', 'a.b.c.=', '@@@@', 'a' || repeat('@', 70)]) operator;
+SELECT * FROM chunk_scan(NULL::paint, 'n', 2, operator => '!=');
+SET client_min_messages = error;
+DROP SCHEMA "hostile schema." CASCADE;
+SET client_min_messages = warning;
 
 -- functions, aggregates, operators and types of the caller come first in search_path: none of them is called
 SET search_path = chunk_scan_hostile, public, pg_catalog;

@@ -5,6 +5,7 @@
 #include "chunks/chunk_scan.h"
 
 #include "access/relation.h"
+#include "access/stratnum.h"
 #include "access/sysattr.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
@@ -18,6 +19,7 @@
 #include "parser/parse_node.h"
 #include "parser/parse_oper.h"
 #include "parser/parse_relation.h"
+#include "parser/scansup.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -212,15 +214,47 @@ evaluate(Node *expression)
 					 by_value);
 }
 
+/* Is this the name of an operator, with or without a schema before it? PostgreSQL would take "like" for one. */
+static bool
+ends_with_operator(const char *name)
+{
+	static const char characters[] = "+-*/<>=~!@#%^&|`?";
+	const char *end = name + strlen(name);
+	const char *begin;
+
+	while (end > name && scanner_isspace(end[-1]))
+		end--;
+	for (begin = end; begin > name && strchr(characters, begin[-1]) != NULL;)
+		begin--;
+	if (begin == end)
+		return false;
+	while (begin > name && scanner_isspace(begin[-1]))
+		begin--;
+	return begin == name || begin[-1] == '.';
+}
+
 /* The name of the operator; it may have a schema, as in pg_catalog.~~ */
 static List *
 operator_name(FunctionCallInfo fcinfo)
 {
+	char	   *written;
+	List	   *name;
+
 	if (PG_ARGISNULL(CHUNK_SCAN_OPERATOR))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the operator must not be null")));
-	return sb_qualified_name(text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_OPERATOR)));
+	written = text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_OPERATOR));
+	if (!ends_with_operator(written))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("\"%s\" is not the name of an operator", written),
+				 errhint("Write it as '=', '@>' or 'pg_catalog.~~', without OPERATOR(). LIKE is the operator ~~, and ILIKE is ~~*.")));
+	name = sb_qualified_name(written);
+	/* so does SQL */
+	if (strcmp(strVal(llast(name)), "!=") == 0)
+		llast(name) = makeString(pstrdup("<>"));
+	return name;
 }
 
 /* Raises an error unless the operator can stand in a WHERE clause. */
@@ -300,8 +334,9 @@ require_equality(const ChunkScan *scan)
 	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides)),
 											 TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
 
+	/* a family of hash classes has no other operators, one of B-trees also has < */
 	if ((OidIsValid(type->hash_opf) && op_in_opfamily(operator, type->hash_opf)) ||
-		(OidIsValid(type->btree_opf) && op_in_opfamily(operator, type->btree_opf)))
+		(OidIsValid(type->btree_opf) && get_op_opfamily_strategy(operator, type->btree_opf) == BTEqualStrategyNumber))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
