@@ -132,6 +132,25 @@ SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'backward_ops';
 CREATE INDEX ON doc USING bf (a backward_ops);
 CREATE INDEX doc_rate ON doc USING bf (a array_ops (false_positive_rate = 0.002), t, v) WITH (false_positive_rate = 0.03);
 SELECT "column", false_positive_rate FROM bf_index_stats('doc_rate') WHERE level = 0;
+-- a class of equality that has other operators, and one with the options of another extension
+CREATE OPERATOR CLASS ordered_ops FOR TYPE int USING bf AS OPERATOR 1 =, OPERATOR 2 <;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'ordered_ops';
+CREATE INDEX ON doc USING bf (id ordered_ops);
+CREATE OPERATOR CLASS late_ops FOR TYPE int USING bf AS OPERATOR 1 =;
+CREATE INDEX doc_late ON doc USING bf (id late_ops);
+ALTER OPERATOR FAMILY late_ops USING bf ADD OPERATOR 3 < (int, int);
+SET enable_seqscan = off;
+SELECT count(*) FROM doc WHERE id < 5;
+SELECT count(*) FROM doc WHERE id = 5;
+RESET enable_seqscan;
+DROP INDEX doc_late;
+CREATE OPERATOR CLASS foreign_ops FOR TYPE tsvector USING bf AS OPERATOR 1 @@ (tsvector, tsquery),
+	FUNCTION 2 (tsvector) gin_extract_tsvector(tsvector, internal, internal),
+	FUNCTION 3 (tsvector) gin_extract_tsquery(tsvector, internal, int2, internal, internal, internal, internal),
+	FUNCTION 6 (tsvector) gin_tsquery_triconsistent(internal, int2, tsvector, int4, internal, internal, internal),
+	FUNCTION 7 (tsvector) gtsvector_options(internal), STORAGE text;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'foreign_ops';
+CREATE INDEX ON doc USING bf (v foreign_ops (siglen = 100));
 CREATE TABLE points (p point[]);
 CREATE INDEX ON points USING bf (p);
 
@@ -168,4 +187,7 @@ DROP OPERATOR FAMILY plain_array_ops USING bf;
 DROP OPERATOR FAMILY plain_jsonb_ops USING bf;
 DROP OPERATOR FAMILY no_value_ops USING bf;
 DROP OPERATOR FAMILY backward_ops USING bf;
+DROP OPERATOR FAMILY ordered_ops USING bf;
+DROP OPERATOR FAMILY late_ops USING bf;
+DROP OPERATOR FAMILY foreign_ops USING bf;
 DROP FUNCTION try, fill_doc, compare_backward, plan;

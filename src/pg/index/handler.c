@@ -211,6 +211,53 @@ is_hashed_equality(Oid operator, Oid type)
 	return OidIsValid(entry->hash_opf) && op_in_opfamily(operator, entry->hash_opf);
 }
 
+/* Is this one of the functions above that declare options? Options that others declare are laid out otherwise. */
+static bool
+declares_own_options(Oid function)
+{
+	FmgrInfo	info;
+
+	fmgr_info(function, &info);
+	return info.fn_addr == bf_class_options || info.fn_addr == bf_key_class_options ||
+		info.fn_addr == bf_many_key_class_options;
+}
+
+/* What is said of a class with other options. */
+#define OWN_OPTIONS_ONLY "Its function 7 can be bf_class_options(internal), bf_key_class_options(internal) or bf_many_key_class_options(internal)."
+
+static void
+check_options(Relation index, int column)
+{
+	Oid			function = index_getprocid(index, column + 1, BF_OPTIONS_PROC);
+
+	if (OidIsValid(function) && !declares_own_options(function))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("the operator class of column %d of index \"%s\" declares its options by the function %s, which is not of access method bf",
+						column + 1, RelationGetRelationName(index), format_procedure(function)),
+				 errhint(OWN_OPTIONS_ONLY)));
+}
+
+/* Raises an error if a class that has no keys inside values has an operator for its type which is not number 1. */
+static void
+check_strategies(Relation index, int column)
+{
+	CatCList   *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(index->rd_opfamily[column]));
+
+	for (int i = 0; i < operators->n_members; i++)
+	{
+		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
+
+		if (member->amoplefttype == index->rd_opcintype[column] && member->amopstrategy != BF_EQUAL_STRATEGY)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("the operator class of column %d of index \"%s\" has the operator %s with number %d, which it cannot have",
+							column + 1, RelationGetRelationName(index), format_operator(member->amopopr), member->amopstrategy),
+					 errhint(BF_ONLY_EQUALITY)));
+	}
+	ReleaseCatCacheList(operators);
+}
+
 void
 bf_index_check_operators(Relation index)
 {
@@ -219,6 +266,7 @@ bf_index_check_operators(Relation index)
 		Oid			type = index->rd_opcintype[column];
 		Oid			operator;
 
+		check_options(index, column);
 		if (bf_index_has_keys(index, column))
 		{
 			bf_index_check_key_class(index, column);
@@ -232,6 +280,7 @@ bf_index_check_operators(Relation index)
 					 errmsg("the operator class of column %d of index \"%s\" lacks the equality operator that hashing type %s needs",
 							column + 1, RelationGetRelationName(index), format_type_be(type)),
 					 errhint("Operator 1 must be the = of the type's default hash operator class.")));
+		check_strategies(index, column);
 	}
 }
 
@@ -260,7 +309,7 @@ is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 	const Oid	type = class->form->opcintype;
 
 	if (member->amprocnum == BF_OPTIONS_PROC)
-		return check_amoptsproc_signature(member->amproc);
+		return check_amoptsproc_signature(member->amproc) && declares_own_options(member->amproc);
 	if (!class->has_keys)
 		return false;
 	switch (member->amprocnum)
@@ -336,7 +385,8 @@ check_class_operators(CheckedClass *class)
 		if (!is_good_operator(class, member))
 			REPORT_INVALID(class, "operator class \"%s\" of access method bf has operator %s with the wrong purpose, signature or strategy number %d",
 						   NameStr(class->form->opcname), format_operator(member->amopopr), member->amopstrategy);
-		if (!class->has_keys && member->amoplefttype == type && member->amoprighttype == type)
+		if (!class->has_keys && member->amopstrategy == BF_EQUAL_STRATEGY && member->amoplefttype == type &&
+			member->amoprighttype == type)
 			found = is_hashed_equality(member->amopopr, type);
 	}
 	ReleaseCatCacheList(operators);

@@ -21,6 +21,9 @@
 #define BF_TRI_CONSISTENT_PROC 6
 #define BF_OPTIONS_PROC 7
 
+/* What is said of a class that has other operators, but not extractQuery. */
+#define BF_ONLY_EQUALITY "An operator class without extractQuery (3) can have operator 1 only, which is the = of its type."
+
 /* The support functions of a column's operator class, and how keys are hashed. */
 typedef struct BfKeyClass BfKeyClass;
 

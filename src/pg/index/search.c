@@ -127,7 +127,11 @@ hash_items(BfSearch *search, Condition *condition, Relation index)
 		if (has_keys)
 			find_key_class(search, condition, index);
 		else if (key->sk_strategy != BF_EQUAL_STRATEGY)
-			elog(ERROR, "unknown strategy number %d for access method bf", key->sk_strategy);
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("the operator class of column %d of index \"%s\" has an operator with number %d, which it cannot have",
+							condition->column + 1, RelationGetRelationName(index), key->sk_strategy),
+					 errhint(BF_ONLY_EQUALITY)));
 		else
 			find_hasher(search, condition, index);
 	}
