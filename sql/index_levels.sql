@@ -32,6 +32,17 @@ SELECT index_pages FROM pages_read('SELECT * FROM tall WHERE id = 500');
 ALTER INDEX tall_bf SET (levels = 5);
 ALTER INDEX tall_bf RESET (levels);
 REINDEX INDEX tall_bf;
+-- a build keeps the items of level 0 in a temporary file; where there is no room for all of them, it reads the rest of the table again
+SET temp_file_limit = '16kB';
+REINDEX INDEX tall_bf;
+SELECT * FROM tall_levels;
+SELECT bf_index_check('tall_bf');
+SELECT count(*) FROM generate_series(50, 1000, 50) i, pages_read('SELECT * FROM tall WHERE id = ' || i) WHERE heap_pages = 0;
+SET temp_file_limit = '0';
+REINDEX INDEX tall_bf;
+SELECT bf_index_check('tall_bf');
+RESET temp_file_limit;
+REINDEX INDEX tall_bf;
 
 -- rows of new pages are found behind the last range; VACUUM summarizes level 0, and full ranges of level 1
 INSERT INTO tall SELECT i, repeat('x', 1000) FROM generate_series(1001, 1300) i;

@@ -3,12 +3,15 @@
  * again, nor take its values apart again. The items lie in a temporary file, range after range: for each range the number of
  * its items in each column, and then their hashes.
  *
+ * If temp_file_limit has no room for more, the tape ends, and the ranges behind its end are read from the heap again.
+ *
  * A tape is for builds only. Whoever summarizes beside writers must read the heap after its placeholders are written.
  */
 #include "index/bf_index.h"
 
 #include "miscadmin.h"
 #include "storage/buffile.h"
+#include "utils/guc.h"
 
 /* It is remembered where every so many ranges begin. */
 #define RANGES_A_MARK 64
@@ -24,6 +27,8 @@ struct BfTape
 	BufFile    *file;
 	int			columns;
 	uint32		ranges;			/* that were written */
+	uint64		bytes;			/* that they take */
+	bool		ended;			/* nothing more is written */
 	Mark	   *marks;
 	uint32		room;			/* for so many marks */
 	BfRowItems	items;			/* of the range that was read last */
@@ -42,9 +47,25 @@ bf_index_begin_tape(int columns)
 	return tape;
 }
 
+/* Ends the tape if these items would exceed temp_file_limit, as far as the files of this tape alone do. */
+static bool
+has_room(BfTape *tape, const BfRangeItems *items)
+{
+	uint64		bytes = tape->columns;
+
+	for (int column = 0; column < tape->columns; column++)
+		bytes += items->counts[column];
+	tape->bytes += bytes * sizeof(uint64);
+	/* the file grows by whole blocks */
+	tape->ended |= temp_file_limit >= 0 && tape->bytes + BLCKSZ > (uint64) temp_file_limit * 1024;
+	return !tape->ended;
+}
+
 void
 bf_index_write_tape(BfTape *tape, const BfRangeItems *items)
 {
+	if (!has_room(tape, items))
+		return;
 	Assert(items->range == tape->ranges);
 	if (tape->ranges % RANGES_A_MARK == 0)
 	{
