@@ -385,9 +385,9 @@ extern void bf_index_end_count(BfItemCount *count, double *counts);
 /* -------------------------------------------- the items of a build, kept (tape.c) */
 
 /*
- * The items of all ranges of level 0, in a temporary file. They are written in the order of the ranges, from range 0 on.
- * Reading calls add() with the items of each range from `first` to `end` (exclusive), each item once. REQUIRES: these ranges
- * were written.
+ * The items of the ranges of level 0, in a temporary file. They are written in the order of the ranges, from range 0 on, as
+ * far as temp_file_limit allows. Reading calls add() with the items of each range from `first` to `end` (exclusive), each item
+ * once. REQUIRES: these ranges were written.
  */
 typedef struct BfTape BfTape;
 
