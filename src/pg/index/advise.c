@@ -2,14 +2,14 @@
  * advise.c: bf_index_advise(): what indexes on the columns of a table would take and read, from a sample of its pages.
  *
  * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and where
- * its values occur. From this follow (model.c)
+ * its values occur. Where the operator class has keys inside values, the keys are the items, and "value" means a key below. From this
+ * follow (model.c)
  *
  * - the bytes of a bf index on this column alone. Its groups are made of the ranges as build.c makes them, with the same
  *   functions for the sizes. If all of the table was read, only the items that deleted rows still have are missing;
  * - the bytes of a B-tree: its leaves as nbtsort.c fills them, where equal values share tuples;
+ * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and of the table's ranges.
- *
- * GIN: gin_bytes is NULL. It needs the keys inside the values, of which the sample knows nothing yet.
  */
 #include "index/bf_index.h"
 
@@ -136,24 +136,30 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 
 /* ------------------------------------------------------------------ the advice */
 
+/* What is expected of an index with some false-positive rate. */
+typedef struct Figures
+{
+	double		bytes;
+	double		pages_absent;
+	double		rare_extra;		/* the pages that a rare value takes more, in the partition where that is most */
+	double		pages_frequent;
+} Figures;
+
 /* What is known of a column, summed up over the partitions that were sampled. */
 typedef struct Advice
 {
 	double		heap_pages;
 	double		rows;
+	double		items;			/* the sum over the rows of their numbers of items: 1 for each row, or its keys */
 	double		distinct;
-	double		bf_bytes;
-	double		btree_bytes;
-	double		pages_absent;
-	double		rare_extra;		/* the pages that a rare value takes more, in the partition where that is most */
-	double		pages_frequent;
-	double		absent_lower_rate;	/* the same with the lower rate */
-	double		rare_extra_lower_rate;
-	double		frequent_lower_rate;
-	double		bytes_lower_rate;
 	double		value_pages;	/* pages with a value, summed up over the values */
-	const char *options;		/* of an index with the lower rate */
+	Figures		bf;				/* with the default rate */
+	Figures		bf_lower;		/* with the lower one */
+	const char *lower_options;	/* of an index with the lower rate */
+	double		btree_bytes;
 	bool		btree_possible;
+	double		gin_bytes;
+	bool		gin_possible;
 } Advice;
 
 /* This rate is proposed instead of the default one if it halves what a look-up reads in vain. */
@@ -190,49 +196,64 @@ ranges_of_rare_value(const Sample *sample, const SampleColumn *column)
 	return ranges * (double) sample->heap_blocks / sample->pages_read;
 }
 
+/* Adds what is expected of an index on a partition; `weight` such partitions are like this one. */
+static void
+add_figures(const BfModel *model, double rare, double frequent, double weight, Figures *figures)
+{
+	const double absent = bf_index_model_look_up(model, 0);
+
+	figures->bytes += model->pages * BLCKSZ * weight;
+	figures->pages_absent += absent * weight;
+	figures->rare_extra = Max(figures->rare_extra, bf_index_model_look_up(model, rare) - absent);
+	figures->pages_frequent += bf_index_model_look_up(model, frequent) * weight;
+}
+
 /* Adds what the sample of a table or partition says of a column; `weight` such partitions are like this one. */
 static void
 add_advice(const Sample *sample, const SampleColumn *column, double weight, Advice *advice)
 {
-	double		scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
+	const double scale = sample->heap_blocks / (double) Max(sample->pages_read, 1);
 	ValueStats	stats;
 	BfModel		model,
 				lower;
 	double		distinct,
-				absent,
 				rare,
 				frequent;
 
 	bf_index_sample_values(column, false, &stats);
-	distinct = Min(bf_index_distinct_values(sample, &stats), sample->rows * scale);
-	bf_index_model(sample, column, BF_INDEX_DEFAULT_FPR, distinct, &model);
+	distinct = Min(bf_index_distinct_values(sample, &stats), column->items * scale);
+	bf_index_model(sample, column, column->rate, distinct, &model);
 	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
 	rare = ranges_of_rare_value(sample, column);
 	frequent = bf_index_most_frequent(column)->ranges;
 	/* A value that is in two ranges of the sample may well be in no others. */
 	if (frequent > 2)
 		frequent *= model.ranges[0] / Max(column->range_count, 1);
-	absent = bf_index_model_look_up(&model, 0);
 	advice->heap_pages += sample->heap_blocks * weight;
 	advice->rows += sample->rows * scale * weight;
+	advice->items += column->items * scale * weight;
 	advice->distinct += distinct;
-	advice->bf_bytes += model.pages * BLCKSZ * weight;
-	advice->pages_absent += absent * weight;
-	advice->rare_extra = Max(advice->rare_extra, bf_index_model_look_up(&model, rare) - absent);
-	advice->pages_frequent += bf_index_model_look_up(&model, frequent) * weight;
-	absent = bf_index_model_look_up(&lower, 0);
-	advice->bytes_lower_rate += lower.pages * BLCKSZ * weight;
-	advice->absent_lower_rate += absent * weight;
-	advice->rare_extra_lower_rate = Max(advice->rare_extra_lower_rate, bf_index_model_look_up(&lower, rare) - absent);
-	advice->frequent_lower_rate += bf_index_model_look_up(&lower, frequent) * weight;
-	/* With another rate an index would choose another length of its ranges; of partitions the same may not suit all. */
-	advice->options = sample->is_partition ? " WITH (false_positive_rate = 0.0001)" :
-		psprintf(" WITH (false_positive_rate = 0.0001, pages_per_range = %u)", column->pages_per_range);
 	advice->value_pages += ldexp((double) stats.pages, stats.zeros) * scale * weight;
-	if (column->has_btree && !column->too_wide)
+	add_figures(&model, rare, frequent, weight, &advice->bf);
+	add_figures(&lower, rare, frequent, weight, &advice->bf_lower);
+	/* With another rate an index would choose another length of its ranges; of partitions the same may not suit all. */
+	advice->lower_options = sample->is_partition ? psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
+		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %u)", LOWER_RATE, column->pages_per_range);
+	if (column->has_btree && !column->too_wide && !column->items_are_keys)
 		advice->btree_bytes += bf_index_model_btree(sample, column, distinct) * weight;
 	else
 		advice->btree_possible = false;
+	if (column->keys != NULL && advice->gin_possible)
+	{
+		KeyStats	keys;
+
+		bf_index_sample_key_stats(sample, column, &keys);
+		advice->gin_possible = keys.is_possible;
+		if (keys.is_possible)
+			advice->gin_bytes += bf_index_model_gin(sample, column, &keys) * weight;
+	}
+	else
+		advice->gin_possible = false;
 }
 
 /* Tables up to this many pages are read as quickly without an index. */
@@ -248,6 +269,57 @@ in_tenths(double estimate)
 	return rint(estimate * 10) / 10;
 }
 
+/* Adds a remark to the advice. */
+static const char *
+with_remark(const char *advice, const char *remark)
+{
+	return remark == NULL ? advice : psprintf("%s; %s", advice, remark);
+}
+
+/* Whether an index with these figures pays, and why. */
+static const char *
+judge(Relation table, const SampleColumn *column, const Advice *advice, const Figures *figures, bool *pays)
+{
+	const double rare = figures->pages_absent + figures->rare_extra;
+	const char *why;
+
+	*pays = false;
+	if (column->refused != NULL)
+		return column->refused;
+	if (IsSystemRelation(table) && !allowSystemTableMods)
+		return "no index can be made on a system catalog";
+	if (advice->rows < 1)
+		return has_subclass(RelationGetRelid(table)) && table->rd_rel->relkind == RELKIND_RELATION ?
+			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
+	if (advice->heap_pages < SMALL_TABLE)
+		return "the table is small: it is read as quickly without an index";
+	if (rare > WORTH * advice->heap_pages)
+		why = psprintf("does not pay: even a rare %s is in so many places that %.0f %% of the pages are read",
+					   column->items_are_keys ? "key" : "value", Min(100, 100 * rare / advice->heap_pages));
+	else
+	{
+		*pays = true;
+		why = psprintf("pays for %s that are rare or absent%s%s", column->items_are_keys ? "keys" : "values",
+					   figures->pages_frequent <= WORTH * advice->heap_pages ? "" :
+					   column->items_are_keys ? "; the most frequent key is found as quickly without an index" :
+					   "; the most frequent value is found as quickly without an index",
+					   figures == &advice->bf_lower ? "; the lower rate halves the pages that are read in vain" : "");
+	}
+	if (bf_index_has_left_out_keys(column) && column->items_are_keys)
+		why = with_remark(why, "very long values were left out of the figures");
+	return with_remark(why, column->uses);
+}
+
+/* The CREATE INDEX, in words that mean the same with any search_path. */
+static const char *
+create_index(Relation table, const SampleColumn *column, const char *options)
+{
+	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
+
+	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)%s", name, quote_identifier(column->name),
+					column->opclass != NULL ? " " : "", column->opclass != NULL ? column->opclass : "", options);
+}
+
 /* Puts the row of a column into the result. */
 static void
 put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const Advice *advice)
@@ -255,61 +327,33 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 	Datum		values[13];
 	bool		nulls[13] = {false};
 	int			i = 0;
-	bool		lower = advice->absent_lower_rate * 2 <= advice->pages_absent &&
-		advice->pages_absent + advice->rare_extra <= WORTH * advice->heap_pages;
-	double		bytes = lower ? advice->bytes_lower_rate : advice->bf_bytes;
-	double		absent = lower ? advice->absent_lower_rate : advice->pages_absent;
-	double		rare = absent + (lower ? advice->rare_extra_lower_rate : advice->rare_extra);
-	double		frequent = lower ? advice->frequent_lower_rate : advice->pages_frequent;
-	double		distinct = Max(1, Min(advice->distinct, advice->rows));
-	const char *why;
-	bool		pays = false;
+	/* A query has several keys on average, each of which rules ranges out. The classes' rate is made for that. */
+	const bool	lower = !column->items_are_keys && advice->bf_lower.pages_absent * 2 <= advice->bf.pages_absent &&
+		advice->bf.pages_absent + advice->bf.rare_extra <= WORTH * advice->heap_pages;
+	const Figures *figures = lower ? &advice->bf_lower : &advice->bf;
+	const double distinct = Max(1, Min(advice->distinct, advice->items));
+	bool		pays;
+	const char *why = judge(table, column, advice, figures, &pays);
 
-	if (column->refused != NULL)
-		why = column->refused;
-	else if (IsSystemRelation(table) && !allowSystemTableMods)
-		why = "no index can be made on a system catalog";
-	else if (advice->rows < 1)
-		why = has_subclass(RelationGetRelid(table)) && table->rd_rel->relkind == RELKIND_RELATION ?
-			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
-	else if (advice->heap_pages < SMALL_TABLE)
-		why = "the table is small: it is read as quickly without an index";
-	else if (rare > WORTH * advice->heap_pages)
-		why = psprintf("does not pay: even a rare value is in so many places that %.0f %% of the pages are read",
-					   Min(100, 100 * rare / advice->heap_pages));
-	else
-	{
-		pays = true;
-		why = psprintf("pays for values that are rare or absent%s%s",
-					   frequent > WORTH * advice->heap_pages ? "; the most frequent value is found as quickly without an index" : "",
-					   lower ? "; the lower rate halves the pages that are read in vain" : "");
-	}
 	memset(nulls, column->refused != NULL || advice->rows < 1, sizeof nulls);
 	nulls[0] = false;
 	values[i++] = CStringGetTextDatum(column->name);
 	values[i++] = Int64GetDatum((int64) rint(distinct));
-	values[i++] = Float8GetDatum(in_tenths(advice->rows / distinct));
+	values[i++] = Float8GetDatum(in_tenths(advice->items / distinct));
 	values[i++] = Float8GetDatum(in_tenths(Max(1, advice->value_pages / distinct)));
 	values[i++] = Int64GetDatum((int64) rint(advice->heap_pages));
-	values[i++] = Int64GetDatum((int64) rint(bytes));
+	values[i++] = Int64GetDatum((int64) rint(figures->bytes));
 	nulls[i] |= !advice->btree_possible;
 	values[i++] = Int64GetDatum((int64) rint(advice->btree_bytes));
-	nulls[i] = true;
-	values[i++] = (Datum) 0;
-	values[i++] = Float8GetDatum(in_tenths(absent));
-	values[i++] = Float8GetDatum(in_tenths(rare));
-	values[i++] = Float8GetDatum(in_tenths(frequent));
+	nulls[i] |= !advice->gin_possible;
+	values[i++] = Int64GetDatum((int64) rint(advice->gin_bytes));
+	values[i++] = Float8GetDatum(in_tenths(figures->pages_absent));
+	values[i++] = Float8GetDatum(in_tenths(figures->pages_absent + figures->rare_extra));
+	values[i++] = Float8GetDatum(in_tenths(figures->pages_frequent));
 	nulls[i] = false;
 	values[i++] = CStringGetTextDatum(why);
 	nulls[i] = !pays;
-	values[i] = (Datum) 0;
-	if (pays)
-	{
-		const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
-
-		values[i] = CStringGetTextDatum(psprintf("CREATE INDEX ON %s USING bf (%s)%s", name, quote_identifier(column->name),
-												 lower ? advice->options : ""));
-	}
+	values[i] = pays ? CStringGetTextDatum(create_index(table, column, lower ? advice->lower_options : "")) : (Datum) 0;
 	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 }
 
@@ -472,8 +516,9 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	for (int c = 0; c < sample.column_count; c++)
 	{
 		/* an index on an empty partition is one page */
-		advice[c].bf_bytes = advice[c].bytes_lower_rate = advice[c].btree_bytes = (double) empty_count * BLCKSZ;
-		advice[c].btree_possible = true;
+		advice[c].bf.bytes = advice[c].bf_lower.bytes = advice[c].btree_bytes = (double) empty_count * BLCKSZ;
+		advice[c].gin_bytes = (double) empty_count * 2 * BLCKSZ;
+		advice[c].btree_possible = advice[c].gin_possible = true;
 		if (leaf_count > 1)
 			bf_index_keep_all_values(&sample.columns[c], CurrentMemoryContext);
 	}

@@ -38,6 +38,9 @@
 /* The options of an index and its operator classes: 0 pages mean that the number is to be chosen. */
 extern BlockNumber bf_index_pages_per_range_option(Relation index);
 extern double bf_index_fpr_option(Relation index, int column);
+
+/* The rate of an operator class with keys inside values, whose function for options this is (or InvalidOid), if no option says another one. */
+extern double bf_index_key_class_fpr(Oid options_function);
 extern int	bf_index_levels_option(Relation index);
 extern bool bf_index_autosummarizes(Relation index);
 extern bytea *bf_index_options(Datum reloptions, bool validate);
@@ -570,6 +573,9 @@ extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, B
 
 /* The number that it would choose, if 32 pages at the beginning of the table fill so many lines of a column. */
 extern BlockNumber bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition);
+
+/* Is a range that fills so many lines too short, if its items are keys inside values? */
+extern bool bf_index_is_short_for_keys(double lines);
 
 /* Does an index whose level below has so many groups get this level above 0? */
 extern bool bf_index_level_pays(int level, BlockNumber pages_per_range, uint32 groups_below, BlockNumber heap_blocks);

@@ -131,6 +131,18 @@ bf_index_fpr_option(Relation index, int column)
 	return bf_index_has_keys(index, column) ? BF_INDEX_KEY_FPR : BF_INDEX_DEFAULT_FPR;
 }
 
+double
+bf_index_key_class_fpr(Oid options_function)
+{
+	local_relopts options;
+
+	if (!OidIsValid(options_function))
+		return BF_INDEX_KEY_FPR;
+	init_local_reloptions(&options, 0);
+	OidFunctionCall1(options_function, PointerGetDatum(&options));
+	return -((BfClassOptions *) build_local_reloptions(&options, (Datum) 0, false))->false_positive_rate;
+}
+
 int
 bf_index_levels_option(Relation index)
 {

@@ -12,12 +12,14 @@
 
 #include "access/gin.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 struct BfKeyClass
@@ -99,6 +101,36 @@ bf_index_make_key_class(Relation index, int column, MemoryContext context)
 	keys->collation = function_collation(index, column);
 	keys->key_type = bf_index_item_type(index, column);
 	keys->key_collation = key_collation(index, column, keys->key_type);
+	return keys;
+}
+
+BfKeyClass *
+bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context, Oid *key_type)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	FormData_pg_opclass form;
+	BfKeyClass *keys;
+	Oid			function;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	form = *(Form_pg_opclass) GETSTRUCT(tuple);
+	ReleaseSysCache(tuple);
+	function = get_opfamily_proc(form.opcfamily, form.opcintype, form.opcintype, BF_EXTRACT_VALUE_PROC);
+	if (!OidIsValid(function) ||
+		!OidIsValid(get_opfamily_proc(form.opcfamily, form.opcintype, form.opcintype, BF_EXTRACT_QUERY_PROC)))
+		return NULL;
+	/* as index_create() chooses the type of the index's column */
+	*key_type = OidIsValid(form.opckeytype) ? form.opckeytype : form.opcintype;
+	if (*key_type == ANYELEMENTOID && form.opcintype == ANYARRAYOID)
+		*key_type = get_base_element_type(type);
+	if (!OidIsValid(*key_type))
+		return NULL;
+	keys = MemoryContextAllocZero(context, sizeof(BfKeyClass));
+	fmgr_info_cxt(function, &keys->extract_value, context);
+	keys->collation = OidIsValid(collation) ? collation : DEFAULT_COLLATION_OID;
+	keys->key_type = *key_type;
+	keys->key_collation = OidIsValid(collation) || !OidIsValid(get_typcollation(*key_type)) ? collation : C_COLLATION_OID;
 	return keys;
 }
 

@@ -33,6 +33,12 @@ extern bool bf_index_has_keys(Relation index, int column);
 /* REQUIRES: bf_index_has_keys(). The result stays valid when the index is closed. */
 extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryContext context);
 
+/*
+ * The same without an index, for a column of this type and collation. It can only take values apart. The type of the keys goes to
+ * *key_type. Returns NULL if the class has no keys inside values.
+ */
+extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context, Oid *key_type);
+
 /* Does this column of an index have the same functions, and are its keys hashed in the same way? */
 extern bool bf_index_is_key_class(const BfKeyClass *keys, Relation index, int column);
 

@@ -35,7 +35,6 @@
 #include "base/call.h"
 #include "base/memory.h"
 #include "index/attempt.h"
-#include "index/keys.h"
 #include "index/sample.h"
 
 /* The low bits of a hash say whether its value is kept, so the table uses the high ones. */
@@ -107,6 +106,7 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	column->attnum = attribute->attnum;
 	column->name = pstrdup(NameStr(attribute->attname));
 	column->has_btree = OidIsValid(btree);
+	column->rate = BF_INDEX_DEFAULT_FPR;
 	column->deduplicates = OidIsValid(btree) && deduplicates(btree, attribute->attcollation);
 #ifdef ATTRIBUTE_GENERATED_VIRTUAL
 	if (attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
@@ -122,16 +122,9 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 	}
 	family = get_opclass_family(opclass);
 	preparation.type = get_opclass_input_type(opclass);
-	/*
-	 * A class for keys inside values would need their numbers. This is the place for them. The strategy of an operator does not tell
-	 * such a class: they have GIN's, and && of arrays has the number that = has elsewhere.
-	 */
-	if (OidIsValid(get_opfamily_proc(family, preparation.type, preparation.type, BF_EXTRACT_QUERY_PROC)))
-	{
-		column->refused = psprintf("bf indexes what is inside values of type %s, which cannot be estimated yet",
-								   format_type_be(attribute->atttypid));
+	/* The strategy of an operator does not tell a class for keys: they have GIN's, and && of arrays has the number that = has elsewhere. */
+	if (bf_index_sample_key_column(column, attribute, opclass, context))
 		return;
-	}
 	/* CREATE INDEX takes the class of text for citext too, but = of citext is another operator, which asks no such index. */
 	if (!op_in_opfamily(lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr, family))
 	{
@@ -148,12 +141,8 @@ bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, Memory
 
 /* -------------------------------------------------------------------- a value */
 
-/*
- * The size of a value's tuple in a B-tree, without its line pointer, as index_form_tuple() would make it; 0 if it does not
- * fit.
- */
-static uint16
-key_size(Form_pg_attribute attribute, Datum value, bool isnull)
+uint16
+bf_index_key_size(Form_pg_attribute attribute, Datum value, bool isnull)
 {
 	Size		size;
 
@@ -292,7 +281,7 @@ pass_to_range(Sample *sample, SampleColumn *column, uint32 next, const sb_memory
 	}
 }
 
-/* The number of distinct values in what was read. */
+/* The number of distinct items in what was read. */
 static double
 distinct_so_far(const SampleColumn *column)
 {
@@ -322,18 +311,95 @@ count_fetched(Sample *sample, TupleTableSlot *slot, AttrNumber attnum, Datum val
 		sample->bytes_fetched += toast_datum_size(value);
 }
 
-/* Reads the rows of the pages from `first` to `end` (exclusive). */
+/* What a row has in a column. */
+typedef struct RowItems
+{
+	Datum		value;
+	bool		isnull;
+	bool		has_keys;		/* they were looked for */
+	uint32		key_count;
+	KeyOfRow   *keys;			/* if they were looked for; NULL: none was found */
+} RowItems;
+
+/* Reads a column of a row, and takes it apart if its items are keys, or if that is asked for. */
 static void
-read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context,
-		  BlockNumber first, BlockNumber end)
+read_column(Sample *sample, SampleColumn *column, TupleTableSlot *slot, bool with_keys, RowItems *row)
+{
+	row->value = slot_getattr(slot, column->attnum, &row->isnull);
+	row->has_keys = with_keys || column->items_are_keys;
+	row->keys = NULL;
+	row->key_count = 0;
+	count_fetched(sample, slot, column->attnum, row->value, row->isnull);
+	if (row->has_keys)
+		row->keys = bf_index_keys_of_row(sample, column, row->value, row->isnull, &row->key_count);
+}
+
+/*
+ * Counts through the items of a row: returns the hash of the next one from *next on. Without items that are keys there is one item, the
+ * value. Returns false behind the last one.
+ */
+static inline bool
+next_item(const SampleColumn *column, const RowItems *row, uint32 *next, uint64 *hash)
+{
+	if (!column->items_are_keys || row->isnull)
+	{
+		*hash = row->isnull ? BF_NULL_HASH : item_hash(column->hasher, row->value);
+		return (*next)++ == 0;
+	}
+	while (*next < row->key_count && row->keys[*next].is_null)
+		(*next)++;
+	if (*next >= row->key_count)
+		return false;
+	*hash = row->keys[(*next)++].hash;
+	return true;
+}
+
+/* Counts an item of a row, of which there is one for each key if the items are keys. */
+static void
+count_item(Sample *sample, SampleColumn *column, const RowItems *row, Form_pg_attribute attribute, uint64 hash, const Place *place)
 {
 	sb_memory	memory = memory_in(sample->context);
+	KeptValue  *new;
+
+	column->items++;
+	must_finish(sb_hash_set_add(&column->set, &memory, hash));
+	count_frequent(column, hash, place->range);
+	new = count_value(sample, &column->kept, &column->zeros, hash, place);
+	if (new != NULL)
+	{
+		if (!column->items_are_keys)
+		{
+			new->key_size = bf_index_key_size(attribute, row->value, row->isnull);
+			column->too_wide |= new->key_size == 0;
+		}
+		if (column->kept->members > sample->most_kept)
+			halve(&column->kept, &column->zeros, sample->context);
+	}
+	if (column->all_kept != NULL &&
+		count_value(sample, &column->all_kept, &column->all_zeros, hash, place) != NULL &&
+		column->all_kept->members > sample->most_kept)
+		halve(&column->all_kept, &column->all_zeros, GetMemoryChunkContext(column->all_kept));
+}
+
+/* Begins to read the pages from `first` to `end` (exclusive). */
+static void
+begin_pages(TableScanDesc scan, BlockNumber first, BlockNumber end)
+{
 	ItemPointerData from,
 				to;
 
 	ItemPointerSet(&from, first, FirstOffsetNumber);
 	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
 	table_rescan_tidrange(scan, &from, &to);
+}
+
+/* Reads the rows of the pages from `first` to `end` (exclusive). */
+static void
+read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end)
+{
+	sb_memory	memory = memory_in(sample->context);
+
+	begin_pages(scan, first, end);
 	for (int i = 0; i < sample->column_count; i++)
 		if (sample->columns[i].refused == NULL)
 			sample->columns[i].range = first / sample->columns[i].pages_per_range;
@@ -352,36 +418,27 @@ read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slo
 		for (int i = 0; i < sample->column_count; i++)
 		{
 			SampleColumn *column = &sample->columns[i];
-			Form_pg_attribute attribute;
-			bool		isnull;
-			Datum		value;
+			RowItems	row;
+			uint32		next = 0;
 			uint64		hash;
-			KeptValue  *new;
 
 			if (column->refused != NULL)
 				continue;
-			attribute = TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1);
-			value = slot_getattr(slot, column->attnum, &isnull);
-			count_fetched(sample, slot, column->attnum, value, isnull);
-			hash = isnull ? BF_NULL_HASH : item_hash(column->hasher, value);
+			read_column(sample, column, slot, bf_index_looks_at_keys(sample, column), &row);
+			if (column->refused != NULL)
+				continue;
 			place.range = place.page / column->pages_per_range;
 			pass_to_range(sample, column, place.range, &memory);
 			if (first <= sample->contiguous)
 				note_levels(column, place.page);
-			must_finish(sb_hash_set_add(&column->set, &memory, hash));
-			count_frequent(column, hash, place.range);
-			new = count_value(sample, &column->kept, &column->zeros, hash, &place);
-			if (new != NULL)
+			while (next_item(column, &row, &next, &hash))
 			{
-				new->key_size = key_size(attribute, value, isnull);
-				column->too_wide |= new->key_size == 0;
-				if (column->kept->members > sample->most_kept)
-					halve(&column->kept, &column->zeros, sample->context);
+				CHECK_FOR_INTERRUPTS();
+				count_item(sample, column, &row, TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1), hash, &place);
 			}
-			if (column->all_kept != NULL &&
-				count_value(sample, &column->all_kept, &column->all_zeros, hash, &place) != NULL &&
-				column->all_kept->members > sample->most_kept)
-				halve(&column->all_kept, &column->all_zeros, GetMemoryChunkContext(column->all_kept));
+			if (row.has_keys)
+				bf_index_count_keys(sample, column, row.keys, row.key_count, place.page - first,
+									ItemPointerGetOffsetNumber(&slot->tts_tid), place.at_beginning);
 		}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
@@ -401,9 +458,99 @@ read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slo
 		pass_to_range(sample, column, (end - 1) / column->pages_per_range + 1, &memory);
 		if (first <= sample->contiguous)
 			note_levels(column, end);
+		if (bf_index_looks_at_keys(sample, column))
+			bf_index_end_keys_of_unit(sample, column, end - first, first < sample->contiguous);
 	}
 	sample->pages_read += end - first;
 	sample->units++;
+}
+
+/*
+ * Before an index of keys chooses the length of its ranges, it looks at ranges of 1, 2, 4, 8 and 16 pages, at so many places of the table
+ * (bf_index_choose_range_length()). The sample takes the shorter ones from the beginning of the longest.
+ */
+#define PLACES_OF_KEYS 4
+#define LENGTHS_OF_KEYS 5
+#define MOST_PAGES_OF_KEYS (1 << (LENGTHS_OF_KEYS - 1))
+
+/* The items of a column in ranges of 2^l pages, summed up over the places. */
+typedef struct FirstRanges
+{
+	double		items[LENGTHS_OF_KEYS];
+	int			known;			/* so many lengths of the place that is being read are in the sums */
+} FirstRanges;
+
+/* Adds those lengths that end in the pages that were read, or all if the place has no more pages. */
+static void
+note_ranges(FirstRanges *ranges, double items, BlockNumber pages, bool all)
+{
+	for (; ranges->known < LENGTHS_OF_KEYS; ranges->known++)
+	{
+		BlockNumber length = 1 << ranges->known;
+
+		if (length > pages && !all)
+			break;
+		/* The last page of a short table is half full on average. */
+		ranges->items[ranges->known] += length <= pages ? items : items * length / Max(pages - 0.5, 0.5);
+	}
+}
+
+/* Reads the pages of a place from `first` to `end` (exclusive), for all columns or only for those with keys. Returns the end of what it read. */
+static BlockNumber
+read_place(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end,
+		   bool only_keys, FirstRanges *of_keys)
+{
+	sb_memory	memory = memory_in(sample->context);
+	const uint64 fetched_before = sample->bytes_fetched;
+
+	begin_pages(scan, first, end);
+	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(row_context);
+		BlockNumber page = ItemPointerGetBlockNumber(&slot->tts_tid) - first;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < sample->column_count; i++)
+		{
+			SampleColumn *column = &sample->columns[i];
+			RowItems	row;
+			uint32		next = 0;
+			uint64		hash;
+
+			if (column->refused != NULL || (column->items_are_keys ? page >= MOST_PAGES_OF_KEYS : only_keys))
+				continue;
+			if (column->items_are_keys)
+				note_ranges(&of_keys[i], column->set.count, page, false);
+			read_column(sample, column, slot, false, &row);
+			while (column->refused == NULL && next_item(column, &row, &next, &hash))
+			{
+				CHECK_FOR_INTERRUPTS();
+				must_finish(sb_hash_set_add(&column->set, &memory, hash));
+			}
+		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(row_context);
+		/* A part tells enough. */
+		if (sample->bytes_fetched - fetched_before > (sample->most_fetched - fetched_before) / 4)
+		{
+			end = first + page + 1;
+			break;
+		}
+	}
+	/* The same pages are read again, and counted then. */
+	sample->bytes_fetched = fetched_before;
+	return end;
+}
+
+/* The items of the place that was read. */
+static double
+take_items(SampleColumn *column)
+{
+	double		items = column->set.count;
+
+	if (items > 0)
+		pfree(bf_index_take_set(&column->set));
+	return items;
 }
 
 /*
@@ -413,58 +560,51 @@ read_unit(Sample *sample, Relation heap, TableScanDesc scan, TupleTableSlot *slo
 static void
 choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
 {
-	BlockNumber end = Min(SAMPLE_UNIT, sample->heap_blocks);
-	sb_memory	memory = memory_in(sample->context);
-	ItemPointerData from,
-				to;
+	FirstRanges *of_keys = palloc0(Max(sample->column_count, 1) * sizeof(FirstRanges));
+	const BlockNumber longest = Max(sample->heap_blocks / MOST_PAGES_OF_KEYS, 1);
+	const int	places = Min(PLACES_OF_KEYS, longest);
+	bool		any_keys = false;
 	uint8		hashes;
-	double		load = sb_bf_items_per_line(BF_INDEX_DEFAULT_FPR, &hashes);
-	const uint64 fetched_before = sample->bytes_fetched;
 
-	ItemPointerSet(&from, 0, FirstOffsetNumber);
-	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
-	table_rescan_tidrange(scan, &from, &to);
-	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
+	for (int i = 0; i < sample->column_count; i++)
+		any_keys |= sample->columns[i].items_are_keys && sample->columns[i].refused == NULL;
+	for (int place = 0; place < (any_keys ? places : 1); place++)
 	{
-		MemoryContext caller = MemoryContextSwitchTo(row_context);
+		BlockNumber first = (uint64) place * longest / places * MOST_PAGES_OF_KEYS;
+		BlockNumber end = Min(first + (place == 0 ? SAMPLE_UNIT : MOST_PAGES_OF_KEYS), sample->heap_blocks);
 
-		CHECK_FOR_INTERRUPTS();
+		end = read_place(sample, scan, slot, row_context, first, end, place > 0, of_keys);
 		for (int i = 0; i < sample->column_count; i++)
 		{
 			SampleColumn *column = &sample->columns[i];
-			bool		isnull;
-			Datum		value;
+			double		items;
 
-			if (column->refused != NULL)
+			if (column->refused != NULL || (!column->items_are_keys && place > 0))
 				continue;
-			value = slot_getattr(slot, column->attnum, &isnull);
-			count_fetched(sample, slot, column->attnum, value, isnull);
-			must_finish(sb_hash_set_add(&column->set, &memory, isnull ? BF_NULL_HASH : item_hash(column->hasher, value)));
-		}
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(row_context);
-		/* A part of the first range tells enough. */
-		if (sample->bytes_fetched - fetched_before > (sample->most_fetched - fetched_before) / 4)
-		{
-			end = ItemPointerGetBlockNumber(&slot->tts_tid) + 1;
-			break;
+			items = take_items(column);
+			if (column->items_are_keys)
+			{
+				note_ranges(&of_keys[i], items, Min(end - first, MOST_PAGES_OF_KEYS), true);
+				of_keys[i].known = 0;
+				continue;
+			}
+			if (end < SAMPLE_UNIT)
+				items *= SAMPLE_UNIT / (end - 0.5);
+			column->pages_per_range =
+				bf_index_range_length_for(items / sb_bf_items_per_line(column->rate, &hashes), sample->heap_blocks, sample->is_partition);
 		}
 	}
-	/* The same pages are read again, and counted then. */
-	sample->bytes_fetched = fetched_before;
 	for (int i = 0; i < sample->column_count; i++)
 	{
 		SampleColumn *column = &sample->columns[i];
-		double		items;
+		int			length = LENGTHS_OF_KEYS;
 
-		if (column->refused != NULL)
+		if (column->refused != NULL || !column->items_are_keys)
 			continue;
-		items = column->set.count;
-		pfree(bf_index_take_set(&column->set));
-		/* The last page of a short table is half full on average. */
-		if (end < SAMPLE_UNIT)
-			items *= SAMPLE_UNIT / (end - 0.5);
-		column->pages_per_range = bf_index_range_length_for(items / load, sample->heap_blocks, sample->is_partition);
+		while (length > 0 &&
+			   !bf_index_is_short_for_keys(of_keys[i].items[length - 1] / places / sb_bf_items_per_line(column->rate, &hashes)))
+			length--;
+		column->pages_per_range = 1 << length;
 	}
 }
 
@@ -482,10 +622,13 @@ begin_columns(Sample *sample, BlockNumber most)
 		must_finish(sb_hash_set_begin(&column->set, &memory, 2048));
 		column->ranges = MemoryContextAllocHuge(sample->context, ((Size) most + 2 * SAMPLE_UNIT) * sizeof(SampledRange));
 		column->range_count = 0;
+		column->items = 0;
 		column->kept = kept_create(sample->context, 1024, NULL);
 		column->zeros = 0;
 		memset(column->frequent, 0, sizeof column->frequent);
 		memset(column->items_from_start, 0, sizeof column->items_from_start);
+		if (column->keys != NULL)
+			bf_index_begin_keys(sample, column, most);
 	}
 }
 
@@ -513,7 +656,7 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	if (sample->heap_blocks > 0)
 		choose_range_lengths(sample, scan, slot, row_context);
 	for (BlockNumber first = 0; first < sample->contiguous && sample->bytes_fetched < sample->most_fetched; first += SAMPLE_UNIT)
-		read_unit(sample, heap, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
+		read_unit(sample, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
 	sample->contiguous = sample->pages_read;
 
 	/* The rest of the table in as many parts as units are left, and a unit at a random place of each. */
@@ -526,7 +669,7 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 		BlockNumber block = sample->contiguous +
 			(BlockNumber) pg_prng_uint64_range(&pg_global_prng_state, first, last) * SAMPLE_UNIT;
 
-		read_unit(sample, heap, scan, slot, row_context, block, block + SAMPLE_UNIT);
+		read_unit(sample, scan, slot, row_context, block, block + SAMPLE_UNIT);
 	}
 	table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);

@@ -1,6 +1,6 @@
 /*
- * sample.h: what bf_index_advise() (advise.c) learns of a table from some of its pages (sample.c), and what follows for an index
- * (model.c).
+ * sample.h: what bf_index_advise() (advise.c) learns of a table from some of its pages (sample.c, sample_keys.c), and what follows
+ * for an index (model.c, model_gin.c).
  */
 #ifndef STREAMBLOOM_PG_INDEX_SAMPLE_H
 #define STREAMBLOOM_PG_INDEX_SAMPLE_H
@@ -46,7 +46,7 @@ typedef struct KeptValue
 	uint32		last_page;
 	uint32		last_unit;
 	uint32		last_range;
-	uint16		key_size;		/* of its tuple in a B-tree; 0: it does not fit there */
+	uint16		key_size;		/* of its tuple in a B-tree; 0: it does not fit there, or it is a key inside values */
 	bool		is_new;			/* it is not in the part at the beginning of the table that was read */
 	char		status;
 } KeptValue;
@@ -65,17 +65,34 @@ typedef struct FrequentValue
 
 #define FREQUENT_SLOTS 1024
 
+/* The keys inside the values of a column: how they are found, and what is known of them (sample_keys.c). */
+typedef struct SampleKeys SampleKeys;
+
+/* A key of a value. One that is null stands for no key of the operator class: GIN has such entries, bf has none. */
+typedef struct KeyOfRow
+{
+	uint64		hash;
+	Datum		key;
+	bool		is_null;
+} KeyOfRow;
+
 /* A column of a table that is sampled. */
 typedef struct SampleColumn
 {
 	AttrNumber	attnum;
 	const char *name;
-	const char *refused;		/* why there is no bf index on it; NULL: there can be one */
-	ItemHasher *hasher;
+	const char *refused;		/* why there is no bf index on it, or none can be estimated; NULL: there can be one */
+	double		rate;			/* the false-positive rate that an index has by default */
+	const char *opclass;		/* the operator class to be named in the statement; NULL: the default one */
+	const char *uses;			/* what is said of operator classes; NULL: nothing */
+	bool		items_are_keys; /* the items are the keys inside the values; if not, the values */
+	SampleKeys *keys;			/* NULL: there are none, and no GIN index */
+	ItemHasher *hasher;			/* of values */
 	bool		has_btree;		/* there is a B-tree operator class */
 	bool		deduplicates;	/* in which equal values share a tuple */
 
 	/* of the table, or of the partition that is sampled */
+	double		items;			/* the sum over the rows of their numbers of items */
 	BlockNumber pages_per_range;	/* that an index on this column alone gets */
 	sb_hash_set set;			/* the items of the range that is being read */
 	uint32		range;			/* which one this is */
@@ -112,6 +129,12 @@ typedef struct Sample
 /* Finds out how the column is hashed, and what a B-tree on it would do. */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
 
+/*
+ * The size of a tuple of a B-tree or a GIN index with this value, without its line pointer, as index_form_tuple() would make it; 0 if it
+ * does not fit.
+ */
+extern uint16 bf_index_key_size(Form_pg_attribute attribute, Datum value, bool isnull);
+
 /* Keeps values of all partitions together too, in this memory context. */
 extern void bf_index_keep_all_values(SampleColumn *column, MemoryContext context);
 
@@ -129,6 +152,60 @@ extern void bf_index_visit_values(const SampleColumn *column, void (*visit) (con
 
 /* The value that has the most rows in the sample of this table. */
 extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
+
+/* ----------------------------------------------- keys inside values (sample_keys.c) */
+
+/*
+ * If the operator class has keys inside values, prepares the column for them and returns true. Otherwise finds out whether there is a
+ * GIN operator class for the trigrams of the column.
+ */
+extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass, MemoryContext context);
+
+/* Begins to count the keys of a table or partition, of which at most so many pages are read. */
+extern void bf_index_begin_keys(const Sample *sample, SampleColumn *column, BlockNumber most);
+
+/* Are the keys of this column to be looked at in the unit that is being read? */
+extern bool bf_index_looks_at_keys(const Sample *sample, const SampleColumn *column);
+
+/*
+ * Takes a value apart. The keys are in the current memory context, each one once. If the functions of the operator class raise an error,
+ * the column is refused from now on, and there are no keys.
+ */
+extern KeyOfRow *bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 *count);
+
+/* Counts the keys of a row for a GIN index. The page is numbered from the first one of the unit. */
+extern void bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *keys, uint32 count, BlockNumber page,
+								OffsetNumber offset, bool at_beginning);
+
+/* Ends a unit of so many pages in which keys were looked at. */
+extern void bf_index_end_keys_of_unit(Sample *sample, SampleColumn *column, BlockNumber pages, bool at_beginning);
+
+/* Are there values so long that they were not taken apart? */
+extern bool bf_index_has_left_out_keys(const SampleColumn *column);
+
+/* A key that was counted. */
+typedef struct CountedKey
+{
+	double		weight;			/* it stands for so many keys */
+	uint32		rows;
+	double		bytes;			/* that a posting list takes for its rows but for the first one */
+	uint16		size;			/* of its tuple, see bf_index_key_size() */
+	bool		single;			/* it is in one unit only, which is not in the beginning of the table */
+	bool		in_one_unit;
+} CountedKey;
+
+/* What is known of the keys of a table. */
+typedef struct KeyStats
+{
+	double		scale;			/* rows of the table for each row whose keys were looked at */
+	double		distinct;		/* keys in the table */
+	bool		is_possible;	/* a GIN index can be built, and its size can be estimated */
+} KeyStats;
+
+extern void bf_index_sample_key_stats(const Sample *sample, const SampleColumn *column, KeyStats *stats);
+
+/* Calls visit() for each key of this table that was kept. */
+extern void bf_index_visit_keys(const SampleColumn *column, void (*visit) (const CountedKey *key, void *argument), void *argument);
 
 /* ----------------------------------------------------------- the model (model.c) */
 
@@ -165,5 +242,8 @@ extern double bf_index_model_look_up(const BfModel *model, double holding);
 
 /* The bytes of a B-tree on the column, of which there are so many distinct values in the table. */
 extern double bf_index_model_btree(const Sample *sample, const SampleColumn *column, double distinct);
+
+/* The bytes of a GIN index on the column, as CREATE INDEX would make it with the settings of now (model_gin.c). */
+extern double bf_index_model_gin(const Sample *sample, const SampleColumn *column, const KeyStats *keys);
 
 #endif

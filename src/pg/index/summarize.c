@@ -146,6 +146,12 @@ bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partiti
 	return pages;
 }
 
+bool
+bf_index_is_short_for_keys(double lines)
+{
+	return lines < ENOUGH * LINES_OF_A_RANGE_WITH_KEYS;
+}
+
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
