@@ -470,7 +470,7 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 			ValueStats	stats;
 
 			bf_index_sample_values(&sample->columns[c], true, &stats);
-			advice[c].distinct = ldexp(bf_index_jackknife(stats.values, stats.in_one_unit, stats.units, pages_read / pages), stats.zeros);
+			advice[c].distinct = bf_index_distinct_in_share(&stats, pages_read / pages);
 		}
 }
 

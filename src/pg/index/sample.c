@@ -465,40 +465,20 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 	sample->units++;
 }
 
-/*
- * Before an index of keys chooses the length of its ranges, it looks at ranges of 1, 2, 4, 8 and 16 pages, at so many places of the table
- * (bf_index_choose_range_length()). The sample takes the shorter ones from the beginning of the longest.
- */
-#define PLACES_OF_KEYS 4
-#define LENGTHS_OF_KEYS 5
-#define MOST_PAGES_OF_KEYS (1 << (LENGTHS_OF_KEYS - 1))
-
-/* The items of a column in ranges of 2^l pages, summed up over the places. */
-typedef struct FirstRanges
+/* Is the length of ranges of this column still to be chosen? */
+static bool
+needs_length(const SampleColumn *column, bool of_keys)
 {
-	double		items[LENGTHS_OF_KEYS];
-	int			known;			/* so many lengths of the place that is being read are in the sums */
-} FirstRanges;
-
-/* Adds those lengths that end in the pages that were read, or all if the place has no more pages. */
-static void
-note_ranges(FirstRanges *ranges, double items, BlockNumber pages, bool all)
-{
-	for (; ranges->known < LENGTHS_OF_KEYS; ranges->known++)
-	{
-		BlockNumber length = 1 << ranges->known;
-
-		if (length > pages && !all)
-			break;
-		/* The last page of a short table is half full on average. */
-		ranges->items[ranges->known] += length <= pages ? items : items * length / Max(pages - 0.5, 0.5);
-	}
+	return column->refused == NULL && column->items_are_keys == of_keys && column->pages_per_range == 0;
 }
 
-/* Reads the pages of a place from `first` to `end` (exclusive), for all columns or only for those with keys. Returns the end of what it read. */
+/*
+ * Collects the items of the pages from `first` to `end` (exclusive), for the columns with items of this kind whose length of ranges is still
+ * to be chosen. Returns the end of what it read.
+ */
 static BlockNumber
-read_place(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end,
-		   bool only_keys, FirstRanges *of_keys)
+collect_items(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber first, BlockNumber end,
+			  bool of_keys)
 {
 	sb_memory	memory = memory_in(sample->context);
 	const uint64 fetched_before = sample->bytes_fetched;
@@ -507,7 +487,6 @@ read_place(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryConte
 	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(row_context);
-		BlockNumber page = ItemPointerGetBlockNumber(&slot->tts_tid) - first;
 
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < sample->column_count; i++)
@@ -517,10 +496,8 @@ read_place(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryConte
 			uint32		next = 0;
 			uint64		hash;
 
-			if (column->refused != NULL || (column->items_are_keys ? page >= MOST_PAGES_OF_KEYS : only_keys))
+			if (!needs_length(column, of_keys))
 				continue;
-			if (column->items_are_keys)
-				note_ranges(&of_keys[i], column->set.count, page, false);
 			read_column(sample, column, slot, false, &row);
 			while (column->refused == NULL && next_item(column, &row, &next, &hash))
 			{
@@ -533,7 +510,7 @@ read_place(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryConte
 		/* A part tells enough. */
 		if (sample->bytes_fetched - fetched_before > (sample->most_fetched - fetched_before) / 4)
 		{
-			end = first + page + 1;
+			end = ItemPointerGetBlockNumber(&slot->tts_tid) + 1;
 			break;
 		}
 	}
@@ -542,70 +519,70 @@ read_place(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryConte
 	return end;
 }
 
-/* The items of the place that was read. */
+/* How many lines of a filter the items fill that were collected in so many pages, if there were as many as in `length` pages. */
 static double
-take_items(SampleColumn *column)
+lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 {
 	double		items = column->set.count;
+	uint8		hashes;
 
 	if (items > 0)
 		pfree(bf_index_take_set(&column->set));
-	return items;
+	/* The last page of a short table is half full on average. */
+	if (pages < length)
+		items *= length / (pages - 0.5);
+	return items / sb_bf_items_per_line(column->rate, &hashes);
 }
 
-/*
- * Chooses the number of pages of a range for each column, as the first summary of an index does
- * (bf_index_choose_range_length()).
- */
+/* Chooses the number of pages of a range for each column whose items are values, as the first summary of an index does. */
 static void
 choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
 {
-	FirstRanges *of_keys = palloc0(Max(sample->column_count, 1) * sizeof(FirstRanges));
-	const BlockNumber longest = Max(sample->heap_blocks / MOST_PAGES_OF_KEYS, 1);
-	const int	places = Min(PLACES_OF_KEYS, longest);
-	bool		any_keys = false;
-	uint8		hashes;
+	BlockNumber end = collect_items(sample, scan, slot, row_context, 0, Min(SAMPLE_UNIT, sample->heap_blocks), false);
 
-	for (int i = 0; i < sample->column_count; i++)
-		any_keys |= sample->columns[i].items_are_keys && sample->columns[i].refused == NULL;
-	for (int place = 0; place < (any_keys ? places : 1); place++)
-	{
-		BlockNumber first = (uint64) place * longest / places * MOST_PAGES_OF_KEYS;
-		BlockNumber end = Min(first + (place == 0 ? SAMPLE_UNIT : MOST_PAGES_OF_KEYS), sample->heap_blocks);
-
-		end = read_place(sample, scan, slot, row_context, first, end, place > 0, of_keys);
-		for (int i = 0; i < sample->column_count; i++)
-		{
-			SampleColumn *column = &sample->columns[i];
-			double		items;
-
-			if (column->refused != NULL || (!column->items_are_keys && place > 0))
-				continue;
-			items = take_items(column);
-			if (column->items_are_keys)
-			{
-				note_ranges(&of_keys[i], items, Min(end - first, MOST_PAGES_OF_KEYS), true);
-				of_keys[i].known = 0;
-				continue;
-			}
-			if (end < SAMPLE_UNIT)
-				items *= SAMPLE_UNIT / (end - 0.5);
-			column->pages_per_range =
-				bf_index_range_length_for(items / sb_bf_items_per_line(column->rate, &hashes), sample->heap_blocks, sample->is_partition);
-		}
-	}
 	for (int i = 0; i < sample->column_count; i++)
 	{
 		SampleColumn *column = &sample->columns[i];
-		int			length = LENGTHS_OF_KEYS;
 
-		if (column->refused != NULL || !column->items_are_keys)
-			continue;
-		while (length > 0 &&
-			   !bf_index_is_short_for_keys(of_keys[i].items[length - 1] / places / sb_bf_items_per_line(column->rate, &hashes)))
-			length--;
-		column->pages_per_range = 1 << length;
+		if (needs_length(column, false))
+			column->pages_per_range =
+				bf_index_range_length_for(lines_collected(column, end, SAMPLE_UNIT), sample->heap_blocks, sample->is_partition);
 	}
+}
+
+/* An index looks at ranges of each length at so many places of the table, where there are keys inside values. */
+#define PLACES_OF_KEYS 4
+
+/* The same for each column whose items are keys: of these half a range has more than half of the items, so each length is looked at. */
+static void
+choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
+{
+	double	   *lines = palloc(Max(sample->column_count, 1) * sizeof(double));
+
+	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1; length /= 2)
+	{
+		const BlockNumber ranges = Max(sample->heap_blocks / length, 1);
+		const BlockNumber places = Min(PLACES_OF_KEYS, ranges);
+		bool		any = false;
+
+		memset(lines, 0, sample->column_count * sizeof(double));
+		for (int i = 0; i < sample->column_count; i++)
+			any |= needs_length(&sample->columns[i], true);
+		for (BlockNumber place = 0; any && place < places; place++)
+		{
+			BlockNumber first = (BlockNumber) ((uint64) place * ranges / places) * length;
+			BlockNumber end = Min(first + length, sample->heap_blocks);
+
+			end = collect_items(sample, scan, slot, row_context, first, end, true);
+			for (int i = 0; i < sample->column_count; i++)
+				if (needs_length(&sample->columns[i], true))
+					lines[i] += lines_collected(&sample->columns[i], end - first, length) / places;
+		}
+		for (int i = 0; i < sample->column_count; i++)
+			if (needs_length(&sample->columns[i], true) && (bf_index_is_short_for_keys(lines[i]) || length == 1))
+				sample->columns[i].pages_per_range = bf_index_is_short_for_keys(lines[i]) ? length * 2 : 1;
+	}
+	pfree(lines);
 }
 
 static void
@@ -623,6 +600,7 @@ begin_columns(Sample *sample, BlockNumber most)
 		column->ranges = MemoryContextAllocHuge(sample->context, ((Size) most + 2 * SAMPLE_UNIT) * sizeof(SampledRange));
 		column->range_count = 0;
 		column->items = 0;
+		column->pages_per_range = 0;
 		column->kept = kept_create(sample->context, 1024, NULL);
 		column->zeros = 0;
 		memset(column->frequent, 0, sizeof column->frequent);
@@ -654,7 +632,10 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	ItemPointerSet(&to, 0, FirstOffsetNumber);
 	scan = table_beginscan_tidrange(heap, GetActiveSnapshot(), &from, &to);
 	if (sample->heap_blocks > 0)
+	{
 		choose_range_lengths(sample, scan, slot, row_context);
+		choose_range_lengths_of_keys(sample, scan, slot, row_context);
+	}
 	for (BlockNumber first = 0; first < sample->contiguous && sample->bytes_fetched < sample->most_fetched; first += SAMPLE_UNIT)
 		read_unit(sample, scan, slot, row_context, first, Min(first + SAMPLE_UNIT, sample->contiguous));
 	sample->contiguous = sample->pages_read;
@@ -704,18 +685,8 @@ bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 	kept_start_iterate(table, &iterator);
 	while ((value = kept_iterate(table, &iterator)) != NULL)
 	{
-		stats->values++;
-		stats->rows += value->rows;
+		bf_index_add_to_stats(stats, value->units, value->is_new, 1);
 		stats->pages += value->pages;
-		stats->units += value->units;
-		stats->ranges += value->ranges;
-		stats->in_one_unit += value->units == 1;
-		if (value->is_new)
-		{
-			stats->new++;
-			stats->new_units += value->units;
-			stats->new_in_one_unit += value->units == 1;
-		}
 	}
 }
 

@@ -17,16 +17,35 @@
 typedef struct ValueStats
 {
 	int			zeros;
-	uint64		values;			/* that are kept; the sums below are over these */
-	uint64		in_one_unit;	/* those that are in one unit only */
-	uint64		new;			/* those that are not in the beginning of the table, and the same of these: */
+	uint64		values;			/* that are kept */
+	uint64		pages;			/* the number of pages that a value is on, summed up over these */
+	/* Of those that are in two units at most: */
+	uint64		rare;
+	uint64		rare_in_one_unit;
+	uint64		rare_units;
+	/* Of these, those that are not in the beginning of the table: */
+	uint64		new;
 	uint64		new_in_one_unit;
 	uint64		new_units;
-	uint64		rows;
-	uint64		pages;			/* the number of pages that a value is on, summed up */
-	uint64		units;
-	uint64		ranges;
 } ValueStats;
+
+/* Adds values that are in so many units. */
+static inline void
+bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weight)
+{
+	stats->values += weight;
+	/* The others are surely known, and would make the estimate of the number of rare ones too low (Haas and Stokes 1998, Duj2a). */
+	if (units > 2)
+		return;
+	stats->rare += weight;
+	stats->rare_units += units * weight;
+	stats->rare_in_one_unit += units == 1 ? weight : 0;
+	if (!is_new)
+		return;
+	stats->new += weight;
+	stats->new_units += units * weight;
+	stats->new_in_one_unit += units == 1 ? weight : 0;
+}
 
 /* The items of a range of the sample, and whether it has all its pages. */
 typedef struct SampledRange
@@ -210,11 +229,9 @@ extern void bf_index_visit_keys(const SampleColumn *column, void (*visit) (const
 /* ----------------------------------------------------------- the model (model.c) */
 
 /*
- * Estimates how many distinct values there are where so many of these are in a sample of this share, each in so many of its
- * units (Haas and Stokes 1998, estimator Duj1, for units instead of rows, so that it does no harm when the rows of a value
- * lie together).
+ * Estimates how many distinct values there are, if the sample is this share of it all and has no beginning that was read as a whole.
  */
-extern double bf_index_jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share);
+extern double bf_index_distinct_in_share(const ValueStats *stats, double share);
 
 /* The number of distinct values in a table: those in its beginning, which was read, and those that are in the rest only. */
 extern double bf_index_distinct_values(const Sample *sample, const ValueStats *stats);

@@ -509,19 +509,7 @@ bf_index_sample_key_stats(const Sample *sample, const SampleColumn *column, KeyS
 	looked_at.contiguous = keys->contiguous;
 	kept_key_start_iterate(keys->kept, &iterator);
 	while ((key = kept_key_iterate(keys->kept, &iterator)) != NULL)
-	{
-		uint64		weight = UINT64CONST(1) << (key->has_many_rows ? key->zeros : keys->zeros);
-
-		values.values += weight;
-		values.units += key->units * weight;
-		values.in_one_unit += key->units == 1 ? weight : 0;
-		if (key->is_new)
-		{
-			values.new += weight;
-			values.new_units += key->units * weight;
-			values.new_in_one_unit += key->units == 1 ? weight : 0;
-		}
-	}
+		bf_index_add_to_stats(&values, key->units, key->is_new, UINT64CONST(1) << (key->has_many_rows ? key->zeros : keys->zeros));
 	stats->scale = sample->heap_blocks / (double) Max(keys->pages, 1);
 	stats->distinct = Min(bf_index_distinct_values(&looked_at, &values), keys->postings * stats->scale);
 	stats->is_possible = keys->has_gin && !keys->too_wide && !keys->left_out;
