@@ -87,7 +87,64 @@ SELECT advice FROM bf_index_advise('child');
 -- columns on which CREATE INDEX makes an index that does not answer their =, or not only: of keys inside values, or of another type
 CREATE TABLE other_kinds (a integer[], j jsonb, w tsvector, c citext, v varchar, n name, r int4range, o regclass, i cidr);
 INSERT INTO other_kinds SELECT ARRAY[k], to_jsonb(k), 'word', 'C' || k, k, k, int4range(k, k + 1), k::oid, '10.0.0.0/8' FROM generate_series(1, 30000) k;
-SELECT "column", advice, statement IS NOT NULL AS pays FROM bf_index_advise('other_kinds');
+SELECT "column", advice, statement FROM bf_index_advise('other_kinds');
+
+-- keys inside values: a value means a key, and GIN's figure is of the same keys. The statement names the operator class, with its schema, so
+-- that it can be run with any search_path.
+CREATE TABLE documents (id integer, doc jsonb, tags text[], words tsvector, line text);
+INSERT INTO documents SELECT i, jsonb_build_object('id', i, 'kind', 'kind ' || i % 3, 'trace', md5(i::text)), ARRAY['tag ' || (i * 7919) % 3000, 'all', NULL],
+	to_tsvector('simple', 'w' || i || ' and word ' || i % 50), 'line ' || md5(i::text) FROM generate_series(1, 20000) i;
+INSERT INTO documents SELECT NULL, NULL, NULL, NULL, NULL FROM generate_series(1, 100);
+INSERT INTO documents VALUES (0, '{}', '{}', '', '');
+SELECT "column", distinct_values, btree_bytes IS NOT NULL AS btree, gin_bytes IS NOT NULL AS gin, statement FROM bf_index_advise('documents');
+CREATE FUNCTION compare_keys(name text, gin_class text, OUT bf boolean, OUT gin boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	said record;
+BEGIN
+	SELECT * INTO said FROM bf_index_advise('documents', ARRAY[name]);
+	SET LOCAL search_path = pg_catalog;
+	EXECUTE replace(coalesce(said.statement, format('CREATE INDEX ON public.documents USING bf (%I)', name)), 'CREATE INDEX', 'CREATE INDEX documents_bf');
+	bf := said.bf_bytes BETWEEN 0.75 * pg_relation_size('public.documents_bf') AND 1.25 * pg_relation_size('public.documents_bf');
+	EXECUTE format('CREATE INDEX documents_gin ON public.documents USING gin (%I %s)', name, gin_class);
+	gin := said.gin_bytes BETWEEN 0.75 * pg_relation_size('public.documents_gin') AND 1.25 * pg_relation_size('public.documents_gin');
+	DROP INDEX public.documents_bf, public.documents_gin;
+	SET LOCAL search_path = public;
+END $$;
+SELECT name, c.* FROM (VALUES ('doc', 'jsonb_path_ops'), ('tags', 'array_ops'), ('words', 'tsvector_ops')) v(name, class), compare_keys(name, class) c;
+-- a part of the table
+SELECT "column", gin_bytes > 0 AS gin, bf_bytes > 0 AS bf FROM bf_index_advise('documents', '{doc, tags, words}', 64);
+-- partitions, an empty one of them
+CREATE TABLE document_parts (id integer, doc jsonb) PARTITION BY RANGE (id);
+CREATE TABLE document_parts_1 PARTITION OF document_parts FOR VALUES FROM (0) TO (10000);
+CREATE TABLE document_parts_2 PARTITION OF document_parts FOR VALUES FROM (10000) TO (30000);
+CREATE TABLE document_parts_3 PARTITION OF document_parts FOR VALUES FROM (30000) TO (40000);
+INSERT INTO document_parts SELECT id, doc FROM documents WHERE id IS NOT NULL;
+CREATE INDEX document_parts_gin ON document_parts USING gin (doc jsonb_path_ops);
+SELECT gin_bytes / sum(pg_relation_size(inhrelid)) BETWEEN 0.75 AND 1.25 AS gin, statement
+FROM bf_index_advise('document_parts', '{doc}'), pg_inherits WHERE inhparent = 'document_parts_gin'::regclass GROUP BY gin_bytes, statement;
+
+-- nothing but NULLs, nothing but empty values, no pages, and a value with very many keys
+CREATE TABLE without_keys (nulls jsonb, empty integer[], word text);
+SELECT "column", gin_bytes, advice FROM bf_index_advise('without_keys');
+INSERT INTO without_keys SELECT NULL, '{}', 'word' FROM generate_series(1, 10) i;
+SELECT "column", distinct_values, gin_bytes IS NOT NULL AS gin, advice FROM bf_index_advise('without_keys', '{nulls, empty}');
+INSERT INTO without_keys SELECT jsonb_object_agg('key ' || i, i), array_agg(i) FROM generate_series(1, 200000) i;
+SELECT "column", distinct_values BETWEEN 190000 AND 210000 AS distinct_near FROM bf_index_advise('without_keys', '{nulls, empty}');
+
+-- a key that GIN cannot store
+CREATE TABLE wide_keys AS SELECT ARRAY[(SELECT string_agg(md5(i::text), '') FROM generate_series(1, 400) i)] AS a FROM generate_series(1, 3);
+SELECT gin_bytes, bf_bytes > 0 AS bf FROM bf_index_advise('wide_keys');
+
+-- A function of an operator class raises an error: the column is refused, the others are not.
+CREATE FUNCTION gives_up(circle, internal, internal) RETURNS internal LANGUAGE internal IMMUTABLE STRICT AS 'any_in';
+CREATE OPERATOR CLASS failing_ops DEFAULT FOR TYPE circle USING bf AS OPERATOR 1 @> (circle, circle), FUNCTION 2 (circle) gives_up(circle, internal, internal),
+	FUNCTION 3 (circle) gin_extract_jsonb_query_path(jsonb, internal, int2, internal, internal, internal, internal),
+	FUNCTION 6 (circle) gin_triconsistent_jsonb_path(internal, int2, jsonb, int4, internal, internal, internal), STORAGE int4;
+CREATE TABLE circles AS SELECT i AS id, circle(point(i, i), 1) AS area, ARRAY[i] AS a FROM generate_series(1, 100) i;
+SELECT "column", distinct_values, bf_bytes IS NULL AS no_bf, gin_bytes IS NULL AS no_gin, advice FROM bf_index_advise('circles');
+DROP OPERATOR CLASS failing_ops USING bf CASCADE;
+DROP FUNCTION gives_up;
+
 
 -- the statement would be refused
 SELECT advice, statement FROM bf_index_advise('pg_proc', '{oid}');
@@ -132,7 +189,7 @@ RESET row_security;
 RESET ROLE;
 
 SET client_min_messages = warning;
-DROP TABLE visits, daily, nothing, no_columns, parent, other_kinds CASCADE;
+DROP TABLE visits, daily, nothing, no_columns, parent, other_kinds, documents, document_parts, without_keys, wide_keys, circles CASCADE;
 DROP VIEW a_view;
-DROP FUNCTION pages_of, compare;
+DROP FUNCTION pages_of, compare, compare_keys;
 DROP ROLE streambloom_reader;

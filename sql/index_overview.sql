@@ -38,6 +38,10 @@ INSERT INTO single SELECT generate_series(1, 1000);
 SELECT index, i.ranges = s.ranges AS ranges_right, i.summarized = s.summarized AS summarized_right, advice
 FROM bf_indexes i, bf_index_stats(index) s WHERE level = 0 AND relation IN ('log_2_3'::regclass, 'single') ORDER BY 1;
 SELECT index, ranges, summarized, advice FROM bf_indexes WHERE index IN ('log_uid'::regclass, 'log_2_uid_idx'::regclass) ORDER BY 1;
+-- The command can be typed with the search_path of the query.
+SET search_path = pg_catalog;
+SELECT advice FROM public.bf_indexes WHERE index IN ('public.single_a'::regclass, 'public.log_uid'::regclass) ORDER BY index::text;
+RESET search_path;
 CALL bf_summarize('log');
 SELECT index, summarized_share, advice FROM bf_indexes WHERE index = 'log_uid'::regclass;
 SELECT bf_desummarize_range('single_a', 0);

@@ -1,5 +1,6 @@
 -- The view bf_indexes over the bf indexes of the tables that one may read (docs/operations.md). Functions and types are named with
--- their schema, because whoever reads the view runs them.
+-- their schema, because whoever reads the view runs them. The constant of type regproc is the procedure itself, wherever the extension
+-- is, and is written with the schema if it needs one.
 
 CREATE FUNCTION bf_index_overview(
 	index regclass,
@@ -35,7 +36,8 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
 		f.unlogged, f.incomplete, f.too_full,
-		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there
+		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
+		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize
 	FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam
 		LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid LEFT JOIN figures f ON f.index = i.indexrelid
 	WHERE a.amname = 'bf' AND (f.index IS NOT NULL OR c.relkind = 'I') AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND
@@ -53,8 +55,8 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.not_valid > 0 THEN pg_catalog.format('%s partitions are not valid: their build has failed or is not finished', k.not_valid) END,
 			CASE WHEN k.locked > 0 THEN pg_catalog.format('%s partitions are locked by other sessions and not counted: ask again later', k.locked) END,
 			CASE WHEN k.unlogged > 0 THEN pg_catalog.format('%s partitions are unlogged, of which standbys have nothing', k.unlogged) END,
-			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s partitions are not summarized to their end: %sCALL bf_summarize(%L)', k.incomplete, k.leaves,
-				k.there, k.relation::pg_catalog.regclass::text) END,
+			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s partitions are not summarized to their end: %sCALL %s(%L)', k.incomplete, k.leaves,
+				k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('%s partitions are too full: %sREINDEX INDEX CONCURRENTLY each', k.too_full, k.there) END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
 	ELSE
@@ -66,8 +68,8 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.locked > 0 THEN 'locked by another session: ask again later' END,
 			CASE WHEN k.unlogged > 0 THEN 'unlogged: standbys have nothing of it' END,
 			CASE WHEN k.ranges = 0 THEN 'the table is empty: nothing to do' END,
-			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL bf_summarize(%L)',
-				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.relation::pg_catalog.regclass::text) END,
+			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL %s(%L)',
+				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
 	END, ''), 'as full as it should be: nothing to do') AS advice

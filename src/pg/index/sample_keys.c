@@ -12,7 +12,6 @@
 
 #include "access/detoast.h"
 #include "access/genam.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_namespace.h"
@@ -74,7 +73,8 @@ struct SampleKeys
 	FormData_pg_attribute attribute;	/* of an index column for the keys */
 	bool		has_gin;		/* there is a GIN operator class with these keys */
 	bool		trigrams;
-	int32		most_bytes;
+	bool		is_varlena;		/* the values are */
+	Size		most_bytes;
 	bool		left_out;		/* a value was too long */
 
 	/* of the table, or of the partition that is sampled */
@@ -90,7 +90,7 @@ struct SampleKeys
 
 /* ------------------------------------------------------------------- operator classes */
 
-/* The name of an operator class, so that it can be typed. */
+/* The name of an operator class, with its schema, so that it can be typed with any search_path. */
 static const char *
 opclass_name(Oid opclass)
 {
@@ -99,10 +99,9 @@ opclass_name(Oid opclass)
 	const char *name;
 
 	if (!HeapTupleIsValid(tuple))
-		return "(unknown)";
+		return NULL;
 	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	name = OpclassIsVisible(opclass) ? pstrdup(quote_identifier(NameStr(form->opcname))) :
-		quote_qualified_identifier(get_namespace_name(form->opcnamespace), NameStr(form->opcname));
+	name = quote_qualified_identifier(get_namespace_name(form->opcnamespace), NameStr(form->opcname));
 	ReleaseSysCache(tuple);
 	return name;
 }
@@ -222,6 +221,7 @@ bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oi
 	SampleKeys *keys = preparation.keys = MemoryContextAllocZero(context, sizeof(SampleKeys));
 	ErrorData  *error;
 
+	keys->is_varlena = attribute->attlen == -1;
 	if (type == JSONBOID)
 	{
 		/* it is the better one of the two for @> (docs/searching.md) */
@@ -326,12 +326,12 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 	*count = 0;
 	if (!isnull && keys->class != NULL)
 	{
-		/* Functions of others can raise errors, and CREATE INDEX would fail. That says nothing about the other columns. */
-		if (toast_raw_datum_size(value) > keys->most_bytes)
+		if (keys->is_varlena && toast_raw_datum_size(value) > keys->most_bytes)
 		{
 			keys->left_out = true;
 			return NULL;
 		}
+		/* Functions of other extensions can raise errors, with which CREATE INDEX would fail. The other columns are not concerned. */
 		error = bf_index_attempt(extract, &extraction, is_answer);
 		if (error != NULL)
 		{
