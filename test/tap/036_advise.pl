@@ -1,6 +1,7 @@
 # bf_index_advise() on three real logs: the bytes that it expects of bf indexes and B-trees are within 25 % of those of the indexes that are
 # then made, and the pages of look-ups within a factor of two, for values that are absent, rare and the most frequent one. (A
-# developer's blog, 207 thousand lines; an example log, 10 thousand; a million disk block numbers; see SOURCES.md of the data.)
+# developer's blog, 207 thousand lines; an example log, 10 thousand; a million disk block numbers; see SOURCES.md of the data.) The same
+# of GIN indexes, and of bf indexes of keys, on the words of the logs' lines, on edits as jsonb, and on a shop's orders.
 use strict;
 use warnings;
 
@@ -13,6 +14,8 @@ StreambloomTap::require_cluster();
 my $blog = StreambloomTap::require_data('blog-2016.access.log.gz', 'gzip');
 my $example = StreambloomTap::require_data('semicomplete-2015.access.log.gz', 'gzip');
 my $blocks = StreambloomTap::require_data('block-ids-w106.ids.txt.xz', 'xz');
+my $edits = StreambloomTap::require_data('wikipedia-edits-2015.tsv.gz', 'gzip');
+my $orders = StreambloomTap::require_data('online-retail-2011.csv.gz', 'gzip');
 my $db = StreambloomTap->new('036');
 
 $db->load_lines('blog_lines', $blog, 'gzip');
@@ -79,6 +82,46 @@ foreach (['blog', 16384], ['example', 16384], ['blocks', 16384], ['blocks', 2000
 		$db->sql("CREATE INDEX said_btree ON $log ($column)");
 		$keep->('B-tree bytes', 'btree_bytes', "pg_relation_size('said_btree')");
 		$db->sql('DROP INDEX said_btree');
+	}
+	$db->sql('DROP TABLE said');
+}
+
+$db->load_lines('edit_lines', $edits, 'gzip');
+$db->load_lines('order_lines', $orders, 'gzip');
+$db->sql(<<'SQL');
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE UNLOGGED TABLE edits AS
+	SELECT jsonb_build_object('time', f[1], 'channel', f[2], 'namespace', f[3], 'page', f[4], 'robot', f[5], 'delta', f[6]::int, 'added', f[7]::int) AS doc,
+		to_tsvector('simple', f[4]) AS words, regexp_split_to_array(lower(f[4]), '[^[:alnum:]]+') AS parts, f[4] AS title
+	FROM (SELECT n, string_to_array(line, E'\t') AS f FROM edit_lines WHERE n > 1) l ORDER BY n;
+CREATE UNLOGGED TABLE orders AS
+	SELECT array_agg(f[2] ORDER BY n) AS items, jsonb_build_object('invoice', f[1], 'country', min(f[array_length(f, 1)]), 'lines', jsonb_agg(jsonb_build_object('stock', f[2], 'rest', f[3]) ORDER BY n)) AS doc
+	FROM (SELECT n, string_to_array(line, ',') AS f FROM order_lines WHERE n BETWEEN 2 AND 200000) l GROUP BY f[1] ORDER BY min(n);
+CREATE UNLOGGED TABLE agents AS SELECT to_tsvector('simple', agent) AS words, url FROM blog ORDER BY id;
+DROP TABLE edit_lines, order_lines;
+SQL
+foreach my $table ('edits', 'orders', 'agents')
+{
+	$db->sql("CREATE TABLE said AS SELECT * FROM bf_index_advise('$table')");
+	foreach my $row ($db->rows(qq{SELECT "column", format_type(atttypid, NULL), coalesce(replace(statement, 'CREATE INDEX', 'CREATE INDEX said_bf'), '')
+		FROM said JOIN pg_attribute ON attrelid = '$table'::regclass AND attname = "column"}))
+	{
+		my ($column, $type, $statement) = @$row;
+		my $class = $type eq 'jsonb' ? 'jsonb_path_ops' : $type eq 'text' ? 'gin_trgm_ops' : '';
+
+		$db->sql("CREATE INDEX said_gin ON $table USING gin ($column $class)");
+		$db->sql("INSERT INTO result (log, name, what, said, found) SELECT '$table', '$column', 'GIN bytes', gin_bytes, pg_relation_size('said_gin') FROM said WHERE \"column\" = '$column'");
+		$db->sql('DROP INDEX said_gin');
+		next if $statement eq '' || $type eq 'text';
+		$db->sql($statement);
+		$db->sql("INSERT INTO result (log, name, what, said, found) SELECT '$table', '$column', 'bf bytes of keys', bf_bytes, pg_relation_size('said_bf') FROM said WHERE \"column\" = '$column'");
+		# keys that are nowhere
+		my ($pages) = map { $_->[0] } $db->rows("SELECT avg(pages_of(format('SELECT * FROM $table WHERE $column %s', q))) FROM " .
+				($type eq 'jsonb' ? q[(SELECT format('@> %L::jsonb', jsonb_build_object('page', 'none ' || i)) AS q FROM generate_series(1, 20) i) a] :
+					$type eq 'tsvector' ? q[(SELECT format('@@ %L::tsquery', 'none' || i) AS q FROM generate_series(1, 20) i) a] :
+					q[(SELECT format('@> %L::text[]', ARRAY['none ' || i]) AS q FROM generate_series(1, 20) i) a]));
+		$db->sql("INSERT INTO result (log, name, what, said, found) SELECT '$table', '$column', 'pages absent', pages_absent, $pages FROM said WHERE \"column\" = '$column'");
+		$db->sql('DROP INDEX said_bf');
 	}
 	$db->sql('DROP TABLE said');
 }

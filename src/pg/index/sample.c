@@ -557,18 +557,22 @@ choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, M
 static void
 choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
 {
-	double	   *lines = palloc(Max(sample->column_count, 1) * sizeof(double));
+	double	   *lines = palloc0(Max(sample->column_count, 1) * sizeof(double));
 
 	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1; length /= 2)
 	{
 		const BlockNumber ranges = Max(sample->heap_blocks / length, 1);
 		const BlockNumber places = Min(PLACES_OF_KEYS, ranges);
+		/* A range that is longer than the table is not full: what it would have is in proportion to its length. */
+		const bool	is_read = length == SAMPLE_UNIT / 2 || length <= sample->heap_blocks;
 		bool		any = false;
 
-		memset(lines, 0, sample->column_count * sizeof(double));
 		for (int i = 0; i < sample->column_count; i++)
+		{
 			any |= needs_length(&sample->columns[i], true);
-		for (BlockNumber place = 0; any && place < places; place++)
+			lines[i] = is_read ? 0 : lines[i] / 2;
+		}
+		for (BlockNumber place = 0; any && is_read && place < places; place++)
 		{
 			BlockNumber first = (BlockNumber) ((uint64) place * ranges / places) * length;
 			BlockNumber end = Min(first + length, sample->heap_blocks);
