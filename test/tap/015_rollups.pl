@@ -84,7 +84,7 @@ BEGIN
 			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, of_hours));
 		WHEN 'sudden risers' THEN
 			CALL replay.compare_ten(asked.name, format('SELECT url, hits, hits / (hits_a_day_before + 1) AS place FROM (%s) q', rtrim(asked.query, E';\n')),
-				format('SELECT *, hits / (week / 7.0 + 1) AS place FROM (SELECT url, count(*) FILTER (WHERE hour > now() - interval ''24 hours'') AS hits,
+				format('SELECT *, hits / (week / (SELECT greatest(ceil(extract(epoch FROM now() - interval ''24 hours'' - min(date_trunc(''hour'', at, ''UTC''))) / 86400), 1) FROM access_log WHERE date_trunc(''hour'', at, ''UTC'') > now() - interval ''192 hours'') + 1) AS place FROM (SELECT url, count(*) FILTER (WHERE hour > now() - interval ''24 hours'') AS hits,
 					count(*) FILTER (WHERE hour <= now() - interval ''24 hours'' AND hour > now() - interval ''192 hours'') AS week FROM (%s) s GROUP BY url) e WHERE hits >= 10', of_hours));
 		WHEN 'the heat' THEN
 			CALL replay.compare(asked.name, asked.query, 'SELECT *, hits * 0.00025 + (SELECT runs + 1 FROM replay.state) / 4096.0 AS rounding FROM (
