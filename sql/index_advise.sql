@@ -166,6 +166,20 @@ SELECT error_of(format('SELECT * FROM bf_index_advise(%s)', arguments)) FROM (VA
 	('''visits'', ''{id, id}'''), ('''visits'', ''{id, NULL}'''), ('''visits'', ''{ctid}'''), ('''visits'', NULL, 63'), ('''visits'', NULL, 1048577')) v(arguments);
 SELECT error_of('SELECT * FROM bf_index_advise(''visits'', ''{{id, page}, {status, day}}'')');
 
+-- what there is already is not advised again, unless it has some rows only, or whole values where keys are meant
+SELECT "column", advice, statement FROM bf_index_advise('visits', '{id}');
+CREATE INDEX visits_some ON visits USING bf (id) WHERE id > 10;
+SELECT statement FROM bf_index_advise('visits', '{id}');
+CREATE INDEX visits_two ON visits USING bf (status, id);
+SELECT "column", advice, statement FROM bf_index_advise('visits', '{id}');
+DROP INDEX visits_some, visits_two;
+CREATE INDEX documents_whole ON documents USING bf (doc jsonb_eq_ops);
+SELECT count(statement) FROM bf_index_advise('documents', '{doc}');
+CREATE INDEX documents_keys ON documents USING bf (doc jsonb_path_ops);
+SELECT advice ~ '^has the index public.documents_keys; pays', statement FROM bf_index_advise('documents', '{doc}');
+DROP INDEX documents_whole, documents_keys;
+SELECT advice, statement FROM bf_index_advise('daily', '{uid}');
+
 -- who may ask: whoever may read the columns
 CREATE ROLE streambloom_reader;
 SET ROLE streambloom_reader;

@@ -104,8 +104,8 @@ SELECT tbf_sketch(heat) AS heat FROM page_heat \gset
 \echo '  pages of the busiest one  ' :busiest_pages
 \echo '  hits of all pages         ' :heat
 \echo
-\echo 'current fpr: the false-positive rate, which is the share of other items for which the filter says yes. The bars: how many'
-\echo 'parts of the filter are how full, from empty to full; for the hits, how many pages have few hits (left) or many (right).'
+\echo 'current fpr: the false-positive rate, the share of other items for which the filter says yes. The bars: how'
+\echo 'many parts of the filter are how full, from empty to full; for the hits, how many pages have few (left) or many.'
 \echo
 \echo :verdict
 

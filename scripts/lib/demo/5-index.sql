@@ -38,8 +38,8 @@ INSERT INTO demo.asked SELECT 4, 'chunk_scan(), which does not even plan them', 
 \echo 'SELECT * FROM access_log WHERE host =' :'host' 'then reads'
 \echo
 SELECT how, demo.in_column(pages) AS "pages", ms FROM demo.asked ORDER BY n;
-\echo 'pages: of the table and its indexes. ms: of the second run, with its planning. Before chunk_scan() plans a partition it looks'
-\echo 'whether the pages that its index names hold such a row, so it may read them twice.'
+\echo 'pages: of the table and its indexes. ms: of the second run, with its planning. Before chunk_scan() plans a'
+\echo 'partition it looks whether the pages that its index names hold such a row, so it may read them twice.'
 
 CREATE INDEX access_log_host ON access_log (host);
 SELECT demo.number(sum(pg_relation_size(relid))) AS bf_bytes FROM pg_partition_tree('access_log_bf') \gset

@@ -30,9 +30,11 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/relcache.h"
 #include "utils/rls.h"
 
 #include "index/functions.h"
+#include "index/keys.h"
 #include "index/sample.h"
 
 /* ------------------------------------------------------------------ rights */
@@ -310,6 +312,31 @@ judge(Relation table, const SampleColumn *column, const Advice *advice, const Fi
 	return with_remark(why, column->uses);
 }
 
+/* A bf index that the column has already, and that does what is advised; NULL if there is none. */
+static const char *
+index_of_column(Relation table, const SampleColumn *column)
+{
+	AttrNumber	attnum = get_attnum(RelationGetRelid(table), column->name);
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(table))
+	{
+		Relation	index = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		const char *name = NULL;
+
+		if (index == NULL)
+			continue;
+		if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid && RelationGetIndexPredicate(index) == NIL)
+			for (int i = 0; i < index->rd_index->indnkeyatts && name == NULL; i++)
+				if (index->rd_index->indkey.values[i] == attnum && bf_index_has_keys(index, i) == column->items_are_keys)
+					name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)), RelationGetRelationName(index));
+		relation_close(index, AccessShareLock);
+		if (name != NULL)
+			return name;
+	}
+	return NULL;
+}
+
 /* The CREATE INDEX, in words that mean the same with any search_path. */
 static const char *
 create_index(Relation table, const SampleColumn *column, const char *options)
@@ -334,6 +361,13 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 	const double distinct = Max(1, Min(advice->distinct, advice->items));
 	bool		pays;
 	const char *why = judge(table, column, advice, figures, &pays);
+	const char *index = pays ? index_of_column(table, column) : NULL;
+
+	if (index != NULL)
+	{
+		why = psprintf("has the index %s; %s", index, why);
+		pays = false;
+	}
 
 	memset(nulls, column->refused != NULL || advice->rows < 1, sizeof nulls);
 	nulls[0] = false;
