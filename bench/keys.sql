@@ -90,7 +90,7 @@ BEGIN
 	EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT * FROM %I WHERE %s', relation, condition) INTO plan;
 	ms := plan -> 0 ->> 'Execution Time';
 	pages := (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::float8 + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::float8;
-	matched := plan -> 0 -> 'Plan' ->> 'Actual Rows';
+	matched := (plan -> 0 -> 'Plan' ->> 'Actual Rows')::numeric::bigint;
 END
 $$;
 
