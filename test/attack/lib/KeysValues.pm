@@ -178,17 +178,18 @@ sub like_pattern
 	return $whole < 0.75 ? "%$pattern%" : $whole < 0.85 ? "$pattern%" : $whole < 0.95 ? "%$pattern" : $pattern;
 }
 
+# Without the letter whose capital is another letter's, too: pg_trgm (and so GIN) loses S for "(?i)ſ".
 sub regular
 {
 	my $pattern = '';
-	foreach my $character (split //, piece())
+	foreach my $character (split //, piece() =~ tr/ſ/s/r)
 	{
 		my $kind = rand();
 		my $escaped = $character =~ /[\w ]/ ? $character : $character eq "\n" ? '\\n' : $character eq "\t" ? '\\t' : "\\$character";
 		$pattern .= $kind < 0.06 ? '.' : $kind < 0.1 ? '[' . ($character =~ /\w/ ? $character : 'a') . 'bx]' : $kind < 0.13 ? "$escaped+" : $kind < 0.15 ? "$escaped?" : $kind < 0.17 ? "$escaped*" :
 			$kind < 0.19 ? "(?:$escaped|xy)" : $kind < 0.2 ? "$escaped\{1,2}" : $escaped;
 	}
-	$pattern = "($pattern|" . (piece() =~ s/[^\w ]/./gr) . ')' if chance(0.12);
+	$pattern = "($pattern|" . (piece() =~ tr/ſ/s/r =~ s/[^\w ]/./gr) . ')' if chance(0.12);
 	$pattern = "^$pattern" if chance(0.1);
 	$pattern .= '$' if chance(0.1);
 	$pattern = '\\m' . $pattern if chance(0.04);
@@ -314,6 +315,15 @@ sub path_predicate
 	return path($root) . ' like_regex ' . json_string(pick('^w', 'a', '\\\\d'));
 }
 
+# Not strictly where the document itself is compared with a text: on some versions (18.6) GIN's support functions lose documents that are
+# nothing but this text.
+sub strictly
+{
+	my ($path) = @_;
+	my $how = pick('', '', 'strict ');
+	return $path =~ /\$ == "|== \$|\$ \? .*\@ == "|== \@/ ? $path : "$how$path";
+}
+
 sub on_doc
 {
 	my ($column) = @_;
@@ -322,8 +332,8 @@ sub on_doc
 	return "$column @> " . literal(part_of($doc)) . '::jsonb' if $kind < 0.35;
 	return "$column ? " . literal(chance(0.5) ? pick(@keys) : word(int rand 300)) if $kind < 0.45;
 	return "$column " . pick('?|', '?&') . ' ' . array_of(map { chance(0.08) ? undef : chance(0.6) ? pick(@keys) : word(int rand 300) } 1 .. int rand 4) . '::text[]' if $kind < 0.55;
-	return "$column @@ " . literal(pick('', '', 'strict ') . path_predicate('$', pick(0, 1, 2))) . '::jsonpath' if $kind < 0.72;
-	return "$column @? " . literal(pick('', '', 'strict ') . path('$') . (chance(0.7) ? ' ? (' . path_predicate('@', pick(0, 1, 2)) . ')' . (chance(0.2) ? path('') : '') : '')) . '::jsonpath' if $kind < 0.87;
+	return "$column @@ " . literal(strictly(path_predicate('$', pick(0, 1, 2)))) . '::jsonpath' if $kind < 0.72;
+	return "$column @? " . literal(strictly(path('$') . (chance(0.7) ? ' ? (' . path_predicate('@', pick(0, 1, 2)) . ')' . (chance(0.2) ? path('') : '') : ''))) . '::jsonpath' if $kind < 0.87;
 	return "$column = " . literal($doc) . '::jsonb' if $kind < 0.9;
 	return "$column @> ANY (" . array_of(part_of($doc), part_of(seen('doc', \&doc) // '{}')) . '::jsonb[])' if $kind < 0.94;
 	return "$column @> " . pick("'{}'", "'[]'", "'null'", "'\"a\"'", "'[1]'", "'{\"a\": {}}'", "'{\"tags\": []}'") . '::jsonb' if $kind < 0.98;
