@@ -11,21 +11,18 @@
 #include "access/tupdesc.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rangetypes.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 #include "utils/uuid.h"
 
+#include "base/item_type.h"
 #include "base/own_types.h"
 
 typedef enum HashWay
@@ -148,326 +145,18 @@ item_kinds_must_agree(const sb_kind *left, const sb_kind *right, const char *act
 					   item_kind_text(left), item_kind_text(right))));
 }
 
-/* --------------------------------------------------- which types can be items */
-
-static void refuse_unstable(Oid type, Oid within);
-
-/* Is this a type whose values are, or contain, object numbers (OIDs)? */
-static bool
-is_object_reference(Oid type)
-{
-	switch (type)
-	{
-		case REGPROCOID:
-		case REGPROCEDUREOID:
-		case REGOPEROID:
-		case REGOPERATOROID:
-		case REGCLASSOID:
-		case REGTYPEOID:
-		case REGCONFIGOID:
-		case REGDICTIONARYOID:
-		case REGROLEOID:
-		case REGNAMESPACEOID:
-		case REGCOLLATIONOID:
-		case ACLITEMOID:
-#ifdef REGDATABASEOID
-		case REGDATABASEOID:
-#endif
-			return true;
-		default:
-			return false;
-	}
-}
-
-static void
-refuse_nondeterministic(Oid collation, Oid type)
-{
-	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("items of type %s under the nondeterministic collation \"%s\" cannot be hashed",
-					format_type_be(type), get_collation_name(collation)),
-			 errdetail("Strings that are equal under this collation have different bytes, so a filter could miss them."),
-			 errhint("Give the item a deterministic collation, for example with COLLATE \"C\".")));
-}
-
-/* Checks all columns of a composite type. */
-static void
-refuse_unstable_columns(TupleDesc columns, Oid within)
-{
-	for (int i = 0; i < columns->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(columns, i);
-
-		if (column->attisdropped)
-			continue;
-		refuse_nondeterministic(column->attcollation, column->atttypid);
-		refuse_unstable(column->atttypid, within);
-	}
-}
-
-/*
- * Raises an error if the hash of such a value, or of a part of it, depends on object numbers (which a dump and restore
- * changes) or on a nondeterministic collation. `within` is the type that the user gave.
- */
-static void
-refuse_unstable(Oid type, Oid within)
-{
-	Oid			base = getBaseType(type);
-	char		typtype = get_typtype(base);
-	Oid			element = get_element_type(base);
-
-	check_stack_depth();
-	if (typtype == TYPTYPE_ENUM || is_object_reference(base))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 base == getBaseType(within) ?
-				 errmsg("items of type %s cannot be hashed", format_type_be(within)) :
-				 errmsg("items of type %s cannot be hashed, because they contain values of type %s",
-						format_type_be(within), format_type_be(base)),
-				 errdetail("Such values hash by object numbers, which change when a database is dumped and restored."),
-				 errhint("Cast the item to text.")));
-	if (OidIsValid(element))
-		refuse_unstable(element, within);
-	else if (typtype == TYPTYPE_RANGE)
-	{
-		refuse_nondeterministic(get_range_collation(base), base);
-		refuse_unstable(get_range_subtype(base), within);
-	}
-	else if (typtype == TYPTYPE_MULTIRANGE)
-		refuse_unstable(get_multirange_range(base), within);
-	else if (typtype == TYPTYPE_COMPOSITE)
-	{
-		TupleDesc	columns = lookup_rowtype_tupdesc(base, -1);
-
-		refuse_unstable_columns(columns, within);
-		ReleaseTupleDesc(columns);
-	}
-}
-
-/*
- * The row type that values of this type are, or contain at any depth; InvalidOid if there is none. A type that
- * contains no row type when it is made cannot contain one later: what a domain, a range or an array consists of never
- * changes.
- */
-static Oid
-row_type_within(Oid type)
-{
-	Oid			base = getBaseType(type);
-	Oid			element = get_element_type(base);
-
-	check_stack_depth();
-	if (OidIsValid(element))
-		return row_type_within(element);
-	switch (get_typtype(base))
-	{
-		case TYPTYPE_RANGE:
-			return row_type_within(get_range_subtype(base));
-		case TYPTYPE_MULTIRANGE:
-			return row_type_within(get_multirange_range(base));
-		case TYPTYPE_COMPOSITE:
-			return base;
-		default:
-			return base == RECORDOID ? base : InvalidOid;
-	}
-}
-
-static void
-refuse_rows_in_index(Oid type)
-{
-	Oid			row = row_type_within(type);
-
-	if (!OidIsValid(row))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 row == getBaseType(type) ?
-			 errmsg("access method \"bf\" does not support the row type %s", format_type_be(type)) :
-			 errmsg("access method \"bf\" does not support type %s, because it contains the row type %s",
-					format_type_be(type), format_type_be(row)),
-			 errdetail("ALTER TYPE and ALTER TABLE can change the columns of a row type, and thereby the hashes of its stored values, without rebuilding the index."),
-			 errhint("Index expressions that return the columns that you search for.")));
-}
-
-/* ----------------------------------------------------------- naming other types */
-
-static bool holds_text(Oid type);
-
-static bool
-columns_hold_text(TupleDesc columns)
-{
-	for (int i = 0; i < columns->natts; i++)
-		if (!TupleDescAttr(columns, i)->attisdropped && holds_text(TupleDescAttr(columns, i)->atttypid))
-			return true;
-	return false;
-}
-
-/* May the hash of such a value depend on the encoding of the database? True for all types that are not known here. */
-static bool
-holds_text(Oid type)
-{
-	Oid			base = getBaseType(type);
-	Oid			element = get_element_type(base);
-	char		typtype = get_typtype(base);
-
-	check_stack_depth();
-	if (OidIsValid(element))
-		return holds_text(element);
-	if (typtype == TYPTYPE_RANGE)
-		return holds_text(get_range_subtype(base));
-	if (typtype == TYPTYPE_MULTIRANGE)
-		return holds_text(get_multirange_range(base));
-	if (typtype == TYPTYPE_COMPOSITE)
-	{
-		TupleDesc	columns = lookup_rowtype_tupdesc(base, -1);
-		bool		result = columns_hold_text(columns);
-
-		ReleaseTupleDesc(columns);
-		return result;
-	}
-	switch (base)
-	{
-		case BOOLOID:
-		case BYTEAOID:
-		case CASHOID:
-		case CHAROID:
-		case CIDOID:
-		case CIDROID:
-		case DATEOID:
-		case FLOAT4OID:
-		case FLOAT8OID:
-		case INETOID:
-		case INT2OID:
-		case INT2VECTOROID:
-		case INT4OID:
-		case INT8OID:
-		case INTERVALOID:
-		case MACADDROID:
-		case MACADDR8OID:
-		case NUMERICOID:
-		case OIDOID:
-		case OIDVECTOROID:
-		case PG_LSNOID:
-		case TIDOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-		case TIMETZOID:
-		case UUIDOID:
-		case XIDOID:
-		case XID8OID:
-			return false;
-		default:
-			return true;
-	}
-}
-
-/* The suffix of a kind's name if its items hold text. */
-static void
-append_encoding(StringInfo name, bool text)
-{
-	if (text)
-		appendStringInfo(name, " (%s)", GetDatabaseEncodingName());
-}
-
-static void append_type_name(StringInfo name, Oid type);
-
-static void
-append_column_names(StringInfo name, TupleDesc columns)
-{
-	bool		first = true;
-
-	appendStringInfoString(name, "record(");
-	for (int i = 0; i < columns->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(columns, i);
-
-		if (column->attisdropped)
-			continue;
-		if (!first)
-			appendStringInfoChar(name, ',');
-		first = false;
-		append_type_name(name, column->atttypid);
-	}
-	appendStringInfoChar(name, ')');
-}
-
-/*
- * The type whose = compares values of this type. This is another type if the type uses that type's hash operator
- * class, as cidr uses that of inet and varchar that of text. Values of the two types can be equal, and then their
- * hashes are equal. So they are items of one kind.
- */
-static Oid
-owner_of_equality(Oid type)
-{
-	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY);
-
-	return OidIsValid(entry->hash_opf) && !IsPolymorphicType(entry->hash_opintype) && entry->hash_opintype != RECORDOID ?
-		entry->hash_opintype : type;
-}
-
-/*
- * The name that stands for a type in the kind. It has no schema, because an extension may be moved to another one, and
- * no object numbers. A composite type is named by its columns, because = compares them; a range that contains rows
- * names these columns too. So when ALTER TYPE has changed the columns, and with them the hashes, an older filter
- * refuses to be asked.
- */
-static void
-append_type_name(StringInfo name, Oid type)
-{
-	Oid			base = getBaseType(type);
-	Oid			element = get_element_type(base);
-	HeapTuple	tuple;
-
-	check_stack_depth();
-	/* Arrays hash alike if their elements do. But oidvector is an array with an operator class of its own. */
-	if (OidIsValid(element) && lookup_type_cache(base, TYPECACHE_HASH_OPFAMILY)->hash_opintype != ANYARRAYOID)
-		element = InvalidOid;
-	if (OidIsValid(element))
-	{
-		append_type_name(name, element);
-		appendStringInfoString(name, "[]");
-		return;
-	}
-	if (get_typtype(base) == TYPTYPE_COMPOSITE)
-	{
-		TupleDesc	columns = lookup_rowtype_tupdesc(base, -1);
-
-		append_column_names(name, columns);
-		ReleaseTupleDesc(columns);
-		return;
-	}
-	base = owner_of_equality(base);
-	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(base));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for type %u", base);
-	appendStringInfoString(name, NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
-	ReleaseSysCache(tuple);
-	if (base != RECORDOID && OidIsValid(row_type_within(base)))
-	{
-		Oid			range = get_typtype(base) == TYPTYPE_MULTIRANGE ? get_multirange_range(base) : base;
-
-		appendStringInfoChar(name, '(');
-		append_type_name(name, get_range_subtype(range));
-		appendStringInfoChar(name, ')');
-	}
-}
-
 /* ------------------------------------------------------------------ preparing */
 
 /* The kind of the items of this type. Raises an error if the type cannot be hashed. */
 static void
 name_kind(ItemHasher *hasher, Oid type)
 {
-	StringInfoData name;
+	char	   *name;
 
 	refuse_unstable(type, type);
-	initStringInfo(&name);
-	append_type_name(&name, type);
-	append_encoding(&name, holds_text(type));
-	set_named_kind(hasher, name.data);
-	pfree(name.data);
+	name = name_of_item_type(type);
+	set_named_kind(hasher, name);
+	pfree(name);
 }
 
 static void
@@ -641,14 +330,12 @@ examine_record(ItemHasher *hasher, Datum item)
 	if (columns != hasher->columns)
 	{
 		TupleDesc	descriptor = lookup_rowtype_tupdesc(type, typmod);
-		StringInfoData name;
+		char	   *name;
 
 		refuse_unstable_columns(descriptor, RECORDOID);
-		initStringInfo(&name);
-		append_column_names(&name, descriptor);
-		append_encoding(&name, columns_hold_text(descriptor));
-		set_named_kind(hasher, name.data);
-		pfree(name.data);
+		name = name_of_item_columns(descriptor);
+		set_named_kind(hasher, name);
+		pfree(name);
 		ReleaseTupleDesc(descriptor);
 		hasher->columns = columns;
 	}
