@@ -25,21 +25,16 @@
 #include "utils/memutils.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
+
+#include "index/functions.h"
 
 /* The access method of an index that is not open; InvalidOid if the index no longer exists. */
 static Oid
 access_method_of(Oid index)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(index));
-	Oid			method = InvalidOid;
+	FormData_pg_class form;
 
-	if (HeapTupleIsValid(tuple))
-	{
-		method = ((Form_pg_class) GETSTRUCT(tuple))->relam;
-		ReleaseSysCache(tuple);
-	}
-	return method;
+	return bf_index_class_form(index, &form) ? form.relam : InvalidOid;
 }
 
 Relation

@@ -32,6 +32,7 @@
 
 #include "base/own_types.h"
 #include "chunks/chunk_scan_node.h"
+#include "index/functions.h"
 
 #include <math.h>
 
@@ -53,19 +54,16 @@ may_read(Oid relation)
 static double
 rows_of_relation(Oid relation, bool *has_children)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	FormData_pg_class form;
 	double		rows = -1;
 	bool		partitioned = false;
 
 	*has_children = false;
-	if (HeapTupleIsValid(tuple))
+	if (bf_index_class_form(relation, &form))
 	{
-		Form_pg_class row = (Form_pg_class) GETSTRUCT(tuple);
-
-		rows = row->reltuples;
-		partitioned = row->relkind == RELKIND_PARTITIONED_TABLE;
-		*has_children = partitioned || row->relhassubclass;
-		ReleaseSysCache(tuple);
+		rows = form.reltuples;
+		partitioned = form.relkind == RELKIND_PARTITIONED_TABLE;
+		*has_children = partitioned || form.relhassubclass;
 	}
 	/* pg_class has the rows of all partitions together, but not those of inheritance children. */
 	if (*has_children && !partitioned)

@@ -104,18 +104,27 @@ bf_index_make_key_class(Relation index, int column, MemoryContext context)
 	return keys;
 }
 
+bool
+bf_index_opclass_form(Oid opclass, FormData_pg_opclass *form)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	*form = *(Form_pg_opclass) GETSTRUCT(tuple);
+	ReleaseSysCache(tuple);
+	return true;
+}
+
 BfKeyClass *
 bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context, Oid *key_type)
 {
-	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
 	FormData_pg_opclass form;
 	BfKeyClass *keys;
 	Oid			function;
 
-	if (!HeapTupleIsValid(tuple))
+	if (!bf_index_opclass_form(opclass, &form))
 		return NULL;
-	form = *(Form_pg_opclass) GETSTRUCT(tuple);
-	ReleaseSysCache(tuple);
 	function = get_opfamily_proc(form.opcfamily, form.opcintype, form.opcintype, BF_EXTRACT_VALUE_PROC);
 	if (!OidIsValid(function) ||
 		!OidIsValid(get_opfamily_proc(form.opcfamily, form.opcintype, form.opcintype, BF_EXTRACT_QUERY_PROC)))

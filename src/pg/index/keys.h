@@ -12,6 +12,8 @@
 
 #include "index/bf_index.h"
 
+#include "catalog/pg_opclass.h"
+
 /* The numbers of support functions. Without extractQuery, a class has no others than that for the options. */
 #define BF_COMPARE_PROC 1
 #define BF_EXTRACT_VALUE_PROC 2
@@ -23,6 +25,9 @@
 
 /* What is said of a class that has other operators, but not extractQuery. */
 #define BF_ONLY_EQUALITY "An operator class without extractQuery (3) can have operator 1 only, which is the = of its type."
+
+/* Copies the row of pg_opclass for an operator class. Returns false if there is none. */
+extern bool bf_index_opclass_form(Oid opclass, FormData_pg_opclass *form);
 
 /* The support functions of a column's operator class, and how keys are hashed. */
 typedef struct BfKeyClass BfKeyClass;

@@ -70,6 +70,15 @@ typedef struct KeptValue
 	char		status;
 } KeptValue;
 
+/*
+ * Of so many zeros at the end of its hash depends whether a value or a key is kept: with one zero more, half of them are.
+ */
+static inline bool
+bf_index_ends_with_zeros(uint64 hash, int zeros)
+{
+	return (hash & ((UINT64CONST(1) << zeros) - 1)) == 0;
+}
+
 struct kept_hash;
 
 /* A value that seems to be the most frequent one of those whose hashes lead to its slot. */
@@ -148,6 +157,14 @@ typedef struct Sample
 /* Finds out how the column is hashed, and what a B-tree on it would do. */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
 
+/* Reads at most `most` pages of a table, with the snapshot of the query. The results are in *sample and its columns. */
+extern void bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most);
+
+/* Releases what bf_index_sample_table() has allocated, but not what is known of all partitions together. */
+extern void bf_index_forget_sample(Sample *sample);
+
+/* ------------------------------------------------------ values (sample_values.c) */
+
 /*
  * The size of a tuple of a B-tree or a GIN index with this value, without its line pointer, as index_form_tuple() would make it; 0 if it
  * does not fit.
@@ -157,11 +174,27 @@ extern uint16 bf_index_key_size(Form_pg_attribute attribute, Datum value, bool i
 /* Keeps values of all partitions together too, in this memory context. */
 extern void bf_index_keep_all_values(SampleColumn *column, MemoryContext context);
 
-/* Reads at most `most` pages of a table, with the snapshot of the query. The results are in *sample and its columns. */
-extern void bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most);
+/* Begins to count the values of a table or partition. */
+extern void bf_index_begin_values(const Sample *sample, SampleColumn *column);
 
-/* Releases what bf_index_sample_table() has allocated, but not what is known of all partitions together. */
-extern void bf_index_forget_sample(Sample *sample);
+/* Where a row is. */
+typedef struct Place
+{
+	bool		at_beginning;	/* in the part of the table from the beginning on */
+	uint32		page;
+	uint32		unit;
+	uint32		range;
+} Place;
+
+/*
+ * Counts a row of the value with this hash, which may be a key inside the row's value. If it is not, its size in an index is found out,
+ * which is why its attribute and the value are needed.
+ */
+extern void bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, const Place *place,
+								 Form_pg_attribute attribute, Datum value, bool isnull);
+
+/* The number of distinct values in what was read. */
+extern double bf_index_distinct_so_far(const SampleColumn *column);
 
 /* Sums up the values that were kept of this table, or of all partitions together. */
 extern void bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats);

@@ -94,31 +94,20 @@ struct SampleKeys
 static const char *
 opclass_name(Oid opclass)
 {
-	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
-	Form_pg_opclass form;
-	const char *name;
+	FormData_pg_opclass form;
 
-	if (!HeapTupleIsValid(tuple))
+	if (!bf_index_opclass_form(opclass, &form))
 		return NULL;
-	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	name = quote_qualified_identifier(get_namespace_name(form->opcnamespace), NameStr(form->opcname));
-	ReleaseSysCache(tuple);
-	return name;
+	return quote_qualified_identifier(get_namespace_name(form.opcnamespace), NameStr(form.opcname));
 }
 
 /* The namespace of an operator class. */
 static Oid
 opclass_namespace(Oid opclass)
 {
-	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
-	Oid			namespace = InvalidOid;
+	FormData_pg_opclass form;
 
-	if (HeapTupleIsValid(tuple))
-	{
-		namespace = ((Form_pg_opclass) GETSTRUCT(tuple))->opcnamespace;
-		ReleaseSysCache(tuple);
-	}
-	return namespace;
+	return bf_index_opclass_form(opclass, &form) ? form.opcnamespace : InvalidOid;
 }
 
 static Oid
@@ -367,12 +356,6 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 
 /* ---------------------------------------------------------------------- counting */
 
-static inline bool
-ends_with_zeros(uint64 hash, int zeros)
-{
-	return (hash & ((UINT64CONST(1) << zeros) - 1)) == 0;
-}
-
 /* Leaves half of the keys that do not have many rows. */
 static void
 halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
@@ -391,7 +374,7 @@ halve_keys(SampleKeys *keys, MemoryContext context, uint64 most_kept)
 		KeptKey    *copy;
 		char		status;
 
-		if (!has_many_rows && !ends_with_zeros(key->hash, keys->zeros + 1))
+		if (!has_many_rows && !bf_index_ends_with_zeros(key->hash, keys->zeros + 1))
 			continue;
 		copy = kept_key_insert(new, key->hash, &found);
 		status = copy->status;
@@ -439,7 +422,7 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 	for (uint32 i = 0; i < count; i++)
 	{
 		bool		found = true;
-		KeptKey    *key = ends_with_zeros(of_row[i].hash, keys->zeros) ? kept_key_insert(keys->kept, of_row[i].hash, &found) :
+		KeptKey    *key = bf_index_ends_with_zeros(of_row[i].hash, keys->zeros) ? kept_key_insert(keys->kept, of_row[i].hash, &found) :
 			kept_key_lookup(keys->kept, of_row[i].hash);
 
 		if (key == NULL)
