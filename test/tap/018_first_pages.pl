@@ -106,6 +106,12 @@ foreach my $page ('README.md', @pages)
 	run_page($all, $page, $needs{$page} // '', @blocks) if @blocks;
 }
 
+# The log has no rows of some days: of the day after, what-for.md says that it does not know the day before.
+my ($again) = map { /^(SELECT d\.day.*?of_the_day_before.*?);/ms ? $1 : () } blocks('what-for.md');
+is($all->sql("SELECT count(*) FILTER (WHERE of_the_day_before IS NULL) > 2, count(*) FILTER (WHERE NOT abs(of_the_day_before - exact) <= 10 + exact * 0.05), count(of_the_day_before) > 5 FROM ($again) q, LATERAL
+	(SELECT count(*) AS exact FROM (SELECT DISTINCT host FROM access_log WHERE at::date = q.day) a JOIN (SELECT DISTINCT host FROM access_log WHERE at::date = q.day - 1) b USING (host)) e"),
+	't|0|t', 'what-for.md: hosts of the day before');
+
 $all->sql('REVOKE SET ON PARAMETER session_preload_libraries FROM owner_of_web');
 
 done_testing();
