@@ -357,7 +357,75 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 	return could_be ? SB_OK : SB_BAD_HEADER;
 }
 
-static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
+/* May a filter have this header? Its totals may be too large to be stored: *header has none then. */
+static bool could_be_stored(const sb_tbf_builder *builder, int64_t base, sb_tbf *header)
+{
+	unsigned char bytes[SB_TBF_HEADER];
+	sb_tbf read;
+	const bool fits = sums_describe(&builder->sums, &builder->plan, base, header) == SB_OK;
+	if (!fits)
+	{
+		header->flags |= SB_TBF_HAS_HITS;
+		header->base = base;
+		header->newest = builder->sums.newest;
+		header->total = UINT64_MAX;
+	}
+	header->layout = SB_TBF_EXTENSIBLE;
+	sb_tbf_encode_header(header, bytes);
+	if (!fits)
+		store_le(bytes + 96, uint64_t{0});
+	return sb_tbf_decode_header(bytes, SB_TBF_HEADER, sb_tbf_size(header), &read) == SB_OK;
+}
+
+/*
+ * Times and totals are such that what is stored of them is a valid filter, united with others too. *header: the filter's at the newest
+ * base.
+ */
+static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane, sb_tbf *header)
+{
+	const tbf_sums &sums = builder->sums;
+	const int64_t half_life = builder->plan.half_life;
+	sb_tbf of_oldest;
+	*header = builder->plan;
+	if (!sums.any)
+		return SB_OK;
+	if (half_life == 0)
+	{
+		/* what does not decay lies in the planes from -2 to 1, and never falls out */
+		constexpr int last = SB_TBF_PLANES - 1;
+		bool may_fall_out = sums.newest_plane == 0 && (sums.total[last] != 0 || sums.loss[last] != 0 || plane[last]);
+		for (sb_u128 slack : sums.slack)
+			may_fall_out |= slack != 0;
+		if (may_fall_out || sums.dropped_loss != 0 || sums.dropped_total != 0 || sums.newest_plane < 0 || sums.newest_plane > 1 ||
+			sums.newest_half_life != 0)
+			return SB_BAD_HEADER;
+	}
+	else if (floor_divide(sums.newest, half_life) > sums.newest_half_life)
+		return SB_BAD_HEADER;
+	if (!could_be_stored(builder, sums.newest_half_life, header))
+		return SB_BAD_HEADER;
+	return !sums.merged || could_be_stored(builder, std::min(sums.oldest_base, sums.newest_half_life), &of_oldest) ? SB_OK : SB_BAD_HEADER;
+}
+
+/* Does the list, stored with this header, list no more hits than there are? */
+static sb_status check_list(sb_tbf_builder *builder, const sb_tbf *header)
+{
+	top_list *list = &builder->top;
+	top_section section;
+	void *bytes;
+	if (!builder->sums.any)
+		return list->count == 0 && list->error == 0 ? SB_OK : SB_BAD_LIST;
+	const uint32_t size = top_size(list, header->base);
+	sb_status status = allocate_zeroed(&builder->memory, size, &bytes);
+	if (status != SB_OK)
+		return status;
+	top_write(list, header->base, bytes);
+	status = top_open(bytes, size, builder->plan.top, header->total, &section);
+	builder->memory.release(builder->memory.context, bytes);
+	return status;
+}
+
+static sb_status receive_list(incoming *in, sb_tbf_builder *builder, const sb_tbf *header)
 {
 	top_section section;
 	const int64_t base = in->integer();
@@ -367,10 +435,11 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 		return SB_TRUNCATED;
 	if (!is_near(base))
 		return SB_BAD_LIST;
-	const sb_status status = top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
+	sb_status status = top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
 	if (status != SB_OK || (section.count == 0 && section.error == 0))
 		return status;
-	return add_section(&builder->top, &builder->memory, section, base);
+	status = add_section(&builder->top, &builder->memory, section, base);
+	return status == SB_OK ? check_list(builder, header) : status;
 }
 
 static sb_status check_words(const unsigned char *column, uint64_t count)
@@ -456,9 +525,12 @@ static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const boo
 static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filters)
 {
 	bool plane[SB_TBF_PLANES];
+	sb_tbf header;
 	sb_status status = receive_notes(in, builder, plane, filters);
+	if (status == SB_OK)
+		status = check_notes(builder, plane, &header);
 	if (status == SB_OK && builder->plan.top != 0)
-		status = receive_list(in, builder);
+		status = receive_list(in, builder, &header);
 	if (status == SB_OK)
 		status = builder->form == sums_form::cells ? receive_planes(in, builder, plane) : receive_items(in, builder, plane);
 	return status;

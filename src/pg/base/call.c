@@ -5,6 +5,7 @@
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "funcapi.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
@@ -108,6 +109,12 @@ MemoryContext
 result_memory(void)
 {
 	return CurrentMemoryContext->name == own_name ? MemoryContextGetParent(CurrentMemoryContext) : CurrentMemoryContext;
+}
+
+void
+begin_rows(FunctionCallInfo fcinfo)
+{
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 }
 
 /* -------------------------------------------------------------------- arguments */

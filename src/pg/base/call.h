@@ -68,6 +68,13 @@ extern MemoryContext result_memory(void);
 	static Datum \
 	name##_inside(PG_FUNCTION_ARGS)
 
+/*
+ * Begins the rows of a set-returning function, as InitMaterializedSRF() does: it fills setResult and setDesc of the ReturnSetInfo. The row
+ * type is the one that the executor expects. To ask for it by get_call_result_type() would leave memory in the query's context with
+ * each call, until the query ends.
+ */
+extern void begin_rows(FunctionCallInfo fcinfo);
+
 extern bool is_compressed_external(Datum value);
 
 /* Can a slice be read without the rest? That is so if the value is in a TOAST table and is not compressed. */

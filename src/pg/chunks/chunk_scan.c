@@ -80,7 +80,7 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 	scan.explains = true;
 	scan.index_clause.explain_only = true;
 	scan.index_clause.wants_reason = true;
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(scan.chunk_context);

@@ -16,6 +16,7 @@
 #include "utils/snapmgr.h"
 
 #include "bf/bf.h"
+#include "base/call.h"
 #include "index/functions.h"
 
 /* Raises an error for an index whose build has failed or is not finished. */
@@ -325,7 +326,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 	BfGeometry *geometry;
 	BlockNumber heap_blocks;
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
