@@ -73,16 +73,19 @@ copy_in_pieces(void *to, const void *from, size_t size)
 	}
 }
 
-bool
-equal_in_pieces(const void *left, const void *right, size_t size)
+int
+compare_in_pieces(const void *left, const void *right, size_t size)
 {
 	for (size_t at = 0; at < size; at += PIECE_BYTES)
 	{
+		int			order;
+
 		CHECK_FOR_INTERRUPTS();
-		if (memcmp((const char *) left + at, (const char *) right + at, Min(size - at, PIECE_BYTES)) != 0)
-			return false;
+		order = memcmp((const char *) left + at, (const char *) right + at, Min(size - at, PIECE_BYTES));
+		if (order != 0)
+			return order;
 	}
-	return true;
+	return 0;
 }
 
 /* --------------------------------------------------------------------- memory */

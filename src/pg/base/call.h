@@ -43,7 +43,8 @@ must_finish(sb_status status)
 
 extern void clear_in_pieces(void *to, size_t size);
 extern void copy_in_pieces(void *to, const void *from, size_t size);
-extern bool equal_in_pieces(const void *left, const void *right, size_t size);
+/* Like memcmp(): negative, 0 or positive. */
+extern int	compare_in_pieces(const void *left, const void *right, size_t size);
 
 /* --------------------------------------------------------------------- memory */
 

@@ -6,6 +6,7 @@
  * here do the same and collect all rows before the first is returned. They are called where the node does not go: in
  * the list of a SELECT, in ROWS FROM () with other functions, and WITH ORDINALITY.
  */
+#include "base/call.h"
 #include "chunks/chunk_scan.h"
 
 #include "executor/executor.h"

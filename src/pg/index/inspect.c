@@ -15,8 +15,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "bf/bf.h"
 #include "base/call.h"
+#include "bf/bf.h"
 #include "index/functions.h"
 
 /* Raises an error for an index whose build has failed or is not finished. */
