@@ -54,12 +54,15 @@ enum ChunkSkipPrivate
 /* Is called when the library is loaded. */
 extern void chunk_skip_init(void);
 
-/* Is a statement being planned into which the node may be put? */
-extern bool chunk_skip_is_planned(void);
+/*
+ * Is a statement being planned into which the node may be put, and has one of its tables that were looked at so far a bf
+ * index? PostgreSQL looks at all tables of a query, with their children, before it makes paths for any of them.
+ */
+extern bool chunk_skip_is_expected(void);
 
 /*
  * Those of a relation's conditions (expressions) that the node may ask about: all of them, or only the leakproof ones if
- * rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_planned().
+ * rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_expected().
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 

@@ -508,9 +508,9 @@ is_guarded(PlannerInfo *root, Index relid)
 }
 
 bool
-chunk_skip_is_planned(void)
+chunk_skip_is_expected(void)
 {
-	return planning != NULL && !planning->no_nodes;
+	return planning != NULL && planning->met_bf_index && !planning->no_nodes;
 }
 
 List *
