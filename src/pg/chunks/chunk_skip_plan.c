@@ -26,6 +26,7 @@
 #include "parser/parsetree.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "chunks/chunk_question.h"
 #include "index/bf_index.h"
@@ -236,6 +237,41 @@ new_id(FinishedStatement *finished)
 	return ++finished->last_id;
 }
 
+/* Is an index that is in no catalogue scanned in this plan? Looks where ExecSupportsBackwardScan() does, and further. */
+static bool
+scans_hypothetical_index(Plan *plan)
+{
+	Oid			index = InvalidOid;
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+	if (IsA(plan, IndexScan))
+		index = ((const IndexScan *) plan)->indexid;
+	else if (IsA(plan, IndexOnlyScan))
+		index = ((const IndexOnlyScan *) plan)->indexid;
+	else if (IsA(plan, SubqueryScan))
+		return scans_hypothetical_index(((SubqueryScan *) plan)->subplan);
+	else if (IsA(plan, Append))
+		foreach(cell, ((Append *) plan)->appendplans)
+			if (scans_hypothetical_index(lfirst(cell)))
+				return true;
+	return OidIsValid(index) ? !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(index)) :
+		scans_hypothetical_index(outerPlan(plan));
+}
+
+/*
+ * Can the rows of an Append or MergeAppend be read backward? PostgreSQL looks the indexes of index scans up in the
+ * catalogues, and fails if one is not there. EXPLAIN gets plans with such indexes if an extension makes hypothetical ones
+ * (HypoPG). They are never executed, so any answer will do.
+ */
+static bool
+can_be_read_backward(Plan *append)
+{
+	return !scans_hypothetical_index(append) && ExecSupportsBackwardScan(append);
+}
+
 /*
  * Makes the node above an Append or MergeAppend. It passes the child's rows on as they are, so its target list is the
  * child's.
@@ -269,7 +305,7 @@ make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *
 		entry->expr = (Expr *) var;
 		plan->targetlist = lappend(plan->targetlist, entry);
 	}
-	skip->flags = ExecSupportsBackwardScan(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
+	skip->flags = can_be_read_backward(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
 	skip->custom_exprs = arguments;
 	skip->custom_private = private;
 	skip->custom_relids = relids;
