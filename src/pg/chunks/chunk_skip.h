@@ -42,6 +42,10 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_INDEXES,			/* the OID of its index */
 	CHUNK_SKIP_INDEX_SETS,		/* the number of the set of keys */
 
+	/* The children that are not asked, but for those that have no index to ask: two lists of integers, for EXPLAIN. */
+	CHUNK_SKIP_UNASKED,			/* the number of the child */
+	CHUNK_SKIP_UNASKED_WHY,		/* a ChunkReason */
+
 	/*
 	 * One integer. It is 1 if security quals or a security-barrier view may hide rows of a child from the user. Then
 	 * a plain EXPLAIN asks nothing, and only leakproof clauses have given keys.

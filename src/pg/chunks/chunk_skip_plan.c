@@ -29,6 +29,7 @@
 #include "utils/syscache.h"
 
 #include "chunks/chunk_question.h"
+#include "chunks/chunk_scan.h"
 #include "index/bf_index.h"
 
 bool		chunk_skip_enabled = true;
@@ -324,6 +325,8 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	List	   *heaps = NIL;
 	List	   *indexes = NIL;
 	List	   *index_sets = NIL;
+	List	   *unasked = NIL;
+	List	   *unasked_why = NIL;
 	bool		guarded = false;
 	ListCell   *cell;
 
@@ -337,9 +340,14 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		Relation	heap;
 		List	   *questions;
 		ListCell   *inner;
+		int			asked = list_length(positions);
 
 		if (scan == NULL)
+		{
+			unasked = lappend_int(unasked, foreach_current_index(cell));
+			unasked_why = lappend_int(unasked_why, CHUNK_IS_NOT_ASKED);
 			continue;
+		}
 		/* Rows that the statement changes are left to PostgreSQL, with all that it does about concurrent changes. */
 		if (list_member_int(statement->resultRelations, scan->scanrelid))
 			return append;
@@ -366,11 +374,17 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 			indexes = lappend_oid(indexes, question->index);
 			index_sets = lappend_int(index_sets, number_of_set(question, &sets, &arguments));
 		}
+		if (questions != NIL && list_length(positions) == asked)
+		{
+			unasked = lappend_int(unasked, foreach_current_index(cell));
+			unasked_why = lappend_int(unasked_why, CHUNK_IS_CHEAP);
+		}
 	}
 	if (positions == NIL)
 		return append;
 	return make_chunk_skip(append, new_id(finished), relids, arguments,
-						   lappend(list_make5(sets, positions, heaps, indexes, index_sets), list_make1_int(guarded)));
+						   list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
+									   list_make3(unasked, unasked_why, list_make1_int(guarded))));
 }
 
 /* ------------------------------------------------------------------ finding */
