@@ -33,6 +33,8 @@ typedef enum ChunkReason
 	CHUNK_INDEX_SAYS_NO,
 	/* it is read */
 	CHUNK_HAS_NO_INDEX,
+	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
+	CHUNK_IS_NOT_ASKED,			/* only in plain queries: its plan does not show what is searched for */
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named; the chunk has neither a summary nor an index */
 	CHUNK_SUMMARY_SAYS_MAYBE,	/* and there is no index */
 	CHUNK_INDEX_SAYS_MAYBE,

@@ -26,8 +26,10 @@
 #include "parser/parsetree.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "chunks/chunk_question.h"
+#include "chunks/chunk_scan.h"
 #include "index/bf_index.h"
 
 bool		chunk_skip_enabled = true;
@@ -236,6 +238,41 @@ new_id(FinishedStatement *finished)
 	return ++finished->last_id;
 }
 
+/* Is an index that is in no catalogue scanned in this plan? Looks where ExecSupportsBackwardScan() does, and further. */
+static bool
+scans_hypothetical_index(Plan *plan)
+{
+	Oid			index = InvalidOid;
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+	if (IsA(plan, IndexScan))
+		index = ((const IndexScan *) plan)->indexid;
+	else if (IsA(plan, IndexOnlyScan))
+		index = ((const IndexOnlyScan *) plan)->indexid;
+	else if (IsA(plan, SubqueryScan))
+		return scans_hypothetical_index(((SubqueryScan *) plan)->subplan);
+	else if (IsA(plan, Append))
+		foreach(cell, ((Append *) plan)->appendplans)
+			if (scans_hypothetical_index(lfirst(cell)))
+				return true;
+	return OidIsValid(index) ? !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(index)) :
+		scans_hypothetical_index(outerPlan(plan));
+}
+
+/*
+ * Can the rows of an Append or MergeAppend be read backward? PostgreSQL looks the indexes of index scans up in the
+ * catalogues, and fails if one is not there. EXPLAIN gets plans with such indexes if an extension makes hypothetical ones
+ * (HypoPG). They are never executed, so any answer will do.
+ */
+static bool
+can_be_read_backward(Plan *append)
+{
+	return !scans_hypothetical_index(append) && ExecSupportsBackwardScan(append);
+}
+
 /*
  * Makes the node above an Append or MergeAppend. It passes the child's rows on as they are, so its target list is the
  * child's.
@@ -269,7 +306,7 @@ make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *
 		entry->expr = (Expr *) var;
 		plan->targetlist = lappend(plan->targetlist, entry);
 	}
-	skip->flags = ExecSupportsBackwardScan(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
+	skip->flags = can_be_read_backward(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
 	skip->custom_exprs = arguments;
 	skip->custom_private = private;
 	skip->custom_relids = relids;
@@ -288,6 +325,8 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	List	   *heaps = NIL;
 	List	   *indexes = NIL;
 	List	   *index_sets = NIL;
+	List	   *unasked = NIL;
+	List	   *unasked_why = NIL;
 	bool		guarded = false;
 	ListCell   *cell;
 
@@ -301,9 +340,14 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		Relation	heap;
 		List	   *questions;
 		ListCell   *inner;
+		int			asked = list_length(positions);
 
 		if (scan == NULL)
+		{
+			unasked = lappend_int(unasked, foreach_current_index(cell));
+			unasked_why = lappend_int(unasked_why, CHUNK_IS_NOT_ASKED);
 			continue;
+		}
 		/* Rows that the statement changes are left to PostgreSQL, with all that it does about concurrent changes. */
 		if (list_member_int(statement->resultRelations, scan->scanrelid))
 			return append;
@@ -330,11 +374,17 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 			indexes = lappend_oid(indexes, question->index);
 			index_sets = lappend_int(index_sets, number_of_set(question, &sets, &arguments));
 		}
+		if (questions != NIL && list_length(positions) == asked)
+		{
+			unasked = lappend_int(unasked, foreach_current_index(cell));
+			unasked_why = lappend_int(unasked_why, CHUNK_IS_CHEAP);
+		}
 	}
 	if (positions == NIL)
 		return append;
 	return make_chunk_skip(append, new_id(finished), relids, arguments,
-						   lappend(list_make5(sets, positions, heaps, indexes, index_sets), list_make1_int(guarded)));
+						   list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
+									   list_make3(unasked, unasked_why, list_make1_int(guarded))));
 }
 
 /* ------------------------------------------------------------------ finding */
@@ -508,9 +558,9 @@ is_guarded(PlannerInfo *root, Index relid)
 }
 
 bool
-chunk_skip_is_planned(void)
+chunk_skip_is_expected(void)
 {
-	return planning != NULL && !planning->no_nodes;
+	return planning != NULL && planning->met_bf_index && !planning->no_nodes;
 }
 
 List *

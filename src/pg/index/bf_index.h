@@ -132,6 +132,20 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 }
 
 /*
+ * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are counted as of
+ * the length that is the longest that will be chosen.
+ */
+static inline uint32
+bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
+{
+	BlockNumber pages = geometry->level[0].pages_per_range;
+
+	if (pages == 0)
+		pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	return ((uint64) heap_blocks + pages - 1) / pages;
+}
+
+/*
  * The geometry in the relation cache. It stays valid until the next lock is taken or the next message of the cache is
  * processed. It may lack the newest groups. bf_index_current_geometry() has them all, but looks at the meta page for
  * that.

@@ -284,7 +284,8 @@ count_states(Relation index, const BfGeometry *geometry, int level, uint32 range
 static void
 put_level(ReturnSetInfo *set, Relation index, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
-	uint32		ranges = bf_index_ranges_of(geometry, level, heap_blocks);
+	uint32		ranges = level == 0 ? bf_index_expected_ranges(geometry, heap_blocks) :
+		bf_index_ranges_of(geometry, level, heap_blocks);
 	int64		states[3];
 
 	count_states(index, geometry, level, ranges, states);
