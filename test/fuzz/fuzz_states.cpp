@@ -208,13 +208,13 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 	return 0;
 }
 
-/* Whatever is stored is a value that may come in from outside; or it does not fit. */
+/* Whatever is stored is a value that may come in from outside; or it does not fit, or its list lists more hits than there are. */
 static void store(sb_tbf_builder *builder)
 {
 	sb_tbf stored;
 	void *value;
 	sb_status status = sb_tbf_builder_store(builder, memory(), 0, &stored, &value);
-	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE);
+	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE || status == SB_BAD_LIST);
 	if (status != SB_OK)
 		return;
 	sb_tbf read;

@@ -57,9 +57,12 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 {
 	if (counts_apart(builder))
 		return write_recurring(builder, out);
-	if (header->extra != 0)
-		top_write(&builder->top, header->base, out);
-	return SB_OK;
+	if (header->extra == 0)
+		return SB_OK;
+	top_section section;
+	top_write(&builder->top, header->base, out);
+	/* A list that came from another process may list more hits than there are. */
+	return top_open(out, header->extra, builder->plan.top, header->total, &section);
 }
 
 /* ------------------------------------------------------------------- the whole */

@@ -357,36 +357,32 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 	return could_be ? SB_OK : SB_BAD_HEADER;
 }
 
-/* May a filter have this header? Its totals may be too large to be stored: *header has none then. */
-static bool could_be_stored(const sb_tbf_builder *builder, int64_t base, sb_tbf *header)
+/* May a filter have the header that these sums have at this base? Their totals may be too large to be stored. */
+static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
 {
 	unsigned char bytes[SB_TBF_HEADER];
+	sb_tbf header;
 	sb_tbf read;
-	const bool fits = sums_describe(&builder->sums, &builder->plan, base, header) == SB_OK;
+	const bool fits = sums_describe(&builder->sums, &builder->plan, base, &header) == SB_OK;
 	if (!fits)
 	{
-		header->flags |= SB_TBF_HAS_HITS;
-		header->base = base;
-		header->newest = builder->sums.newest;
-		header->total = UINT64_MAX;
+		header.flags |= SB_TBF_HAS_HITS;
+		header.base = base;
+		header.newest = builder->sums.newest;
+		header.total = UINT64_MAX;
 	}
-	header->layout = SB_TBF_EXTENSIBLE;
-	sb_tbf_encode_header(header, bytes);
+	header.layout = SB_TBF_EXTENSIBLE;
+	sb_tbf_encode_header(&header, bytes);
 	if (!fits)
 		store_le(bytes + 96, uint64_t{0});
-	return sb_tbf_decode_header(bytes, SB_TBF_HEADER, sb_tbf_size(header), &read) == SB_OK;
+	return sb_tbf_decode_header(bytes, SB_TBF_HEADER, sb_tbf_size(&header), &read) == SB_OK;
 }
 
-/*
- * Times and totals are such that what is stored of them is a valid filter, united with others too. *header: the filter's at the newest
- * base.
- */
-static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane, sb_tbf *header)
+/* Times and totals are such that what is stored of them is a valid filter, united with others too. */
+static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 {
 	const tbf_sums &sums = builder->sums;
 	const int64_t half_life = builder->plan.half_life;
-	sb_tbf of_oldest;
-	*header = builder->plan;
 	if (!sums.any)
 		return SB_OK;
 	if (half_life == 0)
@@ -402,30 +398,12 @@ static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane, s
 	}
 	else if (floor_divide(sums.newest, half_life) > sums.newest_half_life)
 		return SB_BAD_HEADER;
-	if (!could_be_stored(builder, sums.newest_half_life, header))
+	if (!could_be_stored(builder, sums.newest_half_life))
 		return SB_BAD_HEADER;
-	return !sums.merged || could_be_stored(builder, std::min(sums.oldest_base, sums.newest_half_life), &of_oldest) ? SB_OK : SB_BAD_HEADER;
+	return !sums.merged || could_be_stored(builder, std::min(sums.oldest_base, sums.newest_half_life)) ? SB_OK : SB_BAD_HEADER;
 }
 
-/* Does the list, stored with this header, list no more hits than there are? */
-static sb_status check_list(sb_tbf_builder *builder, const sb_tbf *header)
-{
-	top_list *list = &builder->top;
-	top_section section;
-	void *bytes;
-	if (!builder->sums.any)
-		return list->count == 0 && list->error == 0 ? SB_OK : SB_BAD_LIST;
-	const uint32_t size = top_size(list, header->base);
-	sb_status status = allocate_zeroed(&builder->memory, size, &bytes);
-	if (status != SB_OK)
-		return status;
-	top_write(list, header->base, bytes);
-	status = top_open(bytes, size, builder->plan.top, header->total, &section);
-	builder->memory.release(builder->memory.context, bytes);
-	return status;
-}
-
-static sb_status receive_list(incoming *in, sb_tbf_builder *builder, const sb_tbf *header)
+static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 {
 	top_section section;
 	const int64_t base = in->integer();
@@ -435,11 +413,10 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder, const sb_tb
 		return SB_TRUNCATED;
 	if (!is_near(base))
 		return SB_BAD_LIST;
-	sb_status status = top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
+	const sb_status status = top_open(bytes, size, builder->plan.top, UINT64_MAX, &section);
 	if (status != SB_OK || (section.count == 0 && section.error == 0))
 		return status;
-	status = add_section(&builder->top, &builder->memory, section, base);
-	return status == SB_OK ? check_list(builder, header) : status;
+	return add_section(&builder->top, &builder->memory, section, base);
 }
 
 static sb_status check_words(const unsigned char *column, uint64_t count)
@@ -525,12 +502,11 @@ static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const boo
 static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filters)
 {
 	bool plane[SB_TBF_PLANES];
-	sb_tbf header;
 	sb_status status = receive_notes(in, builder, plane, filters);
 	if (status == SB_OK)
-		status = check_notes(builder, plane, &header);
+		status = check_notes(builder, plane);
 	if (status == SB_OK && builder->plan.top != 0)
-		status = receive_list(in, builder, &header);
+		status = receive_list(in, builder);
 	if (status == SB_OK)
 		status = builder->form == sums_form::cells ? receive_planes(in, builder, plane) : receive_items(in, builder, plane);
 	return status;
