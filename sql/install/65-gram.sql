@@ -4,22 +4,22 @@ CREATE FUNCTION bf_gram_class_options(internal) RETURNS void AS 'MODULE_PATHNAME
 COMMENT ON FUNCTION bf_gram_class_options(internal) IS 'options of gram_ops: n, the characters of a gram (3 to 8, 4 if nothing is said); fold (on), false_positive_rate (0.2)';
 CREATE FUNCTION bf_bytea_gram_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_bytea_gram_class_options(internal) IS 'options of bytea_gram_ops: n, the bytes of a gram (3 to 8, 4 if nothing is said); false_positive_rate (0.2)';
-CREATE FUNCTION bf_gram_extract_value(text, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION bf_gram_extract_value(text, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_gram_extract_value(text, internal) IS 'support function of gram_ops: the n-grams of a text';
 CREATE FUNCTION bf_gram_extract_value(bytea, internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bf_gram_extract_value_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'bf_gram_extract_value_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_gram_extract_value(bytea, internal) IS 'support function of bytea_gram_ops: the n-grams of bytes';
 CREATE FUNCTION bf_gram_extract_query(text, internal, int2, internal, internal, internal, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_gram_extract_query(text, internal, int2, internal, internal, internal, internal) IS 'support function of gram_ops: the n-grams that a pattern requires';
 CREATE FUNCTION bf_gram_extract_query(bytea, internal, int2, internal, internal, internal, internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bf_gram_extract_query_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME', 'bf_gram_extract_query_bytea' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_gram_extract_query(bytea, internal, int2, internal, internal, internal, internal) IS 'support function of bytea_gram_ops: the n-grams that a pattern requires';
 CREATE FUNCTION bf_gram_triconsistent(internal, int2, text, int4, internal, internal, internal) RETURNS "char"
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_gram_triconsistent(internal, int2, text, int4, internal, internal, internal) IS 'support function of gram_ops: can a text match without some n-grams?';
 CREATE FUNCTION bf_gram_triconsistent(internal, int2, bytea, int4, internal, internal, internal) RETURNS "char"
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_gram_triconsistent(internal, int2, bytea, int4, internal, internal, internal) IS 'support function of bytea_gram_ops: can bytes match without some n-grams?';
 
 CREATE OPERATOR CLASS gram_ops FOR TYPE text USING bf AS
