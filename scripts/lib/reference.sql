@@ -1,11 +1,11 @@
--- reference.sql: prints docs/reference.md from the comments of the SQL declarations. For psql -Atq, in a database with both extensions.
+-- reference.sql: prints docs/reference.md from the comments of the SQL declarations. For psql -Atq, in a database with the extension.
 SET search_path = pg_catalog;
 SET IntervalStyle = postgres;
 LOAD 'streambloom';
 CREATE TEMP VIEW member AS
-	SELECT d.classid, d.objid, e.extname
+	SELECT d.classid, d.objid
 	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-	WHERE e.extname IN ('streambloom', 'streambloom_trgm') AND d.deptype = 'e';
+	WHERE e.extname = 'streambloom' AND d.deptype = 'e';
 -- What people call: not the functions that only the server calls, for input, output, planning and aggregates, nor those behind operators.
 CREATE TEMP VIEW function AS
 	SELECT p.*, pg_get_function_arguments(p.oid) AS arguments, pg_get_function_result(p.oid) AS result, obj_description(p.oid, 'pg_proc') AS comment
@@ -47,10 +47,10 @@ WHERE NOT EXISTS (SELECT FROM pg_type WHERE oid IN (oprleft, oprright) AND typna
 ORDER BY oprleft::regtype::text COLLATE "C", oprname COLLATE "C", oprright::regtype::text COLLATE "C";
 
 SELECT E'\n## Operator classes of the index\n\n| class | for | default | operators | |\n| --- | --- | --- | --- | --- |';
-SELECT format('| `%s` | `%s` | %s | %s | %s%s |', opcname, opcintype::regtype, CASE WHEN opcdefault THEN 'yes' ELSE '' END,
+SELECT format('| `%s` | `%s` | %s | %s | %s |', opcname, opcintype::regtype, CASE WHEN opcdefault THEN 'yes' ELSE '' END,
 	(SELECT string_agg('`' || pg_temp.cell(oprname) || '`', ' ' ORDER BY oprname COLLATE "C")
 		FROM (SELECT DISTINCT oprname::text FROM pg_amop JOIN pg_operator ON pg_operator.oid = amopopr WHERE amopfamily = opcfamily AND amoplefttype = opcintype) n),
-	coalesce(pg_temp.cell(obj_description(c.oid, 'pg_opclass')), ''), CASE WHEN extname <> 'streambloom' THEN ' (extension ' || extname || ')' ELSE '' END)
+	coalesce(pg_temp.cell(obj_description(c.oid, 'pg_opclass')), ''))
 FROM pg_opclass c JOIN member m ON m.classid = 'pg_opclass'::regclass AND m.objid = c.oid ORDER BY opcname COLLATE "C";
 
 SELECT E'\n## Settings\n\n| setting | default | |\n| --- | --- | --- |';

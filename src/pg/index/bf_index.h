@@ -55,12 +55,6 @@ extern Oid	bf_index_am_oid(void);
 /* Raises an error unless the items of each column are hashed as its operator class compares them. */
 extern void bf_index_check_operators(Relation index);
 
-/*
- * For CREATE INDEX: raises a WARNING, once a statement, if a column has an operator class of pg_trgm and its collation folds
- * case otherwise than pg_trgm does, because searches then lose rows. REQUIRES: bf_index_check_operators().
- */
-extern void bf_index_warn_of_folding(Relation index);
-
 /* ------------------------------------------------------ geometry (geometry.c) */
 
 /* One level of an index. */
