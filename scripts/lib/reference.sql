@@ -12,7 +12,7 @@ CREATE TEMP VIEW function AS
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
 	WHERE NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND
 		NOT EXISTS (SELECT FROM pg_type WHERE typsend = p.oid) AND NOT EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggcombinefn, aggfinalfn)) AND
-		NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid) AND proname !~ '_(eq|ne|add_text|add_operator)$' AND NOT pg_get_function_arguments(p.oid) LIKE '%bf_untyped_item%';
+		NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid) AND proname !~ '_(eq|ne|lt|le|gt|ge|cmp|hash|hash_extended|add_text|add_operator)$' AND NOT pg_get_function_arguments(p.oid) LIKE '%bf_untyped_item%';
 CREATE FUNCTION pg_temp.cell(text) RETURNS text LANGUAGE sql RETURN replace(replace(regexp_replace($1, 'public\.', '', 'g'), '|', '\|'), E'\n', ' ');
 CREATE FUNCTION pg_temp.section(title text, pattern text) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT E'\n## ' || title || E'\n\n| function | returns | |\n| --- | --- | --- |'
@@ -51,7 +51,7 @@ SELECT format('| `%s` | `%s` | %s | %s | %s |', opcname, opcintype::regtype, CAS
 	(SELECT string_agg('`' || pg_temp.cell(oprname) || '`', ' ' ORDER BY oprname COLLATE "C")
 		FROM (SELECT DISTINCT oprname::text FROM pg_amop JOIN pg_operator ON pg_operator.oid = amopopr WHERE amopfamily = opcfamily AND amoplefttype = opcintype) n),
 	coalesce(pg_temp.cell(obj_description(c.oid, 'pg_opclass')), ''))
-FROM pg_opclass c JOIN member m ON m.classid = 'pg_opclass'::regclass AND m.objid = c.oid ORDER BY opcname COLLATE "C";
+FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod AND amname = 'bf' JOIN member m ON m.classid = 'pg_opclass'::regclass AND m.objid = c.oid ORDER BY opcname COLLATE "C";
 
 SELECT E'\n## Settings\n\n| setting | default | |\n| --- | --- | --- |';
 SELECT format('| `%s` | %s | %s |', name, boot_val, pg_temp.cell(short_desc)) FROM pg_settings WHERE name LIKE 'streambloom.%' ORDER BY name COLLATE "C";
