@@ -82,7 +82,7 @@ SELECT condition, a.* FROM unnest(ARRAY[
 	$$line ~* '\[44400\]'$$,
 	$$line = 'K'$$]) condition, ask(condition) a;
 -- Indexes with other grams in one statement; partitions, too.
-CREATE INDEX lines_three ON lines USING bf (lower(line) gram_ops (n = 3)) WITH (pages_per_range = 1);
+CREATE INDEX lines_three ON lines USING bf (lower(line) gram_ops (n = 3, false_positive_rate = 0.001)) WITH (pages_per_range = 1);
 SELECT condition, a.* FROM unnest(ARRAY[
 	$$line LIKE '%10.3.17.4217 %' AND lower(line) LIKE '%4217 %'$$,
 	$$lower(line) LIKE '%421%'$$]) condition, ask(condition) a;
