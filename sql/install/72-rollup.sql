@@ -161,7 +161,12 @@ BEGIN
 	END IF;
 
 	-- the type of the items
-	EXECUTE format(E'CREATE TABLE %s AS SELECT (%s\n) AS item FROM %s WITH NO DATA', place, item, source);
+	BEGIN
+		EXECUTE format(E'CREATE TABLE %s AS SELECT (%s\n) AS item FROM %s WITH NO DATA', place, item, source);
+	EXCEPTION WHEN invalid_table_definition THEN
+		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch', DETAIL = SQLERRM,
+			HINT = 'Give an expression of a type of its own, such as concat_ws('' '', host, url).';
+	END;
 	SELECT t.typname, t.typnamespace::regnamespace::text AS nspname, a.atttypid, t.typarray, e.typname AS array_name, t.typcategory INTO type
 		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typarray WHERE a.attrelid = place::regclass AND a.attnum = 1;
 	EXECUTE format('DROP TABLE %s', place);
@@ -170,6 +175,7 @@ BEGIN
 			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
 	END IF;
 
+	EXECUTE format('SELECT %s.tbf_agg(NULL::%s.%I, NULL::timestamptz, NULL::interval)', extension, type.nspname, type.typname);
 	EXECUTE format('CREATE TABLE %s (
 		tier smallint NOT NULL, starts timestamptz NOT NULL, ends timestamptz NOT NULL, closed boolean NOT NULL, groups jsonb NOT NULL,
 		oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,

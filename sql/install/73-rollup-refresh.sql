@@ -33,12 +33,6 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
-	IF row_security_active(def.source) THEN
-		RAISE EXCEPTION 'cannot roll up % under row-level security', def.source USING ERRCODE = 'feature_not_supported',
-			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
-			HINT = 'Refresh it as a role that row-level security does not apply to.';
-	END IF;
-
 	-- The tier of a time, and its bucket.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
 		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || format('date_trunc(%L, at, %L)', def.tiers[i], def.zone);
@@ -76,14 +70,14 @@ BEGIN
 				WHERE i.layout <> 'exact' AND s.tier = b.tier AND s.starts = b.starts AND s.groups = b.groups
 		), hit AS (
 			SELECT %3$s AS at, (%4$s
-				) AS item, (%5$s
-				)::double precision AS w %6$s
+				) AS item, coalesce((%5$s
+				), NULL::double precision) AS w %6$s
 			FROM %7$s WHERE (%8$s
 				) AND %9$s
 		), item AS MATERIALIZED (
 			SELECT tier, starts, groups, item, sum(n) AS n, min(oldest) AS oldest, max(newest) AS newest
 			FROM (SELECT tier, starts, %10$s AS groups, item, n, oldest, newest
-				FROM (SELECT %11$s AS tier, %12$s AS starts, item %13$s, %14$s AS n, min(at) AS oldest, max(at) AS newest FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, item %13$s) s) s
+				FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item %13$s, %14$s AS n, min(at) AS oldest, max(at) AS newest FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3 %13$s) s) s
 			WHERE n > 0 GROUP BY tier, starts, groups, item
 		), compared AS MATERIALIZED (
 			SELECT i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest, coalesce(sum(%2$s.tbf_count(f.f, i.item)), 0) AS before, coalesce(bool_and(f.exact), true) AS exact
@@ -125,7 +119,10 @@ BEGIN
 		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
 		-- The aggregate takes no weight of 2^33 or more, which a sum may be.
 		end_of, CASE WHEN def.weight IS NULL THEN 'd' ELSE 'least(d - p * 4294967296, 4294967296)' END,
-		CASE WHEN def.weight IS NULL THEN '' ELSE 'CROSS JOIN LATERAL generate_series(0, ceil(d / 4294967296)::integer - 1) p' END)
+		CASE WHEN def.weight IS NULL THEN '' ELSE 'CROSS JOIN LATERAL generate_series(0, ceil(d / 4294967296)::integer - 1) p' END,
+		-- If the expression has got another type since, this is an error or a cast.
+		(SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
+			WHERE a.attrelid = rollup AND a.attname = 'hot'))
 		INTO counted USING lo, hi, closing, def.top;
 	RETURN counted;
 END $$;
@@ -208,6 +205,11 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
 			HINT = 'What was counted can still be asked. To count another table, change the column source of its row in tbf_rollup.';
+	END IF;
+	IF row_security_active(def.source) THEN
+		RAISE EXCEPTION 'cannot roll up % under row-level security', def.source USING ERRCODE = 'feature_not_supported',
+			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
+			HINT = 'Refresh it as a role that row-level security does not apply to.';
 	END IF;
 	SELECT CASE WHEN atttypid = 'timestamp'::regtype THEN format('(SELECT %I AT TIME ZONE ''UTC'' AS at FROM %s WHERE %1$I >= $1 AT TIME ZONE ''UTC'' AND %1$I <= $2 AT TIME ZONE ''UTC'' AND %1$I > ''-infinity'') s', def.time_column, def.source)
 			ELSE format('(SELECT %I AS at FROM %s WHERE %1$I >= $1 AND %1$I <= $2 AND %1$I > ''-infinity'') s', def.time_column, def.source) END

@@ -16,6 +16,7 @@ DECLARE
 	newer boolean[];
 	weights double precision[];
 	decay text;
+	asked text;
 	n integer;
 BEGIN
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
@@ -36,10 +37,13 @@ BEGIN
 		decay := CASE WHEN def.half_life IS NULL THEN '1' ELSE format('%s.decay_exponential(age, %L)', extension, def.half_life) END;
 	ELSE
 		decay := weight;
-		PERFORM set_config('search_path', path, true);
 	END IF;
-	EXECUTE E'SELECT pg_catalog.array_agg((' || decay || E'\n)::pg_catalog.float8 ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)' INTO weights USING ages, widths;
-	PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+	-- The caller's search_path holds for his expression only. Nothing but qualified names may stand between the two calls.
+	asked := format(E'SELECT pg_catalog.array_agg(coalesce((%s\n), NULL::pg_catalog.float8) ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)', decay);
+	path := CASE WHEN weight IS NULL THEN 'pg_catalog, pg_temp' ELSE path END;
+	PERFORM pg_catalog.set_config('search_path', path, true);
+	EXECUTE asked INTO weights USING ages, widths;
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	IF EXISTS (SELECT FROM unnest(weights) w WHERE (w >= 0 AND w < 8589934592) IS NOT TRUE) THEN
 		RAISE EXCEPTION 'weight of hits is null or out of range' USING ERRCODE = 'numeric_value_out_of_range', HINT = 'The weight is an expression of age (an interval) whose values are 0 or more, and less than 2^33.';
 	END IF;
@@ -59,6 +63,7 @@ BEGIN
 	IF k IS NULL OR k < 0 THEN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
+	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
 			SELECT %3$s AS groups, r.ctid AS id, r.hot, r.hot_hits, r.hot_over, r.hot_rest, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
@@ -166,6 +171,7 @@ DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	merged record;
 BEGIN
+	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
 	EXECUTE format('SELECT %2$s.tbf_merge_agg(r.f, w.high) AS f FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id WHERE w.low > 0 OR NOT $8', rollup, extension)
 		INTO merged USING path, rollup, asked_at, weight, from_time, to_time, only_groups, of_low;
 	RETURN merged.f;
