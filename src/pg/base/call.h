@@ -13,6 +13,7 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
+#include "utils/tuplestore.h"
 
 /* ----------------------------------------------------------------- interrupts */
 
