@@ -137,6 +137,34 @@ TEST(TbfBuilder, AListTravelsWithFiltersThatHaveCells)
 	EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), filter.value()));
 }
 
+/* What a builder holds can be sent, although it is checked where it arrives: the times of the filters do not matter. */
+TEST(TbfBuilder, MergedFiltersTravelHoweverFarApartTheyAre)
+{
+	Random random(14);
+	Memory memory;
+	for (int64_t half_life : {INT64_C(0), hour})
+		for (int64_t apart : {0, 1, 31, 32, 33, 34, 64, 1000})
+			for (int64_t first : {-2000, -1, 0})
+			{
+				const sb_tbf plan = planned(20, half_life);
+				Owned merged = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
+				for (int64_t start : {first, first + apart})
+				{
+					std::vector<Hit> hits = hits_of(random, 20, 20, 3);
+					for (Hit &hit : hits)
+						hit.at += start * hour;
+					Owned of = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+					add_all(of.get(), hits);
+					const Tbf filter = stored_by(of.get());
+					sb_difference difference;
+					ASSERT_EQ(sb_tbf_builder_add_filter(merged.get(), &filter.parameters, filter.cells.data(), 1, &difference), SB_OK);
+					Owned there = arrived(memory, sent(merged.get()));
+					ASSERT_NE(there, nullptr) << half_life << ", " << apart << " from " << first;
+					ASSERT_TRUE(same_bytes(stored_by(there.get()).value(), stored_by(merged.get()).value()));
+				}
+			}
+}
+
 /* What is merged, in whatever order and by however many builders, and in which form the parts came: the same bytes, and no undercount. */
 TEST(TbfBuilder, MergesExactFiltersAndFiltersWithCellsInAnyOrder)
 {

@@ -400,7 +400,9 @@ static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 		return SB_BAD_HEADER;
 	if (!could_be_stored(builder, sums.newest_half_life))
 		return SB_BAD_HEADER;
-	return !sums.merged || could_be_stored(builder, std::min(sums.oldest_base, sums.newest_half_life)) ? SB_OK : SB_BAD_HEADER;
+	/* the lowest base at which merged filters can be stored (choose_base()) */
+	const int64_t oldest = std::clamp(sums.oldest_base, sums.newest_half_life - SB_TBF_MAX_SPREAD, sums.newest_half_life);
+	return !sums.merged || could_be_stored(builder, oldest) ? SB_OK : SB_BAD_HEADER;
 }
 
 static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
