@@ -56,7 +56,8 @@ def tbf_header(t, cell_bits):
 # ------------------------------------------------------------------------ bf
 
 def bf_place(h, lines, hashes):
-	probe = h & 0xFFFFFFFF
+	h &= MASK << 16 & MASK
+	probe = (h * 0xBF58476D1CE4E5B9 & MASK) >> 32
 	bits = []
 	for _ in range(hashes):
 		bits.append(probe >> 23)
