@@ -18,6 +18,7 @@
 #include "base/hash_set.hpp"
 #include "base/header.hpp"
 #include "base/stop.hpp"
+#include "bf/bf_exact.hpp"
 #include "bf/bf_lines.hpp"
 #include "bf/bf_formula.hpp"
 
@@ -93,10 +94,10 @@ size_t sb_bf_size(const sb_bf *bf) noexcept
  *   40      4   lines; exact: items
  *   44      1   hashes
  *   45      1   widened; exact: zero
- *   46      2   exact: bytes after the header; else zero
- *   48      8   expected_items
+ *   46      2   zero
+ *   48      8   expected_items; exact: bytes after the header
  *   56      8   fpr, IEEE 754
- *   64          lines of 64 bytes; bit b of a line is bit b % 8 of byte b / 8. Exact: see sb_bf_exact.h
+ *   64          lines of 64 bytes; bit b of a line is bit b % 8 of byte b / 8. Exact: see bf_exact.hpp
  */
 void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
 {
@@ -105,8 +106,8 @@ void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
 	store_le(bytes + 40, sb_bf_is_exact(bf) ? bf->item_count : bf->line_count);
 	bytes[44] = bf->hash_count;
 	bytes[45] = bf->widened;
-	store_le(bytes + 46, bf->payload);
-	store_le(bytes + 48, bf->expected_items);
+	store_le(bytes + 46, uint16_t{0});
+	store_le(bytes + 48, sb_bf_is_exact(bf) ? uint64_t{bf->payload} : bf->expected_items);
 	store_le(bytes + 56, std::bit_cast<uint64_t>(bf->fpr));
 }
 
@@ -114,11 +115,10 @@ void sb_bf_encode_header(const sb_bf *bf, void *out) noexcept
 static bool size_is_valid(const sb_bf *bf)
 {
 	if (!sb_bf_is_exact(bf))
-		return bf->line_count >= 1 && bf->line_count <= SB_BF_MAX_LINES && bf->payload == 0 &&
+		return bf->line_count >= 1 && bf->line_count <= SB_BF_MAX_LINES &&
 			   bf->widened <= std::countr_zero(bf->line_count);
-	return bf->item_count <= SB_BF_EXACT_ITEMS && bf->payload <= SB_BF_EXACT_BYTES &&
-		   (bf->item_count == 0) == (bf->payload == 0) && (bf->item_count == 0 || bf->kind.code != SB_KIND_NONE) &&
-		   bf->widened == 0 && bf->expected_items == 0;
+	return bf->item_count <= SB_BF_EXACT_ITEMS && (bf->item_count == 0) == (bf->payload == 0) &&
+		   (bf->item_count == 0 || bf->kind.code != SB_KIND_NONE) && bf->widened == 0;
 }
 
 sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
@@ -132,11 +132,14 @@ sb_status streambloom::decode_header(const void *data, size_t have, sb_bf *out)
 	(sb_bf_is_exact(out) ? out->item_count : out->line_count) = load_le<uint32_t>(bytes + 40);
 	out->hash_count = bytes[44];
 	out->widened = bytes[45];
-	out->payload = load_le<uint16_t>(bytes + 46);
-	out->expected_items = load_le<uint64_t>(bytes + 48);
+	const auto number = load_le<uint64_t>(bytes + 48);
+	if (sb_bf_is_exact(out) && number > SB_MAX_BYTES)
+		return SB_BAD_HEADER;
+	out->payload = sb_bf_is_exact(out) ? static_cast<uint32_t>(number) : 0;
+	out->expected_items = sb_bf_is_exact(out) ? 0 : number;
 	out->fpr = std::bit_cast<double>(load_le<uint64_t>(bytes + 56));
 
-	if (!size_is_valid(out) || out->hash_count == 0 || out->hash_count > SB_BF_MAX_HASHES ||
+	if (!size_is_valid(out) || load_le<uint16_t>(bytes + 46) != 0 || out->hash_count == 0 || out->hash_count > SB_BF_MAX_HASHES ||
 		!(out->fpr >= SB_BF_MIN_FPR && out->fpr <= SB_BF_MAX_FPR) || out->expected_items >> 63)
 		return SB_BAD_HEADER;
 	return SB_OK;
@@ -151,10 +154,7 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 sb_status sb_bf_check(const sb_bf *bf, const void *stored) noexcept
 {
 	if (sb_bf_is_exact(bf))
-	{
-		sb_bf_exact items;
-		return read_exact(bf, stored, &items);
-	}
+		return list_check(bf, stored);
 	if (bf->kind.code != SB_KIND_NONE)
 		return SB_OK;
 
@@ -244,6 +244,23 @@ sb_status sb_bf_combine(const sb_bf *dst, void *dst_lines, const sb_bf *src, con
 	return combine_filters(dst, dst_lines, src, src_lines, or_lines);
 }
 
+/* A hash of line i of src is at least i / src and less than (i + 1) / src times 2^64, and its line in dst follows from that. */
+sb_status streambloom::map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines)
+{
+	auto *to = static_cast<unsigned char *>(dst_lines);
+	const auto *from = static_cast<const unsigned char *>(src_lines);
+	const uint64_t to_count = dst->line_count;
+	const uint64_t from_count = src->line_count;
+	return in_pieces(from_count, lines_at_once, [&](size_t first, size_t count) {
+		for (uint64_t line = first; line < first + count; line++)
+		{
+			const uint64_t end = ((line + 1) * to_count + from_count - 1) / from_count;
+			for (uint64_t i = line * to_count / from_count; i < end; i++)
+				or_lines(to + i * SB_BF_LINE, from + line * SB_BF_LINE, 1, 0);
+		}
+	});
+}
+
 sb_status sb_bf_fold(sb_bf *bf, const void *lines, int halvings, void *out) noexcept
 {
 	if (sb_bf_is_exact(bf) || halvings < 0 || halvings > std::countr_zero(bf->line_count))
@@ -309,6 +326,18 @@ sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 	}
 	*out = items < 0 ? INFINITY : items;
 	return SB_OK;
+}
+
+sb_status streambloom::load_of_lines(const sb_bf *bf, const void *lines, double *out)
+{
+	const auto *from = static_cast<const unsigned char *>(lines);
+	uint64_t set = 0;
+	const sb_status status = in_pieces(bf->line_count, lines_at_once, [&](size_t first, size_t count) {
+		set += count_folded(from + first * SB_BF_LINE, count, 1);
+	});
+	const double items = estimate_items(bf, set, 0);
+	*out = items < 0 ? INFINITY : items / bf->line_count;
+	return status;
 }
 
 /* Calls visit(first line, how many) for runs of neighboring lines, 32 lines in all, that lie evenly in the filter. */

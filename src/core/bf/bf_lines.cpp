@@ -23,6 +23,7 @@
  */
 #include "bf/bf_lines.hpp"
 #include "bf/bf.hpp"
+#include "bf/bf_exact.hpp"
 #include "base/simd.hpp"
 
 #include <algorithm>
@@ -251,7 +252,7 @@ void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t
 sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found) noexcept
 {
 	if (sb_bf_is_exact(bf))
-		return exact_find_many(bf, stored, hashes, count, found);
+		return list_find_many(bf, stored, hashes, count, found);
 	contains_many(bf, static_cast<const unsigned char *>(stored), hashes, count, found);
 	return SB_OK;
 }

@@ -22,15 +22,14 @@ extern "C" {
 /* Bits of sb_bf.flags; stored. */
 #define SB_BF_EXACT 1			/* the form: instead of lines the items themselves, see sb_bf_exact.h */
 
-#define SB_BF_EXACT_ITEMS 64	/* so many items are stored exactly in a filter that sizes itself */
-#define SB_BF_EXACT_BYTES 480	/* which take at most so many bytes after the header */
+#define SB_BF_EXACT_ITEMS 65536	/* so many items are stored exactly in a filter that sizes itself */
 
 /* The header of a bf, decoded. */
 typedef struct sb_bf
 {
 	sb_kind		kind;
 	uint16_t	flags;
-	uint16_t	payload;		/* exact: the bytes after the header, 0 .. SB_BF_EXACT_BYTES; else 0 */
+	uint32_t	payload;		/* exact: the bytes after the header; else 0 */
 	uint32_t	item_count;		/* exact: the items that are stored, 0 .. SB_BF_EXACT_ITEMS; else 0 */
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */

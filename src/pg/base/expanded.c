@@ -65,7 +65,13 @@ adds_to_variable(FunctionCallInfo fcinfo)
 ExpandedFilter *
 make_expanded_filter(FlattenFilter flatten)
 {
-	MemoryContext context = AllocSetContextCreate(result_memory(), "expanded filter", ALLOCSET_START_SMALL_SIZES);
+	return make_expanded_filter_in(result_memory(), flatten);
+}
+
+ExpandedFilter *
+make_expanded_filter_in(MemoryContext parent, FlattenFilter flatten)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "expanded filter", ALLOCSET_START_SMALL_SIZES);
 	ExpandedFilter *filter = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
 
 	EOH_init_header(&filter->hdr, &methods, context);

@@ -1,5 +1,5 @@
 /*
- * expanded.h: filters as expanded objects. They serve two purposes.
+ * expanded.h: filters as expanded objects. They serve three purposes.
  *
  * A large filter that is complete in the state of an aggregate is lent: the result is a read-only expanded object that
  * points to it. It is copied once if it is stored, and not at all if it is only read.
@@ -8,6 +8,8 @@
  * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is
  * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only, and
  * an expanded object would be copied for each row. So there the functions make none, and copy flat values.
+ *
+ * The state of an aggregate that is no pseudo-type holds a builder, and becomes bytes only where it travels to another process.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
 #define STREAMBLOOM_PG_EXPANDED_H
@@ -45,8 +47,9 @@ extern ExpandedFilter *expanded_filter_to_change(Datum value);
  */
 extern bool adds_to_variable(FunctionCallInfo fcinfo);
 
-/* Makes an expanded filter without content, in a memory context of its own below result_memory(). */
+/* Makes an expanded filter without content, in a memory context of its own: a child of result_memory(), or of `parent`. */
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
+extern ExpandedFilter *make_expanded_filter_in(MemoryContext parent, FlattenFilter flatten);
 
 /*
  * Makes a value whose stored form belongs to the caller. It may be read while the stored form stays unchanged and the
