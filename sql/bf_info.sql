@@ -4,8 +4,8 @@ CREATE TEMP TABLE filter (name text, f bf, n int);
 INSERT INTO filter VALUES ('empty', bf_empty(1000), 0), ('one', bf_empty(1000) || 1, 1);
 INSERT INTO filter SELECT 'told', bf_agg(i, 1000), 1000 FROM generate_series(1, 1000) i;
 INSERT INTO filter SELECT 'crowded', bf_agg(i, 100), 300 FROM generate_series(1, 300) i;
-INSERT INTO filter SELECT 'self-sized', bf_agg(i), 20000 FROM generate_series(1, 20000) i;
-INSERT INTO filter SELECT 'accurate', bf_agg(i::text, NULL, 0.0001), 5000 FROM generate_series(1, 5000) i;
+INSERT INTO filter SELECT 'self-sized', bf_agg(i), 70000 FROM generate_series(1, 70000) i;
+INSERT INTO filter SELECT 'compact', bf_compact(bf_agg(i::text), 0.0001), 5000 FROM generate_series(1, 5000) i;
 INSERT INTO filter SELECT 'full', bf_agg(i, 1), 0 FROM generate_series(1, 5000) i;
 
 SELECT name, item_kind, expected_items, false_positive_rate, hashes, bits, bytes FROM filter, bf_info(f) ORDER BY name;
