@@ -185,9 +185,9 @@ COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, f
 CREATE FUNCTION bf_info(filter bf,
 		OUT item_kind text, OUT expected_items bigint, OUT false_positive_rate double precision, OUT hashes integer,
 		OUT bits bigint, OUT layout text, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
-		OUT cardinality double precision)
+		OUT cardinality double precision, OUT cardinality_error double precision, OUT used double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items; layout: lines, or exact for up to 65,536 items of a filter that sizes itself; that has no bits, no fill and no false positives, and cardinality is exact';
+COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items; cardinality_error: its standard error; used: cardinality as a share of the items that the filter has room for at the rate asked for, so above 1 it is too full (of an exact filter, as a share of 65,536); layout: lines, or exact for up to 65,536 items of a filter that sizes itself; that has no bits, no fill and no false positives, and cardinality is exact';
 CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integer, OUT lines bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
 COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have from bits_from to bits_to bits set';

@@ -300,13 +300,33 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 }
 
 /*
+ * The standard error of that estimate. For a line with a Poisson load of mean L, let p be the probability that an item covers a given
+ * bit, p2 that it covers at least one of two. The number of empty bits of a line has the mean 512 exp(-L p); it varies because the bits
+ * are random, and because the load is. All lines together have a given number of items, so the part of the variance that follows from the load
+ * linearly is none: with b = 512, var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p) (1 + L p^2). The estimate of L has the slope
+ * 1 / (b p exp(-L p)).
+ */
+static double error_of_items(const sb_bf *bf, double items, int halvings)
+{
+	const double folded = bf->line_count >> halvings;
+	const double load = items / folded;
+	const double covers = -std::expm1(bf->hash_count * std::log1p(-1.0 / line_bits));
+	const double covers_one = -std::expm1(bf->hash_count * std::log1p(-2.0 / line_bits));
+	const double b = line_bits;
+	const double empty = std::exp(-load * covers);
+	const double variance = b * empty + b * (b - 1) * std::exp(-load * covers_one) - b * b * empty * empty * (1 + load * covers * covers);
+	return std::sqrt(folded * std::max(variance, 0.0)) / (b * covers * empty);
+}
+
+/*
  * If the filter is widened, each bit of its smaller part stands in 2^j lines. So the lines are first united to the size
  * of the smallest part, where each item counts once. If all bits are set there, the next larger size is tried, and so
  * on; then the estimate is too large.
  */
-sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
+static sb_status count_items(const sb_bf *bf, const void *lines, double *out, double *error)
 {
 	const auto *from = static_cast<const unsigned char *>(lines);
+	*error = 0;
 	if (sb_bf_is_exact(bf))
 	{
 		*out = bf->item_count;
@@ -323,9 +343,23 @@ sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
 		if (status != SB_OK)
 			return status;
 		items = estimate_items(bf, set, halvings);
+		*error = items < 0 ? INFINITY : error_of_items(bf, items, halvings);
 	}
 	*out = items < 0 ? INFINITY : items;
 	return SB_OK;
+}
+
+sb_status sb_bf_items(const sb_bf *bf, const void *lines, double *out) noexcept
+{
+	double error;
+	return count_items(bf, lines, out, &error);
+}
+
+double sb_bf_room(const sb_bf *bf) noexcept
+{
+	if (sb_bf_is_exact(bf))
+		return SB_BF_EXACT_ITEMS;
+	return bf->line_count * blocked_load(line_bits, bf->hash_count, bf->fpr);
 }
 
 sb_status streambloom::load_of_lines(const sb_bf *bf, const void *lines, double *out)
@@ -417,5 +451,5 @@ sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) no
 		sum += static_cast<double>(of_bits[bits]) * std::pow(static_cast<double>(bits) / line_bits, bf->hash_count);
 	}
 	out->current_fpr = sum / bf->line_count;
-	return sb_bf_items(bf, lines, &out->items);
+	return count_items(bf, lines, &out->items, &out->items_error);
 }

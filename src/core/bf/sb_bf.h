@@ -121,8 +121,15 @@ typedef struct sb_bf_stats
 	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
 	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
+	double		items_error;	/* its standard error, if the items lie as hashes do; exact: 0; infinite if `items` is */
 	double		current_fpr;	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
 } sb_bf_stats;
+
+/*
+ * How many distinct items the filter has room for at the rate that it was planned for; exact: SB_BF_EXACT_ITEMS. Takes about 100
+ * microseconds.
+ */
+double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 
 /* Measures a filter. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;

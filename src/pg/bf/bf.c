@@ -428,8 +428,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	BfValue		bf;
 	sb_bf_stats stats;
 	bool		exact;
-	Datum		values[10];
-	bool		nulls[10] = {false};
+	Datum		values[12];
+	bool		nulls[12] = {false};
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
@@ -448,6 +448,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	nulls[7] = exact;
 	values[8] = Float8GetDatum(stats.current_fpr);
 	values[9] = Float8GetDatum(stats.items);
+	values[10] = Float8GetDatum(stats.items_error);
+	values[11] = Float8GetDatum(stats.items / sb_bf_room(&bf.header));
 	return row_result(fcinfo, values, nulls, lengthof(values));
 }
 

@@ -197,7 +197,7 @@ state_to_change(FunctionCallInfo fcinfo, const sb_bf *like)
 	if (state != NULL && state->flatten == flatten_state)
 		return state;
 	if (!AggCheckCallContext(fcinfo, &parent))
-		parent = CurrentMemoryContext;
+		parent = result_memory();
 	state = make_expanded_filter_in(parent, flatten_state);
 	if (PG_ARGISNULL(0))
 		state->state = bf_builder_begin(state->hdr.eoh_context, like);
