@@ -116,7 +116,7 @@ CREATE TABLE expanded (b bf, t tbf);
 DO $$
 DECLARE
 	b bf := bf_empty(100000);
-	t tbf := tbf_empty(10);
+	t tbf := tbf_empty(100);
 BEGIN
 	FOR i IN 1 .. 100 LOOP
 		b := bf_add(b, i);
