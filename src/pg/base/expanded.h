@@ -32,6 +32,7 @@ struct ExpandedFilter
 	struct varlena *flat;		/* the stored form; NULL if it was not made yet from the state */
 	void	   *state;			/* in hdr.eoh_context; NULL: only `flat` exists, and is changed in place unless it is lent */
 	FlattenFilter flatten;
+	bool		is_state;		/* of an aggregate: it travels once, so its bytes are not kept */
 };
 
 /* The expanded filter that a value points to; NULL if the value is not one. */
@@ -47,9 +48,16 @@ extern ExpandedFilter *expanded_filter_to_change(Datum value);
  */
 extern bool adds_to_variable(FunctionCallInfo fcinfo);
 
-/* Makes an expanded filter without content, in a memory context of its own: a child of result_memory(), or of `parent`. */
+/* Makes an expanded filter without content, in a memory context of its own below result_memory(). */
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
-extern ExpandedFilter *make_expanded_filter_in(MemoryContext parent, FlattenFilter flatten);
+
+/*
+ * The same for the state of an aggregate that is going to be returned by its transition or combine function. In an aggregate all states
+ * share one memory context, a child of the aggregate's: PostgreSQL keeps the state as it is because of that, and goes through all children
+ * whenever a hash aggregate gets another group, so a child for each group would take quadratic time. REQUIRES: such a function goes
+ * on to return the same pointer, because PostgreSQL would delete the context of the old one.
+ */
+extern ExpandedFilter *make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten);
 
 /*
  * Makes a value whose stored form belongs to the caller. It may be read while the stored form stays unchanged and the

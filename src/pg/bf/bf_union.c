@@ -184,21 +184,15 @@ builder_of_state(Datum state)
 	return builder;
 }
 
-/*
- * The state that argument 0 is, for a change. If that is none, a new one is made, and gets what the argument has. Its memory is a child of
- * the aggregate's, so that PostgreSQL keeps it as it is.
- */
+/* The state that argument 0 is, for a change. If that is none, a new one is made, and gets what the argument has. */
 static ExpandedFilter *
 state_to_change(FunctionCallInfo fcinfo, const sb_bf *like)
 {
 	ExpandedFilter *state = PG_ARGISNULL(0) ? NULL : expanded_filter_to_change(PG_GETARG_DATUM(0));
-	MemoryContext parent;
 
 	if (state != NULL && state->flatten == flatten_state)
 		return state;
-	if (!AggCheckCallContext(fcinfo, &parent))
-		parent = result_memory();
-	state = make_expanded_filter_in(parent, flatten_state);
+	state = make_expanded_state(fcinfo, flatten_state);
 	if (PG_ARGISNULL(0))
 		state->state = bf_builder_begin(state->hdr.eoh_context, like);
 	else

@@ -189,21 +189,17 @@ unite_states(MergeState *state, const MergeState *other)
 
 /*
  * The state that argument 0 is, for a change. If that is none, a new one gets what it has: for the filter `first` or the state `like`.
- * Its memory is a child of the aggregate's, so that PostgreSQL keeps it as it is.
  */
 static ExpandedFilter *
 state_to_change(FunctionCallInfo fcinfo, const TbfValue *first, const MergeState *like)
 {
 	ExpandedFilter *target = PG_ARGISNULL(0) ? NULL : expanded_filter_to_change(PG_GETARG_DATUM(0));
 	const MergeState *before = PG_ARGISNULL(0) ? NULL : open_state(PG_GETARG_DATUM(0));
-	MemoryContext parent;
 	MergeState *state;
 
 	if (target != NULL && target->flatten == flatten_state)
 		return target;
-	if (!AggCheckCallContext(fcinfo, &parent))
-		parent = result_memory();
-	target = make_expanded_filter_in(parent, flatten_state);
+	target = make_expanded_state(fcinfo, flatten_state);
 	target->state = state = MemoryContextAllocZero(target->hdr.eoh_context, sizeof(MergeState));
 	if (before != NULL)
 		like = before;
