@@ -2,7 +2,7 @@
 """Wrote the golden files beside it: a second implementation of format version 1.
 
 It shares no code with src/core and follows the documented layout alone: exact integers and decimals of 60 digits,
-XXH3 for inputs of eight bytes spelt out. Format version 1 will be read for ever, so a file is written once and never
+XXH3 for inputs of eight bytes spelt out. Format version 1 will be read for ever from the first release on, so a file is written once and never
 again; run with --check it compares instead of writing, and ends with 1 if anything differs.
 """
 
