@@ -96,3 +96,8 @@ SELECT elsewhere.bf_agg(i) OPERATOR(elsewhere.@>) 7 FROM generate_series(1, 10) 
 SELECT elsewhere.tbf_count(elsewhere.tbf_agg(7, now(), interval '1 day'), 7) >= 1;
 SELECT elsewhere.bf_contains(elsewhere.bf_agg(i::text), '7') AS untyped, elsewhere.bf_agg(i::char(9)) OPERATOR(elsewhere.@>) '7  ' AS padded FROM generate_series(1, 10) i;
 ROLLBACK;
+
+-- aggregates of filters have states of ordinary types, so that an engine that splits a query over machines can split these
+SELECT a.aggfnoid::regprocedure AS aggregate, a.aggtranstype::regtype AS state, t.typtype <> 'p' AS ordinary, a.aggcombinefn <> 0 AS combines
+FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_type t ON t.oid = a.aggtranstype
+WHERE p.proargtypes[0] IN ('bf'::regtype, 'sbf'::regtype, 'ibf'::regtype, 'tbf'::regtype) ORDER BY a.aggfnoid::regprocedure::text COLLATE "C";

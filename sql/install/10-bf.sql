@@ -197,7 +197,7 @@ COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of
 -- combining
 
 CREATE FUNCTION bf_union(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both. The parameters must be the same, but sizes may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
+COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both. The union of two exact filters is exact up to 65,536 items; with more it gets lines with room for four times as many. The number of hashes must be the same, sizes of filters with lines may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
 CREATE FUNCTION bf_intersection(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items that are in both; it has more false positives than one that is built from these items. If one of the two is exact, the result is exact, too. The parameters must be the same, but sizes may differ by a power of two';
 CREATE OPERATOR | (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_union, COMMUTATOR = |);
@@ -208,6 +208,10 @@ CREATE FUNCTION bf_fold(filter bf, fpr double precision DEFAULT NULL) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter, folded to half its size as often as the false-positive rate for its items stays at most fpr (0.000001 to 0.5; null: the rate that the filter was made for)';
 
+CREATE FUNCTION bf_compact(filter bf, fpr double precision DEFAULT NULL) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_compact(bf, double precision) IS 'lines of bits for just the items of an exact filter, at this false-positive rate (0.000001 to 0.5; null: the rate that the filter was made for): the smallest filter of these items, without room for others. A filter that has lines is folded, as by bf_fold()';
+
 -- looking inside
 
 CREATE FUNCTION bf_cardinality(filter bf) RETURNS double precision
@@ -216,9 +220,9 @@ COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, f
 CREATE FUNCTION bf_info(filter bf,
 		OUT item_kind text, OUT expected_items bigint, OUT false_positive_rate double precision, OUT hashes integer,
 		OUT bits bigint, OUT layout text, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
-		OUT cardinality double precision)
+		OUT cardinality double precision, OUT cardinality_error double precision, OUT used double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items; layout: lines, or exact for up to 64 items of a filter that sizes itself; that has no bits, no fill and no false positives, and cardinality is exact';
+COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items; cardinality_error: its standard error; used: cardinality as a share of the items that the filter has room for at the rate asked for, so above 1 it is too full (of an exact filter, as a share of 65,536); layout: lines, or exact for up to 65,536 items of a filter that sizes itself; that has no bits, no fill and no false positives, and cardinality is exact';
 CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integer, OUT lines bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
 COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have from bits_from to bits_to bits set';
@@ -248,7 +252,7 @@ CREATE AGGREGATE bf_agg(item "any") (
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null. It sizes itself for a false-positive rate of 1 %, and is exact up to 64 distinct items';
+COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null. It sizes itself for a false-positive rate of 1 %, and is exact up to 65,536 distinct items';
 
 CREATE AGGREGATE bf_agg(item "any", expected_items bigint) (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
@@ -266,16 +270,19 @@ CREATE AGGREGATE bf_agg(item "any", expected_items bigint, fpr double precision)
 );
 COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items that are not null, for this many distinct items (1 or more; null: it sizes itself) at this false-positive rate (0.000001 to 0.5; null: 0.01)';
 
-CREATE FUNCTION bf_union_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition and combine function of bf_union_agg';
-CREATE FUNCTION bf_union_agg_final(bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union_agg_final(bf) IS 'final function of bf_union_agg';
+-- The state is bytes, and not internal: an engine that splits a query over machines can send it from one to the other.
+CREATE FUNCTION bf_union_agg_add(bytea, bf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_add(bytea, bf) IS 'transition function of bf_union_agg';
+CREATE FUNCTION bf_union_agg_combine(bytea, bytea) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_combine(bytea, bytea) IS 'combine function of bf_union_agg';
+CREATE FUNCTION bf_union_agg_final(bytea) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_final(bytea) IS 'final function of bf_union_agg';
 CREATE AGGREGATE bf_union_agg(filter bf) (
-	SFUNC = bf_union_agg_add, STYPE = bf,
+	SFUNC = bf_union_agg_add, STYPE = bytea, SSPACE = 4096,
 	FINALFUNC = bf_union_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE
+	COMBINEFUNC = bf_union_agg_combine, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Their parameters must be the same, but sizes may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
+COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Of exact filters the union is exact up to 65,536 items; with more it gets lines with room for four times as many. The number of hashes must be the same, sizes of filters with lines may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
 
 CREATE FUNCTION bf_intersection_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_intersection_agg_add(bf, bf) IS 'transition and combine function of bf_intersection_agg';

@@ -188,9 +188,9 @@ CREATE FUNCTION tbf_info(filter tbf,
 		OUT cell_bits integer, OUT unit double precision, OUT bytes bigint, OUT base timestamptz, OUT newest timestamptz,
 		OUT slack double precision, OUT total double precision, OUT fill double precision,
 		OUT current_false_positive_rate double precision, OUT cardinality double precision,
-		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer)
+		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer, OUT used double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; unit: hits that a counter of 1 means at the time base; newest: begin of the epoch of the newest hit; slack: hits at the base that an item may have and that were dropped; total: all hits at the base; fill: share of counters that are not 0; bytes: of the stored form; cardinality: estimated number of distinct items; layout exact: the filter holds its items themselves, so there are no cells and no fill, cardinality is exact, and the rate is 0; top: entries of the list of hot items';
+COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; unit: hits that a counter of 1 means at the time base; newest: begin of the epoch of the newest hit; slack: hits at the base that an item may have and that were dropped; total: all hits at the base; fill: share of counters that are not 0; bytes: of the stored form; cardinality: estimated number of distinct items; layout exact: the filter holds its items themselves, so there are no cells and no fill, cardinality is exact, and the rate is 0; top: entries of the list of hot items; used: cardinality as a share of the items that the filter has room for at the rate asked for, so above 1 it is too full (of an exact filter, as a share of 65,536)';
 CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hits_to double precision, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
 COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold from hits_from to hits_to hits (as of the base), by powers of two; of an exact filter, how many of its items have so many';
@@ -215,18 +215,20 @@ CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double preci
 COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision) IS 'transition function of tbf_agg_like';
 CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) IS 'transition function of tbf_agg_like';
-CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf) IS 'transition function of tbf_merge_agg';
+CREATE FUNCTION tbf_merge_agg_add(bytea, tbf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge_agg_add(bytea, tbf) IS 'transition function of tbf_merge_agg';
+CREATE FUNCTION tbf_merge_agg_combine(bytea, bytea) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge_agg_combine(bytea, bytea) IS 'combine function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_final(internal) IS 'final function of tbf_agg';
-CREATE FUNCTION tbf_merge_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_merge_agg_final(internal) IS 'final function of tbf_merge_agg';
+CREATE FUNCTION tbf_merge_agg_final(bytea) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_merge_agg_final(bytea) IS 'final function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_combine(internal, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_combine(internal, internal) IS 'combine function of tbf_agg and tbf_merge_agg';
+COMMENT ON FUNCTION tbf_agg_combine(internal, internal) IS 'combine function of tbf_agg';
 CREATE FUNCTION tbf_agg_serialize(internal) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_agg and tbf_merge_agg';
+COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_agg';
 CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg and tbf_merge_agg';
+COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg';
 
 -- All aggregates take their arguments in the same order: the item, its time, its decay (a half-life, or a filter with all parameters),
 -- its weight. So an untyped third argument can only be a half-life, and a number as third argument is an error.
@@ -296,9 +298,8 @@ CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight
 COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision, timestamptz) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty filter, tbf_empty(...); weight: how many hits a row counts as, 0 or more; not_after: a later hit is an error (null: a day after the transaction began)';
 
 CREATE AGGREGATE tbf_merge_agg(filter tbf) (
-	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
+	SFUNC = tbf_merge_agg_add, STYPE = bytea, SSPACE = 4096,
 	FINALFUNC = tbf_merge_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
-	PARALLEL = SAFE
+	COMBINEFUNC = tbf_merge_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE tbf_merge_agg(tbf) IS 'the hits of all filters. Half-life, epoch and item kind must be the same; sizes may differ by a power of two';

@@ -18,6 +18,12 @@ COMMENT ON FUNCTION tbf_error_bound(tbf, double precision, timestamptz) IS 'an u
 CREATE FUNCTION tbf_error_bound(filter tbf, over double precision) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_error_bound(tbf, double precision) IS 'as the form with a time, at the time of now()';
+CREATE FUNCTION tbf_error_estimate(filter tbf, over double precision, at timestamptz) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_error_estimate(tbf, double precision, timestamptz) IS 'an estimate of the share of items whose count at this time is too high by more than this many hits (more than 0): the share of counters that are above it, to the power of the number of hashes. tbf_error_bound() is what is proven';
+CREATE FUNCTION tbf_error_estimate(filter tbf, over double precision) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_error_estimate(tbf, double precision) IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_estimate(filter tbf, item "any", at timestamptz) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_estimate(tbf, "any", timestamptz) IS 'the item''s decayed count, less what other items add on average; it may be too small, so never use it for skipping: tbf_count() is the upper bound';
