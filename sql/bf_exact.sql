@@ -135,3 +135,12 @@ CREATE TABLE full_ones AS SELECT p, bf_agg(p * 1000 + i, 100) AS f FROM generate
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; SET parallel_leader_participation = off;
 SELECT count(f) FROM (SELECT bf_union_agg(f) AS f FROM full_ones) s;
 DROP TABLE many, filters, full_ones;
+
+-- lines of an index, of any number, at the rate of the index: a few items go into them, for many they are widened
+CREATE TABLE indexed AS SELECT i FROM generate_series(1, 50000) i;
+CREATE INDEX indexed_bf ON indexed USING bf (i);
+SELECT n, i.layout, i.bits % (bf_info(f)).bits = 0 AS widened, i.bits > (bf_info(f)).bits AS larger, (f | g) = (g | f) AS commutes,
+	bf_contains_all(f | g, ARRAY(SELECT generate_series(100001, 100000 + n))) AS holds_list, bf_contains_all(f | g, ARRAY(SELECT i FROM indexed WHERE f @> i)) AS holds_lines, i.current_false_positive_rate < 0.002 AS rate_holds
+FROM (SELECT bf_of('indexed_bf', 0) AS f) s, unnest('{10,20000}'::int[]) n, LATERAL (SELECT bf_agg(j, NULL, 0.001) AS g FROM generate_series(100001, 100000 + n) j) t, bf_info(f | g) i ORDER BY n;
+SELECT bf_of('indexed_bf', 0) | bf_agg(1);
+DROP TABLE indexed;

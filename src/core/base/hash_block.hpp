@@ -1,6 +1,7 @@
 /*
- * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them: how hashes are cut into the
- * number of a block, a bucket and lower digits; entries of the directory; and the search for a bucket in a block. For the core only.
+ * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them: how hashes
+ * are cut into the number of a block, a bucket and lower digits; entries of the directory; and the search for a
+ * bucket in a block. For the core only.
  */
 #ifndef STREAMBLOOM_HASH_BLOCK_HPP
 #define STREAMBLOOM_HASH_BLOCK_HPP
@@ -15,8 +16,8 @@
 namespace streambloom {
 
 /*
- * How the hashes of so many items are cut, of which so many digits are kept: a block has 64 items or more on average (unless all are
- * fewer), and there are two to four buckets for each item, at most 256 in a block.
+ * How the hashes of so many items are cut, of which so many digits are kept: a block has 64 items or more on
+ * average (unless all are fewer), and there are two to four buckets for each item, at most 256 in a block.
  */
 struct hash_digits
 {
@@ -93,8 +94,8 @@ SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
 }
 
 /*
- * The items of a bucket: those from *begin to *end - 1; `before` buckets before it are taken. Bit last_at + i says whether item i is the
- * last one of its bucket. false: there are not so many buckets.
+ * The items of a bucket: those from *begin to *end - 1; `before` buckets before it are taken. Bit last_at + i says
+ * whether item i is the last one of its bucket. false: there are not so many buckets.
  */
 template <sb_simd variant>
 SB_KERNEL bool items_of_bucket(const block_bits &bits, size_t last_at, uint32_t items, uint32_t before, uint32_t *begin, uint32_t *end)

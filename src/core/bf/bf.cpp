@@ -1,17 +1,19 @@
 /*
  * bf.cpp: the Bloom filter in lines of 512 bits. All bits of an item lie in one line.
  *
- * Of a hash only the 48 highest bits count, so that a list of hashes needs no others. Two of n items have the same 48 bits with a
- * probability of n / 2^48 each, which adds 3.6e-7 to the rate of 100 million items.
+ * Of a hash only the 48 highest bits count, so that a list of hashes needs no others. Two of n items have the same
+ * 48 bits with a probability of n / 2^48 each, which adds 3.6e-7 to the rate of 100 million items.
  *
  * The line of a hash is floor(hash * line_count / 2^64). So if the number of lines is halved, the lines 2i and 2i + 1
  * become line i, which is what folding and widening rely on. The bits in the line come from 32 bits that are mixed from
- * the 48 (probe_of() in bf_lines.hpp), multiplied by successive powers of the golden ratio (as in RocksDB's FastLocalBloom);
- * the top nine bits of each product are the number of a bit. That is cheap in vector registers, and a line has 2^32 patterns.
- * Double hashing within a line would have only 2^18 patterns, and no rate below 1.5e-4.
+ * the 48 (probe_of() in bf_lines.hpp), multiplied by successive powers of the golden ratio (as in RocksDB's
+ * FastLocalBloom); the top nine bits of each product are the number of a bit. That is cheap in vector registers,
+ * and a line has 2^32 patterns. Double hashing within a line would have only 2^18 patterns, and no rate below
+ * 1.5e-4.
  *
- * Measured with 10^8 items and 10^8 look-ups beside 64 bits (the low 32 of them for the line's bits): 0.000994 and 0.000992 at a rate of
- * 0.001 (standard error 0.3 %), 1.04e-5 and 0.98e-5 at 0.00001 (2 %). bf_agg's builder takes 1.3 to 2.9 % more instructions an item.
+ * Measured with 10^8 items and 10^8 look-ups beside 64 bits (the low 32 of them for the line's bits): 0.000994 and
+ * 0.000992 at a rate of 0.001 (standard error 0.3 %), 1.04e-5 and 0.98e-5 at 0.00001 (2 %). bf_agg's builder takes
+ * 1.3 to 2.9 % more instructions an item.
  */
 #include "bf/bf.hpp"
 #include "base/bits.hpp"
@@ -300,11 +302,12 @@ static double estimate_items(const sb_bf *bf, uint64_t set, int halvings)
 }
 
 /*
- * The standard error of that estimate. For a line with a Poisson load of mean L, let p be the probability that an item covers a given
- * bit, p2 that it covers at least one of two. The number of empty bits of a line has the mean 512 exp(-L p); it varies because the bits
- * are random, and because the load is. All lines together have a given number of items, so the part of the variance that follows from the load
- * linearly is none: with b = 512, var = b exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p) (1 + L p^2). The estimate of L has the slope
- * 1 / (b p exp(-L p)).
+ * The standard error of that estimate. For a line with a Poisson load of mean L, let p be the probability that an
+ * item covers a given bit, p2 that it covers at least one of two. The number of empty bits of a line has the mean
+ * 512 exp(-L p); it varies because the bits are random, and because the load is. All lines together have a given
+ * number of items, so the part of the variance that follows from the load linearly is none: with b = 512, var = b
+ * exp(-L p) + b (b - 1) exp(-L p2) - b^2 exp(-2 L p) (1 + L p^2). The estimate of L has the slope 1 / (b p exp(-L
+ * p)).
  */
 static double error_of_items(const sb_bf *bf, double items, int halvings)
 {

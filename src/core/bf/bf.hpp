@@ -28,8 +28,9 @@ inline size_t line_bytes(const sb_bf *bf)
 [[nodiscard]] sb_status load_of_lines(const sb_bf *bf, const void *lines, double *out);
 
 /*
- * dst |= src for any two numbers of lines: each line of dst gets all lines of src that items of it may have. The items of src get bits
- * in more lines than their own, unless the number of dst's lines is that of src's divided by a whole number. SB_INTERRUPTED.
+ * dst |= src for any two numbers of lines: each line of dst gets all lines of src that items of it may have. The
+ * items of src get bits in more lines than their own, unless the number of dst's lines is that of src's divided by
+ * a whole number. SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 

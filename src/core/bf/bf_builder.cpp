@@ -465,8 +465,8 @@ static void plan_exact(const sb_bf_builder *builder, sb_bf *plan)
 }
 
 /*
- * Sorts hashes that are sorted but for neighbours, as those of a set are unless it uses the secret. What is not sorted after so many steps
- * is left to std::sort().
+ * Sorts hashes that are sorted but for neighbours, as those of a set are unless it uses the secret. What is not
+ * sorted after so many steps is left to std::sort().
  */
 static void sort_neighbours(uint64_t *hashes, size_t count)
 {
@@ -509,8 +509,9 @@ static sb_status count_items(const sb_bf_builder *builder, double *out)
 }
 
 /*
- * The lines of the filters, and room for the items beside them. The load of the lines stays the same when they are widened. The items
- * may add to it as much as the rate allows, and a quarter of that in any case.
+ * The lines of the filters, and room for the items beside them. The load of the lines stays the same when they are
+ * widened. The items may add to it as much as the rate allows, and an eighth of that in any case: then a full
+ * filter gets not much more than the rate asked for.
  */
 static sb_status plan_for_filters(const sb_bf_builder *builder, sb_bf *plan)
 {
@@ -525,7 +526,7 @@ static sb_status plan_for_filters(const sb_bf_builder *builder, sb_bf *plan)
 		return status;
 	status = load_of_lines(&builder->filters, builder->filter_lines, &load);
 	const double most = sb_bf_items_per_line(plan->fpr, &hash_count);
-	const double room = std::max(most - load, most / 4);
+	const double room = std::max(most - load, most / 8);
 	while (items > room * plan->line_count && plan->line_count <= SB_BF_MAX_LINES / 2)
 	{
 		plan->line_count *= 2;

@@ -1,25 +1,27 @@
 /*
- * bf_exact.hpp: the exact form of a bf: the hashes of its items in ascending order. For the core's own files and its tests; everybody
- * else goes through sb_bf_exact.h, sb_bf_builder.h and sb_lookup.h.
+ * bf_exact.hpp: the exact form of a bf: the hashes of its items in ascending order. For the core's own files and
+ * its tests; everybody else goes through sb_bf_exact.h, sb_bf_builder.h and sb_lookup.h.
  *
- * Of a hash the 48 highest bits are kept (SB_BF_HASH_BITS); they are called digits here. What follows the header (n: sb_bf.item_count,
- * 1 to SB_BF_EXACT_ITEMS; without items there are no bytes at all):
+ * Of a hash the 48 highest bits are kept (SB_BF_HASH_BITS); they are called digits here. What follows the header
+ * (n: sb_bf.item_count, 1 to SB_BF_EXACT_ITEMS; without items there are no bytes at all):
  *
  *     directory      3 bytes for each block: where the block ends, counted from the end of the directory
  *     blocks         a block has the items whose hashes begin with its number; no bytes if it has none
  *
- * There are 2^b blocks, b the smallest number for which a block has at most 128 items on average: so the header and the directory lie
- * in the first 1,600 bytes. The q digits of a hash after the block's number are its bucket: 8 of them, or the number of digits of n - 1 plus 1
- * if that is less. The l = 48 - b - q digits after those are kept as they are. A block of m items is
+ * There are 2^b blocks, b the smallest number for which a block has at most 128 items on average: so the header and
+ * the directory lie in the first 1,600 bytes. The q digits of a hash after the block's number are its bucket: 8 of
+ * them, or the number of digits of n - 1 plus 1 if that is less. The l = 48 - b - q digits after those are kept as
+ * they are. A block of m items is
  *
  *     m - 1          2 bytes
  *     taken          a bit for each of the 2^q buckets: does it have items?
  *     last           a bit for each item: is it the last one of its bucket?
  *     lower          for each item the l lower digits of its hash
  *
- * Strings of bits follow each other without gaps; numbers begin with their lowest digit, which is the lowest bit of a byte; zeros fill up
- * the last byte. So there is one way only to write a set of items. A thousand items take 5.1 bytes each, 65,536 take 4.3. A look-up reads
- * the bit of its bucket, which answers two of three for items that are not there; otherwise it finds its item by counting bits.
+ * Strings of bits follow each other without gaps; numbers begin with their lowest digit, which is the lowest bit of
+ * a byte; zeros fill up the last byte. So there is one way only to write a set of items. A thousand items take 5.1
+ * bytes each, 65,536 take 4.3. A look-up reads the bit of its bucket, which answers two of three for items that are
+ * not there; otherwise it finds its item by counting bits.
  */
 #ifndef STREAMBLOOM_BF_EXACT_HPP
 #define STREAMBLOOM_BF_EXACT_HPP
@@ -138,9 +140,10 @@ template <typename Take>
 [[nodiscard]] sb_status list_check(const sb_bf *bf, const void *stored);
 
 /*
- * A look-up: which bytes of the directory say where the block of a hash lies (size 0: there are no items); where the block lies, given these
- * bytes; and whether the item is in that block. Offsets count from the header's first byte. Of the `size` bytes of a block the first `have`
- * are at hand. SB_NEED_BYTES: they are not enough; list_head() of them often are, all of them always are. SB_BAD_CELLS.
+ * A look-up: which bytes of the directory say where the block of a hash lies (size 0: there are no items); where
+ * the block lies, given these bytes; and whether the item is in that block. Offsets count from the header's first
+ * byte. Of the `size` bytes of a block the first `have` are at hand. SB_NEED_BYTES: they are not enough;
+ * list_head() of them often are, all of them always are. SB_BAD_CELLS.
  */
 void list_directory_range(const sb_bf *bf, uint64_t hash, size_t *offset, size_t *size);
 [[nodiscard]] sb_status list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset, size_t *size);

@@ -1,11 +1,11 @@
 /*
  * bf_lines.cpp: see bf_lines.hpp; and adding to and asking a line.
  *
- * A hash's probes are 32 bits mixed from it (probe_of()) times the powers of the golden ratio: eight of them at once in a vector register.
- * The nine top bits of each say which of the line's 16 words of 32 bits, and which bit of it. To ask, both halves of
- * the line are permuted by the words' numbers and the right one is chosen by the top bit: no gather, no branch, as
- * RocksDB's FastLocalBloom does it. To add, the line is asked first: most items of a table are there already, their
- * line stays clean, and what was calculated serves both.
+ * A hash's probes are 32 bits mixed from it (probe_of()) times the powers of the golden ratio: eight of them at
+ * once in a vector register. The nine top bits of each say which of the line's 16 words of 32 bits, and which bit
+ * of it. To ask, both halves of the line are permuted by the words' numbers and the right one is chosen by the top
+ * bit: no gather, no branch, as RocksDB's FastLocalBloom does it. To add, the line is asked first: most items of a
+ * table are there already, their line stays clean, and what was calculated serves both.
  *
  * ns an item, 1 million keys at 1 % (k = 6), in batches of 64 prefetched lines; the floor touches one byte of the line.
  * On a 2.3 GHz Xeon (Sapphire Rapids) shared with others, so only their relation means something:

@@ -21,8 +21,8 @@ inline size_t line_of(uint64_t lines, uint64_t hash)
 }
 
 /*
- * What the bits of a hash in its line come from. The items of a line have the same highest bits, so the lower ones of the 48 must
- * reach all 32 bits of the result: those are the highest of a product.
+ * What the bits of a hash in its line come from. The items of a line have the same highest bits, so the lower ones
+ * of the 48 must reach all 32 bits of the result: those are the highest of a product.
  */
 inline uint32_t probe_of(uint64_t hash)
 {

@@ -128,10 +128,10 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
 
 /*
- * An estimate of the share of items that are counted too high by more than `over` hits at the time `at`: all k counters of such an item
- * have more from other items. In each block the share of counters above `over` to the power of k, and the mean of that over the blocks;
- * 1 if the slack alone is more than `over`. It is close where the bound says nothing, and may be too low. Exact: 0. NaN unless over > 0.
- * SB_BAD_CELLS, SB_INTERRUPTED.
+ * An estimate of the share of items that are counted too high by more than `over` hits at the time `at`: all k
+ * counters of such an item have more from other items. In each block the share of counters above `over` to the
+ * power of k, and the mean of that over the blocks; 1 if the slack alone is more than `over`. It is close where the
+ * bound says nothing, and may be too low. Exact: 0. NaN unless over > 0. SB_BAD_CELLS, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at, double *out) SB_NOEXCEPT;
 

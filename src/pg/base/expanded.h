@@ -9,7 +9,8 @@
  * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only, and
  * an expanded object would be copied for each row. So there the functions make none, and copy flat values.
  *
- * The state of an aggregate that is no pseudo-type holds a builder, and becomes bytes only where it travels to another process.
+ * The state of an aggregate that is no pseudo-type holds a builder, and becomes bytes only where it travels to
+ * another process.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
 #define STREAMBLOOM_PG_EXPANDED_H
@@ -52,10 +53,11 @@ extern bool adds_to_variable(FunctionCallInfo fcinfo);
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
 
 /*
- * The same for the state of an aggregate that is going to be returned by its transition or combine function. In an aggregate all states
- * share one memory context, a child of the aggregate's: PostgreSQL keeps the state as it is because of that, and goes through all children
- * whenever a hash aggregate gets another group, so a child for each group would take quadratic time. REQUIRES: such a function goes
- * on to return the same pointer, because PostgreSQL would delete the context of the old one.
+ * The same for the state of an aggregate that is going to be returned by its transition or combine function. In an
+ * aggregate all states share one memory context, a child of the aggregate's: PostgreSQL keeps the state as it is
+ * because of that, and goes through all children whenever a hash aggregate gets another group, so a child for each
+ * group would take quadratic time. REQUIRES: such a function goes on to return the same pointer, because PostgreSQL
+ * would delete the context of the old one.
  */
 extern ExpandedFilter *make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten);
 

@@ -1,6 +1,6 @@
 /*
- * bf.c: the functions and operators of type bf that make filters, add items, ask for them and look inside. bf_union.c unites filters,
- * and bf_agg.c has the aggregate that builds them.
+ * bf.c: the functions and operators of type bf that make filters, add items, ask for them and look inside.
+ * bf_union.c unites filters, and bf_agg.c has the aggregate that builds them.
  */
 #include "bf/bf.h"
 
@@ -122,8 +122,8 @@ flatten_builder(void *builder)
 #endif
 
 /*
- * If the filter of argument 0 is exact: a builder of its items, that of a variable's expanded object or a new one. After adding, it has
- * to be passed to changed_items(). NULL if the filter has lines.
+ * If the filter of argument 0 is exact: a builder of its items, that of a variable's expanded object or a new one.
+ * After adding, it has to be passed to changed_items(). NULL if the filter has lines.
  */
 static sb_bf_builder *
 items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)

@@ -37,8 +37,9 @@ extern Datum bf_copy(const BfValue *bf, unsigned char **lines);
 extern void bf_must_read(sb_status status);
 
 /*
- * A builder of a filter that sizes itself, for stored filters and items: rate and number of hashes are those of `like`. Adding a filter
- * raises an error if the two differ in their kinds or parameters. The result has room for more items; *stored is its header.
+ * A builder of a filter that sizes itself, for stored filters and items: rate and number of hashes are those of
+ * `like`. Adding a filter raises an error if the two differ in their kinds or parameters. The result has room for
+ * more items; *stored is its header.
  */
 extern sb_bf_builder *bf_builder_begin(MemoryContext context, const sb_bf *like);
 extern void bf_builder_add_filter(sb_bf_builder *builder, const BfValue *bf);

@@ -1,8 +1,8 @@
 /*
  * bf_union.c: unites and intersects filters, in functions and aggregates; makes filters smaller.
  *
- * A union in which an exact filter takes part is made by the core's builder (sb_bf_builder.h). Two filters with lines are combined
- * line by line.
+ * A union in which an exact filter takes part is made by the core's builder (sb_bf_builder.h). Two filters with
+ * lines are combined line by line.
  */
 #include "bf/bf.h"
 
@@ -14,8 +14,9 @@
 #include "base/value.h"
 
 /*
- * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had; these are
- * NULL if they are not at hand. A sample of lines decides whether it is worth while to measure all of them.
+ * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had;
+ * these are NULL if they are not at hand. A sample of lines decides whether it is worth while to measure all of
+ * them.
  */
 static void
 warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
@@ -143,8 +144,9 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
 /* ------------------------------------------------------- the aggregate of unions */
 
 /*
- * The state of bf_union_agg is a value of type bytea: an expanded object with a builder, or, where it travels, the bytes of a builder.
- * A type that is no pseudo-type is what engines such as Citus need to split an aggregate over machines.
+ * The state of bf_union_agg is a value of type bytea: an expanded object with a builder, or, where it travels, the
+ * bytes of a builder. A type that is no pseudo-type is what engines such as Citus need to split an aggregate over
+ * machines.
  */
 static struct varlena *
 flatten_state(void *builder)

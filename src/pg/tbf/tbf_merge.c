@@ -142,8 +142,9 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_scale_commuted)
 /* --------------------------------------------------------------- tbf_merge_agg */
 
 /*
- * The state of tbf_merge_agg is a value of type bytea: an expanded object with one of these, or, where it travels, rate_before as a double
- * and the bytes of the builder. A type that is no pseudo-type is what engines such as Citus need to split an aggregate over machines.
+ * The state of tbf_merge_agg is a value of type bytea: an expanded object with one of these, or, where it travels,
+ * rate_before as a double and the bytes of the builder. A type that is no pseudo-type is what engines such as Citus
+ * need to split an aggregate over machines.
  */
 typedef struct MergeState
 {
@@ -188,7 +189,8 @@ unite_states(MergeState *state, const MergeState *other)
 }
 
 /*
- * The state that argument 0 is, for a change. If that is none, a new one gets what it has: for the filter `first` or the state `like`.
+ * The state that argument 0 is, for a change. If that is none, a new one gets what it has: for the filter `first`
+ * or the state `like`.
  */
 static ExpandedFilter *
 state_to_change(FunctionCallInfo fcinfo, const TbfValue *first, const MergeState *like)
