@@ -449,7 +449,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	values[8] = Float8GetDatum(stats.current_fpr);
 	values[9] = Float8GetDatum(stats.items);
 	values[10] = Float8GetDatum(stats.items_error);
-	values[11] = Float8GetDatum(stats.items / sb_bf_room(&bf.header));
+	values[11] = Float8GetDatum(stats.items == 0 ? 0 : stats.items / sb_bf_room(&bf.header));
 	return row_result(fcinfo, values, nulls, lengthof(values));
 }
 

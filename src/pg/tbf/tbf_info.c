@@ -86,7 +86,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
 	values[top] = Int32GetDatum(tbf.header.top);
-	values[used_share] = Float8GetDatum(stats.items / sb_tbf_room(&tbf.header));
+	values[used_share] = Float8GetDatum(stats.items == 0 ? 0 : stats.items / sb_tbf_room(&tbf.header));
 	return row_result(fcinfo, values, nulls, columns_);
 }
 
