@@ -134,7 +134,7 @@ SELECT error_of($$SELECT n FROM chunk_scan(NULL::paint, 'at', '2024-01-02'::time
 SELECT error_of($$SELECT n FROM chunk_scan_any(NULL::paint, 'at', ARRAY['2024-01-02'::timestamptz], 'paint_summary')$$);
 RESET timezone;
 
--- the privileges of SELECT * are needed: on the table, or on all columns that are not dropped; if there are none, on none
+-- privileges are needed on the table, or on the columns that the query uses and that are not dropped
 RESET search_path;
 SET search_path = chunk_scan_hostile, public;
 CREATE TABLE columns_gone (a int, b int, c int);

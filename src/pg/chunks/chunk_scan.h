@@ -98,10 +98,11 @@ typedef struct ChunkScan
 
 /*
  * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
- * the value is an array of items. Locks the parent. All memory is taken from the current context, which must live as
- * long as the scan.
+ * the value is an array of items. `columns` are the numbers of the parent's columns that the query uses beside the compared one;
+ * 0 stands for all. The user needs the privilege to read them. Locks the parent. All memory is taken from the current context,
+ * which must live as long as the scan.
  */
-extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any);
+extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
 
 /* Closes the parent, and frees the memory of its own that the scan has. */
 extern void chunk_scan_end(ChunkScan *scan);

@@ -154,7 +154,7 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 
 /*
  * Raises an error if the parent's columns were changed after the query was planned. It matters only for the columns
- * that the query uses.
+ * that the query uses; a query with * would use a column that was added.
  */
 static void
 require_planned_columns(ChunkScanState *state)
@@ -164,6 +164,8 @@ require_planned_columns(ChunkScanState *state)
 	ListCell   *entry;
 	ListCell   *number;
 
+	if (chunk_scan_lacks_columns(columns, linitial_int(list_nth(plan->custom_private, CHUNK_SCAN_STAR))))
+		chunk_report_changed(RelationGetRelationName(state->scan.parent));
 	forboth(entry, plan->custom_scan_tlist, number, state->columns)
 	{
 		Expr	   *planned = lfirst_node(TargetEntry, entry)->expr;
@@ -173,7 +175,7 @@ require_planned_columns(ChunkScanState *state)
 		if (lfirst_int(number) > columns->natts ||
 			TupleDescAttr(columns, lfirst_int(number) - 1)->attisdropped ||
 			TupleDescAttr(columns, lfirst_int(number) - 1)->atttypid != exprType((Node *) planned))
-			chunk_report_changed(state->scan.parent);
+			chunk_report_changed(RelationGetRelationName(state->scan.parent));
 	}
 }
 
@@ -287,7 +289,8 @@ begin_scan(ChunkScanState *state)
 			value->value = datumCopy(value->value, by_value, length);
 		}
 	}
-	chunk_scan_begin(&state->scan, fcinfo, state->any);
+	chunk_scan_begin(&state->scan, fcinfo, state->any,
+					 list_nth(((CustomScan *) state->css.ss.ps.plan)->custom_private, CHUNK_SCAN_SELECTED));
 	chunk_use_cache(&state->scan);
 	state->scan.index_clause.wants_reason = state->css.ss.ps.state->es_instrument != 0;
 	state->begun = true;
