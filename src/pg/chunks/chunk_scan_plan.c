@@ -124,7 +124,7 @@ add_columns(List *columns, Node *expression, Index relid)
 	return columns;
 }
 
-/* The Vars in an expression or query that belong to the query `level` levels above it. */
+/* The Vars in an expression or query that belong to the query so many levels above it. */
 static List *
 variables_of(Node *node, int level)
 {
@@ -144,8 +144,9 @@ variables_of(Node *node, int level)
 }
 
 /*
- * Does the query itself use the whole row? Otherwise this is read only because the executor may have to look again at the row
- * of another table, which was changed meanwhile, and the user sees nothing of it. The planner adds it to the target list.
+ * Does the query itself use the whole row? Otherwise this is read only because the executor may have to look again at
+ * the row of another table, which was changed meanwhile, and the user sees nothing of it. The planner adds it to the
+ * target list.
  */
 static bool
 uses_whole_row(const PlannerInfo *root, Index relid)
@@ -168,8 +169,8 @@ uses_whole_row(const PlannerInfo *root, Index relid)
 }
 
 /*
- * Was a * written in the query that stands for columns of this function? The columns that come from one * have its place in
- * the text in common. If the function has one column only, this one is taken for a *.
+ * Was a * written in the query that stands for columns of this function? The columns that come from one * have its place
+ * in the text in common. If the function has one column only, this one is taken for a *.
  */
 static bool
 has_star(const PlannerInfo *root, Index relid, int columns)
@@ -200,10 +201,10 @@ has_star(const PlannerInfo *root, Index relid, int columns)
 }
 
 /*
- * A query with * wants the columns that were added to the parent since it was analyzed: returns how many columns the parent had
- * then. Returns INT_MAX for other queries, and for those of views and of SQL functions whose body is kept as a parse tree: such
- * a * stands for the columns that there were when the view or function was made, as that of a table does. Kept parse trees have
- * no places in a text.
+ * A query with * wants the columns that were added to the parent since it was parsed: returns how many columns the parent
+ * had then. Returns INT_MAX for other queries, and for those of views and of SQL functions whose body is kept as a parse
+ * tree: such a * stands for the columns that there were when the view or function was made, as that of a table does. Kept
+ * parse trees have no places in a text.
  */
 static int
 columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *function)
@@ -226,9 +227,9 @@ chunk_scan_lacks_columns(TupleDesc columns, int of_star)
 }
 
 /*
- * Looks at the parent's columns, also for calls that do not become a node. PostgreSQL does not know that a kept plan of a
- * function depends on them: it has to make such a plan again when they change, and then this raises an error if the query has
- * a * and a column was added.
+ * Looks at the parent's columns, also for calls that do not become a node. PostgreSQL does not know that a kept plan of
+ * a function depends on them: it has to make such a plan again when they change, and then this raises an error if the
+ * query has a * and a column was added.
  */
 static void
 depend_on_columns(PlannerInfo *root, Index relid, const RangeTblFunction *function)
