@@ -38,7 +38,7 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 	ChunkReader reader = {.scan = &scan};
 	TupleTableSlot *row;
 
-	chunk_scan_begin(&scan, fcinfo, any, list_make1_int(0));
+	chunk_scan_begin(&scan, fcinfo, any);
 	chunk_use_cache(&scan);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked, so its row type does not change any more */
 	require_expected_columns(scan.parent, set->expectedDesc);
@@ -77,7 +77,7 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 	ChunkVerdict verdict;
 	Relation	chunk;
 
-	chunk_scan_begin(&scan, fcinfo, false, NIL);
+	chunk_scan_begin(&scan, fcinfo, false);
 	scan.explains = true;
 	scan.index_clause.explain_only = true;
 	scan.index_clause.wants_reason = true;
