@@ -100,7 +100,7 @@ else
 # A job that decays stored filters. Its body is tried in any case.
 $db->sql(<<'SQL');
 CREATE TABLE heat AS SELECT 1 AS id, tbf_agg(uid, at, interval '1 day', 1, 20000, 0.01) AS f FROM hyper;
-CREATE PROCEDURE fade(job_id int, config jsonb) LANGUAGE plpgsql AS $$ BEGIN UPDATE heat SET f = tbf_decay(f) WHERE f <> tbf_decay(f); END $$;
+CREATE PROCEDURE fade(job_id int, config jsonb) LANGUAGE plpgsql AS $$ BEGIN UPDATE heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now()); END $$;
 SQL
 ($code, $out, $err) = $db->try("SELECT add_job('fade', '1 day') AS job \\gset\nCALL run_job(:job)");
 if ($code == 0) { pass('a job with tbf_decay') }

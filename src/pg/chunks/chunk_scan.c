@@ -6,6 +6,7 @@
  * here do the same and collect all rows before the first is returned. They are called where the node does not go: in
  * the list of a SELECT, in ROWS FROM () with other functions, and WITH ORDINALITY.
  */
+#include "base/call.h"
 #include "chunks/chunk_scan.h"
 
 #include "executor/executor.h"
@@ -80,7 +81,7 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 	scan.explains = true;
 	scan.index_clause.explain_only = true;
 	scan.index_clause.wants_reason = true;
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(scan.chunk_context);

@@ -604,7 +604,7 @@ read_in_vain(const ChunkSkipState *state)
 	for (int i = 0; i < state->index_count; i++)
 	{
 		int			place = state->place[state->indexes[i].child];
-		Instrumentation *run;
+		sb_node_instrumentation *run;
 
 		if (place < 0 || place == last)
 			continue;

@@ -19,6 +19,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "executor/executor.h"
@@ -35,7 +36,6 @@
 bool		chunk_skip_enabled = true;
 
 static planner_hook_type previous_planner;
-static get_relation_info_hook_type previous_get_relation_info;
 static ExecutorStart_hook_type previous_executor_start;
 
 /* What is noted while a statement is planned. It lies on the stack of plan_statement(). */
@@ -349,7 +349,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 			continue;
 		}
 		/* Rows that the statement changes are left to PostgreSQL, with all that it does about concurrent changes. */
-		if (list_member_int(statement->resultRelations, scan->scanrelid))
+		if (sb_is_result_relation(statement, scan->scanrelid))
 			return append;
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
 		if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL || rte->relkind != RELKIND_RELATION)
@@ -569,12 +569,10 @@ chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 	return is_guarded(root, relid) ? leakproof_clauses(clauses) : clauses;
 }
 
-/* The hook that is called for each table: notes what the finished plan does not show. */
+/* Notes what the finished plan does not show. */
 static void
-note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
 {
-	if (previous_get_relation_info)
-		previous_get_relation_info(root, relation, inhparent, rel);
 	if (planning == NULL || !has_bf_index(rel))
 		return;
 	planning->met_bf_index = true;
@@ -587,8 +585,55 @@ note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
 	}
 }
 
+/* The hook that is called for each table. PostgreSQL 19 has another one, which is called for whatever stands in FROM. */
+#if PG_VERSION_NUM >= 190000
+static build_simple_rel_hook_type previous_build_simple_rel;
+
+static void
+look_at_relation(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	if (previous_build_simple_rel)
+		previous_build_simple_rel(root, rel, rte);
+	if (rte->rtekind == RTE_RELATION)
+		note_relation(root, rte->relid, rel);
+}
+
+static void
+look_at_relations(void)
+{
+	previous_build_simple_rel = build_simple_rel_hook;
+	build_simple_rel_hook = look_at_relation;
+}
+#else
+static get_relation_info_hook_type previous_get_relation_info;
+
+static void
+look_at_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, relation, inhparent, rel);
+	note_relation(root, relation, rel);
+}
+
+static void
+look_at_relations(void)
+{
+	previous_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = look_at_relation;
+}
+#endif
+
+/* PostgreSQL 19 gives the state of EXPLAIN to the planner. */
+#if PG_VERSION_NUM >= 190000
+#define EXPLAIN_PARAMETER , ExplainState *explain
+#define EXPLAIN_ARGUMENT , explain
+#else
+#define EXPLAIN_PARAMETER
+#define EXPLAIN_ARGUMENT
+#endif
+
 static PlannedStmt *
-plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters)
+plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters EXPLAIN_PARAMETER)
 {
 	Planning   *outer = planning;
 	Planning	mine = {.context = CurrentMemoryContext};
@@ -601,9 +646,9 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	PG_TRY();
 	{
 		if (previous_planner)
-			statement = previous_planner(parse, query_string, cursor_options, parameters);
+			statement = previous_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
 		else
-			statement = standard_planner(parse, query_string, cursor_options, parameters);
+			statement = standard_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
 
 		if (planning != NULL && mine.met_bf_index && !mine.no_nodes)
 			add_nodes_to_statement(statement);
@@ -635,8 +680,7 @@ chunk_skip_init(void)
 	RegisterCustomScanMethods(&chunk_skip_scan_methods);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
-	previous_get_relation_info = get_relation_info_hook;
-	get_relation_info_hook = note_relation;
+	look_at_relations();
 	previous_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
 }

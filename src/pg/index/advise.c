@@ -33,6 +33,7 @@
 #include "utils/relcache.h"
 #include "utils/rls.h"
 
+#include "base/call.h"
 #include "index/advice.h"
 #include "index/functions.h"
 #include "index/keys.h"
@@ -470,7 +471,7 @@ bf_index_advise(PG_FUNCTION_ARGS)
 				empty_count;
 	double		pages;
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	oid = PG_GETARG_OID(0);

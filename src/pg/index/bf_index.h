@@ -31,6 +31,7 @@
 #define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few of them */
 #define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many, all of which a value must have */
 #define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
+#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* there, if every column has keys of which most queries have many */
 
 /* The strategy number of =, the only operator of an operator class under which the values are the items. */
 #define BF_EQUAL_STRATEGY 1

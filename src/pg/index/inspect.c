@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "base/call.h"
 #include "bf/bf.h"
 #include "index/functions.h"
 
@@ -326,7 +327,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 	BfGeometry *geometry;
 	BlockNumber heap_blocks;
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);
