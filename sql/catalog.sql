@@ -30,7 +30,7 @@ FROM member WHERE obj_description(objid, classid::regclass::name) IS NULL
 ORDER BY pg_describe_object(classid, objid, 0) COLLATE "C";
 SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE extname = 'streambloom';
 
--- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones)
+-- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones), and roll-ups, which set search_path
 SELECT signature FROM functions WHERE proparallel <> 's';
 
 -- volatile ones: those that look into an index; and stable ones: that look at the clock (a time that is not given, the
@@ -43,7 +43,7 @@ WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proa
 -- not strict: tbf_empty(half_life => NULL), where not_after may be null, chunk_scan(NULL::relation), bf_fold() at the filter's own rate, parameters, states
 SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
 
--- functions that run with other rights, that claim to leak nothing, or that are not in C (bf_text_item and bf_untyped_item are text and have text's)
+-- functions that run with other rights, that claim to leak nothing, or that are not in C (those of roll-ups; bf_text_item and bf_untyped_item are text and have text's)
 SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c'));
 
 -- functions over whole filters that the planner would think as cheap as an addition

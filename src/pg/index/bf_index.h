@@ -31,6 +31,7 @@
 #define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few of them */
 #define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many, all of which a value must have */
 #define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
+#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* there, if every column has keys of which most queries have many */
 
 /* The strategy number of =, the only operator of an operator class under which the values are the items. */
 #define BF_EQUAL_STRATEGY 1
@@ -54,12 +55,6 @@ extern Oid	bf_index_am_oid(void);
 
 /* Raises an error unless the items of each column are hashed as its operator class compares them. */
 extern void bf_index_check_operators(Relation index);
-
-/*
- * For CREATE INDEX: raises a WARNING, once a statement, if a column has an operator class of pg_trgm and its collation folds
- * case otherwise than pg_trgm does, because searches then lose rows. REQUIRES: bf_index_check_operators().
- */
-extern void bf_index_warn_of_folding(Relation index);
 
 /* ------------------------------------------------------ geometry (geometry.c) */
 
@@ -129,6 +124,20 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 	BlockNumber pages = geometry->level[level].pages_per_range;
 
 	return pages == 0 ? 0 : ((uint64) heap_blocks + pages - 1) / pages;
+}
+
+/*
+ * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are counted as of
+ * the length that is the longest that will be chosen.
+ */
+static inline uint32
+bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
+{
+	BlockNumber pages = geometry->level[0].pages_per_range;
+
+	if (pages == 0)
+		pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	return ((uint64) heap_blocks + pages - 1) / pages;
 }
 
 /*

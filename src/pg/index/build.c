@@ -235,9 +235,6 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
-	/* The index is new: this is no TRUNCATE and no REINDEX. */
-	if (indexInfo->ii_Concurrent || index->rd_createSubid != InvalidSubTransactionId)
-		bf_index_warn_of_folding(index);
 	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);

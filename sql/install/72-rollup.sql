@@ -1,0 +1,227 @@
+-- 72-rollup.sql: roll-ups, which are tables of tbf rows made of a log by tbf_rollup_refresh(): the list of them, and making and dropping
+-- one (docs/rollups.md).
+--
+-- Each function runs with the rights of its caller. The bodies in PL/pgSQL are text, so the names in them are looked up when they run:
+-- they set search_path to pg_catalog, and name the objects of this extension by its schema, wherever that is. The functions that take
+-- the caller's search_path are SQL with a parsed body, which needs no search_path.
+
+CREATE TABLE tbf_rollup (
+	rollup regclass PRIMARY KEY,
+	source regclass NOT NULL,
+	item text NOT NULL,
+	time_column name NOT NULL,
+	condition text,
+	weight text,
+	group_columns name[] NOT NULL,
+	tiers text[] NOT NULL,
+	keep interval[] NOT NULL,
+	lateness interval NOT NULL,
+	top integer NOT NULL,
+	zone text NOT NULL,
+	half_life interval,
+	folded timestamptz[] NOT NULL,
+	counted_to timestamptz,
+	last_error text,
+	last_error_at timestamptz
+) WITH (fillfactor = 50);
+GRANT SELECT, INSERT, UPDATE, DELETE ON tbf_rollup TO PUBLIC;
+COMMENT ON TABLE tbf_rollup IS 'what the roll-ups are made of, and how far they are; the view tbf_rollups shows it with advice. A row can be changed by the owner of its roll-up only';
+COMMENT ON COLUMN tbf_rollup.rollup IS 'the table with the rows of the roll-up';
+COMMENT ON COLUMN tbf_rollup.source IS 'the table whose rows are counted';
+COMMENT ON COLUMN tbf_rollup.item IS 'the expression that is counted';
+COMMENT ON COLUMN tbf_rollup.time_column IS 'the column with the time of a hit';
+COMMENT ON COLUMN tbf_rollup.condition IS 'only rows for which this is true are counted; null: all';
+COMMENT ON COLUMN tbf_rollup.weight IS 'how many hits a row counts as; null: 1';
+COMMENT ON COLUMN tbf_rollup.group_columns IS 'there are rows for each combination of the values of these columns';
+COMMENT ON COLUMN tbf_rollup.tiers IS 'lengths of buckets, the shortest first';
+COMMENT ON COLUMN tbf_rollup.keep IS 'how long buckets stay in each tier before they are folded into the next one; null, for the last one: for ever';
+COMMENT ON COLUMN tbf_rollup.lateness IS 'hits that are committed at most so long after their time are counted by the next refresh';
+COMMENT ON COLUMN tbf_rollup.top IS 'entries of the list of hot items of a row';
+COMMENT ON COLUMN tbf_rollup.zone IS 'the time zone in which days, and longer buckets, begin';
+COMMENT ON COLUMN tbf_rollup.half_life IS 'of the decay, where a question names none; null: all hits count alike';
+COMMENT ON COLUMN tbf_rollup.folded IS 'for each tier: what is before this time is in a later tier, or has been deleted from the last one';
+COMMENT ON COLUMN tbf_rollup.counted_to IS 'time of the newest hit at the beginning of the last refresh';
+COMMENT ON COLUMN tbf_rollup.last_error IS 'why the last refresh failed; null: it did not';
+COMMENT ON COLUMN tbf_rollup.last_error_at IS 'when it failed first with this error';
+
+-- A table that was dropped without tbf_rollup_drop() leaves a row behind, which need not be restored.
+SELECT pg_catalog.pg_extension_config_dump('tbf_rollup', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
+
+-- The expressions in a row are run by the owner of the roll-up, so nobody else may write them.
+CREATE FUNCTION tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	asked regclass;
+	owner oid;
+BEGIN
+	FOREACH asked IN ARRAY CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.rollup] WHEN 'DELETE' THEN ARRAY[OLD.rollup] ELSE ARRAY[OLD.rollup, NEW.rollup] END LOOP
+		SELECT relowner INTO owner FROM pg_class WHERE oid = asked;
+		IF FOUND AND NOT pg_has_role(owner, 'USAGE') OR NOT FOUND AND TG_OP <> 'DELETE' THEN
+			RAISE EXCEPTION 'must be owner of roll-up %', asked USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Its owner runs the expressions that its definition holds.';
+		END IF;
+	END LOOP;
+	RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup: only the owner of a roll-up changes its definition';
+CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
+
+-- The definition of a roll-up, or an error that says what is none.
+CREATE FUNCTION tbf_rollup_definition(rollup regclass) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	definition record;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+BEGIN
+	EXECUTE format('SELECT * FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) INTO definition USING rollup;
+	IF definition.rollup IS NULL OR NOT EXISTS (SELECT FROM pg_class WHERE oid = rollup) THEN
+		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END,
+			HINT = 'The view tbf_rollups has all. Make one with tbf_rollup_create().';
+	END IF;
+	RETURN definition;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the functions of roll-ups: the definition of a roll-up, or an error';
+
+-- The end of a bucket. Days, and longer buckets, begin at midnight in the zone, or at the first moment of the day where there is none.
+CREATE FUNCTION tbf_rollup_bucket_end(starts timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT CASE WHEN unit IN ('minute', 'hour') THEN starts + ('1 ' || unit)::pg_catalog.interval
+		ELSE pg_catalog.date_trunc(unit, (starts AT TIME ZONE zone + CASE unit WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || unit)::pg_catalog.interval END
+			+ interval '12 hours') AT TIME ZONE zone, zone) END;
+END;
+COMMENT ON FUNCTION tbf_rollup_bucket_end(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the end of the bucket that starts at this time';
+
+-- ------------------------------------------------------------- create
+
+CREATE FUNCTION tbf_rollup_make(default_schema name, name text, source regclass, item text, time_column name, condition text, weight text, group_by name[],
+		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	units CONSTANT text[] := '{minute,hour,day,week,month,quarter,year}';
+	parts text[];
+	part name;
+	place text;
+	made regclass;
+	type record;
+	i integer;
+BEGIN
+	-- parameters
+	IF name IS NULL OR source IS NULL OR item IS NULL OR time_column IS NULL OR group_by IS NULL OR tiers IS NULL OR keep IS NULL OR lateness IS NULL OR top IS NULL OR zone IS NULL THEN
+		RAISE EXCEPTION 'only condition, weight and half_life of a roll-up may be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	parts := parse_ident(name);
+	IF cardinality(parts) > 2 OR cardinality(parts) = 1 AND default_schema IS NULL THEN
+		RAISE EXCEPTION 'no schema to make % in', quote_literal(name) USING ERRCODE = 'invalid_schema_name', HINT = 'Write the name as schema.name.';
+	END IF;
+	place := format('%I.%I', CASE cardinality(parts) WHEN 2 THEN parts[1] ELSE default_schema END, parts[cardinality(parts)]);
+	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind IN ('r', 'p', 'f', 'v', 'm')) THEN
+		RAISE EXCEPTION 'cannot roll up %: it is no table', source USING ERRCODE = 'wrong_object_type',
+			HINT = 'The source is a table, a partitioned or foreign table, a hypertable, or a view.';
+	END IF;
+	SELECT atttypid INTO type FROM pg_attribute WHERE attrelid = source AND attname = time_column AND NOT attisdropped;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'column % of % does not exist', quote_ident(time_column), source USING ERRCODE = 'undefined_column', HINT = 'time_column is the name of the column with the time of a hit.';
+	ELSIF type.atttypid NOT IN ('timestamptz'::regtype, 'timestamp'::regtype) THEN
+		RAISE EXCEPTION 'column % of % is of type %', quote_ident(time_column), source, type.atttypid::regtype USING ERRCODE = 'datatype_mismatch',
+			HINT = 'The time of a hit is a timestamp with time zone, or one without, which is read as UTC.';
+	END IF;
+	FOREACH part IN ARRAY group_by LOOP
+		IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = part AND attnum > 0 AND NOT attisdropped) THEN
+			RAISE EXCEPTION 'column % of % does not exist', coalesce(quote_ident(part), 'null'), source USING ERRCODE = 'undefined_column', HINT = 'group_by has names of columns.';
+		END IF;
+	END LOOP;
+	IF cardinality(tiers) NOT BETWEEN 1 AND 7 OR cardinality(keep) <> cardinality(tiers) THEN
+		RAISE EXCEPTION 'a roll-up with % tiers and % times to keep them', cardinality(tiers), cardinality(keep) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Give tiers such as ''{hour,day,month}'' and as many times to keep them, such as ''{35 days,2 years,null}''.';
+	END IF;
+	FOR i IN 1 .. cardinality(tiers) LOOP
+		IF array_position(units, tiers[i]) IS NULL OR i = 1 AND NOT tiers[i] = ANY ('{minute,hour,day}')
+				OR i > 1 AND (array_position(units, tiers[i]) <= array_position(units, tiers[i - 1]) OR tiers[i - 1] = 'week') THEN
+			RAISE EXCEPTION 'tier % of a roll-up cannot be %', i, coalesce(quote_literal(tiers[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'The tiers rise: minute, hour or day, and then any of hour, day, week, month, quarter, year. Weeks are parts of no longer tier.';
+		ELSIF keep[i] IS NULL AND i < cardinality(tiers) OR NOT keep[i] > interval '0' OR NOT keep[i] < interval '10000 years' OR i > 1 AND NOT keep[i] > keep[i - 1] THEN
+			RAISE EXCEPTION 'tier % of a roll-up cannot be kept for %', i, coalesce(quote_literal(keep[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'The times rise from tier to tier. Only that of the last tier may be null, which means for ever.';
+		END IF;
+	END LOOP;
+	IF NOT (lateness >= interval '0' AND lateness < keep[1] IS NOT FALSE AND lateness < interval '1000 years') THEN
+		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'It is 0 or more, and less than the first tier is kept.';
+	END IF;
+	IF top NOT BETWEEN 1 AND 10000 THEN
+		RAISE EXCEPTION 'a list of % hot items is out of range', top USING ERRCODE = 'invalid_parameter_value', HINT = 'top is from 1 to 10000.';
+	END IF;
+	PERFORM timestamptz '2000-01-01' AT TIME ZONE zone;
+	IF half_life IS NOT NULL THEN
+		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
+	END IF;
+	IF row_security_active(source) THEN
+		RAISE EXCEPTION 'cannot roll up % under row-level security', source USING ERRCODE = 'feature_not_supported',
+			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
+			HINT = 'Make it as a role that row-level security does not apply to.';
+	END IF;
+
+	-- the type of the items
+	BEGIN
+		EXECUTE format(E'CREATE TABLE %s AS SELECT (%s\n) AS item FROM %s WITH NO DATA', place, item, source);
+	EXCEPTION WHEN invalid_table_definition THEN
+		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch', DETAIL = SQLERRM,
+			HINT = 'Give an expression of a type of its own, such as concat_ws('' '', host, url).';
+	END;
+	SELECT t.typname, t.typnamespace::regnamespace::text AS nspname, a.atttypid, t.typarray, e.typname AS array_name, t.typcategory INTO type
+		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typarray WHERE a.attrelid = place::regclass AND a.attnum = 1;
+	EXECUTE format('DROP TABLE %s', place);
+	IF type.typarray = 0 THEN
+		RAISE EXCEPTION 'items of type % cannot be rolled up', type.atttypid::regtype USING ERRCODE = 'datatype_mismatch',
+			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
+	END IF;
+
+	EXECUTE format('SELECT %s.tbf_agg(NULL::%s.%I, NULL::timestamptz, NULL::interval)', extension, type.nspname, type.typname);
+	EXECUTE format('CREATE TABLE %s (
+		tier smallint NOT NULL, starts timestamptz NOT NULL, ends timestamptz NOT NULL, closed boolean NOT NULL, groups jsonb NOT NULL,
+		oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,
+		hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL)', place, extension, type.nspname, type.array_name);
+	made := place::regclass;
+	-- The lists stay beside the times, and the filters, which a list does not need, go out of line.
+	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
+	EXECUTE format('CREATE INDEX ON %s (starts)', made);
+	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
+	EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
+		COMMENT ON COLUMN %1$s.starts IS ''start of the bucket'';
+		COMMENT ON COLUMN %1$s.ends IS ''end of the bucket; its hits are older'';
+		COMMENT ON COLUMN %1$s.closed IS ''the bucket is over, and the lateness after it; an open one may have several rows, whose hits add up'';
+		COMMENT ON COLUMN %1$s.groups IS ''values of the grouping columns'';
+		COMMENT ON COLUMN %1$s.oldest IS ''no hit of the row is older'';
+		COMMENT ON COLUMN %1$s.newest IS ''no hit of the row is newer'';
+		COMMENT ON COLUMN %1$s.hits IS ''hits of all items'';
+		COMMENT ON COLUMN %1$s.f IS ''hits of each item, without decay'';
+		COMMENT ON COLUMN %1$s.hot IS ''the items with the most hits'';
+		COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
+		COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
+		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
+	-- What is left of tables that were dropped.
+	EXECUTE format('DELETE FROM %s.tbf_rollup r WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.rollup) OR r.rollup = $1', extension) USING made;
+	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
+		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;
+	-- Counting nothing finds what is wrong with the expressions.
+	EXECUTE format('SELECT %s.tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
+	RETURN made;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_make(name, text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create()';
+
+CREATE FUNCTION tbf_rollup_create(name text, source regclass, item text, time_column name, condition text DEFAULT NULL, weight text DEFAULT NULL, group_by name[] DEFAULT '{}',
+		tiers text[] DEFAULT '{hour,day,month}', keep interval[] DEFAULT '{35 days,2 years,null}', lateness interval DEFAULT '2 hours', top integer DEFAULT 100,
+		zone text DEFAULT 'UTC', half_life interval DEFAULT '7 days') RETURNS regclass LANGUAGE sql
+BEGIN ATOMIC
+	SELECT tbf_rollup_make(pg_catalog.current_schema(), name, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life);
+END;
+COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'makes a roll-up, which is an empty table of this name, for tbf_rollup_refresh() to fill: item: an expression over the columns of the source; time_column: of the type timestamptz, or timestamp, which is read as UTC; condition: which rows are counted (null: all); weight: an expression, how many hits a row counts as, 0 or more and less than 2^33 (null: 1); group_by: columns whose values are counted apart; tiers: minute, hour, day, week, month, quarter or year; keep: how long each tier is kept; lateness: how late rows may be committed; top: 1 to 10,000 entries of the list of hot items of a row; zone: in which days begin; half_life: what questions use if they name no decay (null: none). Functions and operators in the expressions need their schemas, unless it is pg_catalog';
+
+CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+BEGIN
+	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('DELETE FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) USING rollup;
+	EXECUTE format('DROP TABLE %s', rollup);
+END $$;
+COMMENT ON FUNCTION tbf_rollup_drop(regclass) IS 'drops a roll-up: its table and its definition. The source stays as it is';

@@ -1,0 +1,352 @@
+-- 73-rollup-refresh.sql: counting what is new (docs/rollups.md has the reasons)
+--
+-- A step compares the hits of each item in the source, bucket by bucket, with those that are counted already, and writes the difference,
+-- in one statement, so of one snapshot. So it may be repeated, and nothing is ever counted twice or taken away.
+
+CREATE FUNCTION tbf_rollup_weight(weight double precision, bad boolean) RETURNS double precision LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF bad THEN
+		RAISE EXCEPTION 'weight of a hit is null or out of range' USING ERRCODE = 'numeric_value_out_of_range',
+			HINT = 'Weights are 0 or more, and less than 2^33. Leave such rows out with the condition of the roll-up, or give an expression such as coalesce(column, 0).';
+	END IF;
+	RETURN weight;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementation of tbf_rollup_refresh(): an error if a weight is bad';
+
+-- Counts the hits of the source with a time from lo to before hi, which are starts of buckets, and not after now(). Buckets that end at
+-- closing or before are closed. Returns how many hits it has counted. REQUIRES: nobody else changes the roll-up, which it sees to itself
+-- with a lock, and READ COMMITTED, so that the statement after the lock sees what the holder before has written.
+CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1 AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	def record;
+	at text;
+	bound text;
+	start_of text := '';
+	tier_of text := '';
+	end_of text := '';
+	columns text;
+	selected text;
+	groups text;
+	counted double precision;
+BEGIN
+	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	-- The tier of a time, and its bucket.
+	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
+		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || format('date_trunc(%L, at, %L)', def.tiers[i], def.zone);
+		tier_of := tier_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || i;
+		end_of := end_of || format(' WHEN %s THEN %s.tbf_rollup_bucket_end(starts, %L, %L)', i, extension, def.tiers[i], def.zone);
+	END LOOP;
+	IF cardinality(def.tiers) > 1 THEN
+		start_of := 'CASE' || start_of || ' END';
+		tier_of := 'CASE' || tier_of || ' END';
+	ELSE
+		start_of := replace(start_of, ' ELSE ', '');
+		tier_of := '1';
+	END IF;
+	end_of := 'CASE tier' || end_of || ' END';
+
+	-- A time without zone is read as UTC; the column is compared as it is, so that an index on it serves.
+	SELECT format(CASE WHEN atttypid = 'timestamp'::regtype THEN '%I AT TIME ZONE ''UTC''' ELSE '%I' END, def.time_column),
+			CASE WHEN atttypid = 'timestamp'::regtype THEN '%I %s %L::timestamptz AT TIME ZONE ''UTC''' ELSE '%I %s %L::timestamptz' END
+		INTO at, bound FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
+	IF NOT FOUND THEN
+		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column';
+	END IF;
+	SELECT coalesce(string_agg(format(', %I AS g%s', c, n), '' ORDER BY n), ''), coalesce(string_agg(', g' || n, '' ORDER BY n), ''),
+			'jsonb_build_object(' || coalesce(string_agg(format('%L, g%s', c, n), ', ' ORDER BY n), '') || ')'
+		INTO columns, selected, groups FROM unnest(def.group_columns) WITH ORDINALITY u(c, n);
+
+	EXECUTE format($sql$
+		WITH stored AS MATERIALIZED (
+			SELECT tier, starts, groups, hits, closed, f FROM %1$s WHERE starts >= $1 AND starts < $2
+		), bucket AS MATERIALIZED (
+			SELECT tier, starts, groups, count(*) AS rows, sum(hits) AS hits, bool_and(closed) AS closed, %2$s.tbf_merge_agg(f) AS f FROM stored GROUP BY tier, starts, groups
+		), filter AS MATERIALIZED (
+			SELECT b.tier, b.starts, b.groups, b.f, true AS exact FROM bucket b, %2$s.tbf_info(b.f) i WHERE i.layout = 'exact'
+			UNION ALL SELECT b.tier, b.starts, b.groups, s.f, j.layout = 'exact' FROM bucket b, %2$s.tbf_info(b.f) i, stored s, %2$s.tbf_info(s.f) j
+				WHERE i.layout <> 'exact' AND s.tier = b.tier AND s.starts = b.starts AND s.groups = b.groups
+		), hit AS (
+			SELECT %3$s AS at, (%4$s
+				) AS item, coalesce((%5$s
+				), NULL::double precision) AS w %6$s
+			FROM %7$s WHERE (%8$s
+				) AND %9$s
+		), item AS MATERIALIZED (
+			SELECT tier, starts, groups, item, sum(n) AS n, min(oldest) AS oldest, max(newest) AS newest
+			FROM (SELECT tier, starts, %10$s AS groups, item, n, oldest, newest
+				FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item %13$s, %14$s AS n, min(at) AS oldest, max(at) AS newest FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3 %13$s) s) s
+			WHERE n > 0 GROUP BY tier, starts, groups, item
+		), compared AS MATERIALIZED (
+			SELECT i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest, coalesce(sum(%2$s.tbf_count(f.f, i.item)), 0) AS before, coalesce(bool_and(f.exact), true) AS exact
+			FROM item i LEFT JOIN filter f ON f.tier = i.tier AND f.starts = i.starts AND f.groups = i.groups
+			GROUP BY i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest
+		), verdict AS MATERIALIZED (
+			-- whole: the source has all that is counted, so the bucket is made anew, as one row. Otherwise the new hits get a row of their own.
+			SELECT tier, starts, groups, ends, closing, exact, b.rows IS NULL OR closing AND exact AND covered >= b.hits AS whole
+			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing
+				FROM (SELECT tier, starts, groups, bool_and(exact) AS exact, sum(least(n, before)) AS covered, sum(greatest(n - before, 0)) AS new FROM compared GROUP BY tier, starts, groups) s) c
+				LEFT JOIN bucket b USING (tier, starts, groups)
+			WHERE new > 0 OR closing AND exact AND covered >= b.hits AND NOT (b.closed AND b.rows = 1)
+		), gone AS (
+			DELETE FROM %1$s r USING verdict v WHERE v.whole AND r.tier = v.tier AND r.starts = v.starts AND r.groups = v.groups
+			RETURNING r.hits
+		), difference AS (
+			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE greatest(n - before, 0) END AS d
+			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR n > before OR NOT c.exact
+		), ranked AS MATERIALIZED (
+			SELECT *, d > 0 AND length < 1001 AND row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (d > 0 AND length < 1001) DESC, d DESC, item::text) <= CASE WHEN whole THEN $4 ELSE greatest(least($4, 10), $4 / 5) END AS listed
+			FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s
+		), list AS (
+			SELECT tier, starts, groups, ends, whole AND closing AS closed, min(oldest) FILTER (WHERE d > 0) AS oldest, max(newest) FILTER (WHERE d > 0) AS newest, sum(d) AS hits,
+				array_agg(item ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot, array_agg(d ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot_hits,
+				coalesce(max(before) FILTER (WHERE listed AND NOT exact), 0) AS hot_over, coalesce(max(CASE WHEN exact THEN d ELSE n END) FILTER (WHERE listed IS NOT TRUE), 0) AS hot_rest
+			FROM ranked GROUP BY tier, starts, groups, ends, whole, closing
+		), filled AS (
+			SELECT tier, starts, groups, %2$s.tbf_agg(item, NULL::timestamptz, NULL::interval, %16$s) AS f FROM ranked %17$s WHERE d > 0 GROUP BY tier, starts, groups
+		), made AS (
+			INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
+			SELECT tier, starts, ends, closed, groups, oldest, newest, hits, f, coalesce(hot, '{}'), coalesce(hot_hits, '{}'), hot_over, hot_rest FROM list JOIN filled USING (tier, starts, groups)
+			ORDER BY starts
+			RETURNING hits
+		)
+		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0)$sql$,
+		rollup, extension, at, def.item, coalesce(def.weight, '1'), columns, def.source, coalesce(def.condition, 'true'),
+		concat_ws(' AND ', format(bound, def.time_column, '>=', lo), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
+		groups, tier_of, start_of, selected,
+		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s.tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
+		-- The aggregate takes no weight of 2^33 or more, which a sum may be.
+		end_of, CASE WHEN def.weight IS NULL THEN 'd' ELSE 'least(d - p * 4294967296, 4294967296)' END,
+		CASE WHEN def.weight IS NULL THEN '' ELSE 'CROSS JOIN LATERAL generate_series(0, ceil(d / 4294967296)::integer - 1) p' END,
+		-- If the expression has got another type since, this is an error or a cast.
+		(SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
+			WHERE a.attrelid = rollup AND a.attname = 'hot'))
+		INTO counted USING lo, hi, closing, def.top;
+	RETURN counted;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
+
+-- Makes one row (of each group) of the rows of a tier that start from lo to before hi: one of the next tier, or one instead of several.
+-- The new row holds exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
+CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	def record;
+BEGIN
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format($sql$
+		WITH gone AS (
+			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
+				AND ($1 <> $4 OR EXISTS (SELECT FROM %1$s o WHERE o.tier = r.tier AND o.starts = r.starts AND o.groups = r.groups AND NOT o.closed))
+			RETURNING *
+		), merged AS MATERIALIZED (
+			SELECT groups, min(oldest) AS oldest, max(newest) AS newest, sum(hits) AS hits, %2$s.tbf_merge_agg(f) AS f, sum(hot_rest) AS rest FROM gone GROUP BY groups
+		), known AS MATERIALIZED (
+			SELECT m.*, i.layout = 'exact' AS exact, i.cardinality FROM merged m, %2$s.tbf_info(m.f) i
+		), candidate AS MATERIALIZED (
+			SELECT DISTINCT groups, item FROM gone, unnest(hot) item
+		), bounded AS MATERIALIZED (
+			SELECT c.groups, c.item, %2$s.tbf_count(k.f, c.item) AS low, %2$s.tbf_count(k.f, c.item) AS high FROM candidate c JOIN known k USING (groups) WHERE k.exact
+			UNION ALL
+			-- Of a filter with counters a count may be too high; the rows may know better.
+			SELECT c.groups, c.item, sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN 0 ELSE r.hot_hits[at_place] END),
+				least(sum(CASE WHEN i.layout = 'exact' THEN n WHEN at_place IS NULL THEN least(n, r.hot_rest) ELSE least(n, r.hot_hits[at_place] + r.hot_over) END), min(%2$s.tbf_count(k.f, c.item)))
+			FROM candidate c JOIN known k USING (groups) JOIN gone r USING (groups), %2$s.tbf_info(r.f) i, array_position(r.hot, c.item) at_place, %2$s.tbf_count(r.f, c.item) n
+			WHERE NOT k.exact GROUP BY c.groups, c.item
+		), ranked AS (
+			SELECT *, row_number() OVER (PARTITION BY groups ORDER BY low DESC, item::text) AS place FROM bounded
+		), list AS (
+			SELECT groups, count(*) AS candidates, array_agg(item ORDER BY place) FILTER (WHERE place <= $5) AS hot, array_agg(low ORDER BY place) FILTER (WHERE place <= $5) AS hot_hits,
+				coalesce(max(high - low) FILTER (WHERE place <= $5), 0) AS hot_over, coalesce(max(high) FILTER (WHERE place > $5), 0) AS rest
+			FROM ranked GROUP BY groups
+		)
+		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
+		SELECT $4, $2, $3, true, groups, k.oldest, k.newest, k.hits, k.f, coalesce(l.hot, '{}'), coalesce(l.hot_hits, '{}'), coalesce(l.hot_over, 0),
+			greatest(coalesce(l.rest, 0), CASE WHEN k.exact AND k.cardinality <= l.candidates THEN 0 ELSE k.rest END)
+		FROM known k LEFT JOIN list l USING (groups)$sql$, rollup, extension)
+		USING from_tier, lo, hi, to_tier, def.top;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
+
+-- One step of a refresh, for a transaction of its own. goal: NULL at first; then the time up to which this refresh counts. place: how far
+-- it is; infinity: what remains is folding.
+CREATE FUNCTION tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, OUT done boolean)
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	def record;
+	ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
+	asked text;
+	first timestamptz;
+	target timestamptz;
+	lo timestamptz;
+	hi timestamptz;
+	closing timestamptz;
+	tier integer := 1;
+	tiers integer;
+	empty boolean;
+BEGIN
+	done := false;
+	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state';
+	END IF;
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	IF (SELECT relowner FROM pg_class WHERE oid = rollup) <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
+		RAISE EXCEPTION 'must be owner of roll-up %', rollup USING ERRCODE = 'insufficient_privilege',
+			DETAIL = 'A refresh runs the expressions that its owner has given.', HINT = format('SET ROLE %s, or schedule the refresh as that role.', (SELECT relowner::regrole::text FROM pg_class WHERE oid = rollup));
+	END IF;
+	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
+	-- Somebody else may have gone on, until the lock was free.
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	tiers := cardinality(def.tiers);
+	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
+		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
+			HINT = 'What was counted can still be asked. To count another table, change the column source of its row in tbf_rollup.';
+	END IF;
+	IF row_security_active(def.source) THEN
+		RAISE EXCEPTION 'cannot roll up % under row-level security', def.source USING ERRCODE = 'feature_not_supported',
+			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',
+			HINT = 'Refresh it as a role that row-level security does not apply to.';
+	END IF;
+	SELECT CASE WHEN atttypid = 'timestamp'::regtype THEN format('(SELECT %I AT TIME ZONE ''UTC'' AS at FROM %s WHERE %1$I >= $1 AT TIME ZONE ''UTC'' AND %1$I <= $2 AT TIME ZONE ''UTC'' AND %1$I > ''-infinity'') s', def.time_column, def.source)
+			ELSE format('(SELECT %I AS at FROM %s WHERE %1$I >= $1 AND %1$I <= $2 AND %1$I > ''-infinity'') s', def.time_column, def.source) END
+		INTO asked FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
+	IF NOT FOUND THEN
+		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column';
+	END IF;
+
+	-- how far, and from where
+	IF goal IS NULL THEN
+		place := CASE WHEN ordinary THEN coalesce(def.counted_to - def.lateness, '-infinity') ELSE coalesce(from_time, '-infinity') END;
+		EXECUTE format('SELECT max(at) FROM %s', asked) INTO goal USING place, clock_timestamp();
+		IF NOT ordinary THEN
+			goal := least(coalesce(goal, '-infinity'), to_time);
+		END IF;
+		IF ordinary THEN
+			goal := greatest(goal, def.counted_to);
+		END IF;
+		IF goal IS NULL THEN
+			done := true;
+			RETURN;
+		END IF;
+		EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
+		IF ordinary AND empty THEN
+			-- The first time: what is old goes into the tier where it belongs.
+			FOR i IN 1 .. tiers LOOP
+				IF isfinite(def.keep[i]) THEN
+					def.folded[i] := greatest(def.folded[i], date_trunc(def.tiers[least(i + 1, tiers)], goal - greatest(def.keep[i], def.lateness), def.zone));
+				END IF;
+			END LOOP;
+			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1 AND folded <> $2', extension) USING rollup, def.folded;
+		END IF;
+		IF isfinite(place) THEN
+			WHILE tier < tiers AND place < def.folded[tier] LOOP
+				tier := tier + 1;
+			END LOOP;
+			place := date_trunc(def.tiers[tier], place, def.zone);
+		END IF;
+	END IF;
+	closing := CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END;
+	IF isfinite(closing) THEN
+		closing := closing - def.lateness;
+	END IF;
+
+	-- counting
+	IF place < 'infinity' THEN
+		place := greatest(place, def.folded[tiers]);
+		EXECUTE format('SELECT min(at) FROM %s', asked) INTO first USING place, goal;
+		IF first IS NULL OR NOT ordinary AND first >= to_time THEN
+			place := 'infinity';
+			RETURN;
+		END IF;
+		tier := 1;
+		WHILE tier < tiers AND first < def.folded[tier] LOOP
+			tier := tier + 1;
+		END LOOP;
+		lo := date_trunc(def.tiers[tier], first, def.zone);
+		hi := CASE def.tiers[tier] WHEN 'minute' THEN date_trunc('hour', first, def.zone) + interval '1 hour' WHEN 'hour' THEN date_trunc('day', first, def.zone) ELSE lo END;
+		IF def.tiers[tier] <> 'minute' THEN
+			EXECUTE format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension) INTO hi USING hi, CASE def.tiers[tier] WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
+		END IF;
+		EXECUTE format('SELECT %s.tbf_rollup_step($1, $2, $3, $4)', extension) USING rollup, lo, hi, closing;
+		IF ordinary THEN
+			EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = $2 WHERE r.rollup = $1 AND (counted_to >= $2) IS NOT TRUE', extension) USING rollup, least(goal, hi);
+		END IF;
+		place := hi;
+		RETURN;
+	END IF;
+
+	-- closing: what the source has lost keeps the hits that were counted
+	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE NOT closed AND ends <= $1 ORDER BY starts LIMIT 1', rollup) INTO tier, lo, hi USING closing;
+	IF lo IS NOT NULL THEN
+		EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
+		RETURN;
+	END IF;
+
+	-- folding
+	IF ordinary THEN
+		FOR i IN 1 .. tiers LOOP
+			CONTINUE WHEN def.keep[i] IS NULL;
+			target := date_trunc(def.tiers[least(i + 1, tiers)], goal - greatest(def.keep[i], def.lateness), def.zone);
+			CONTINUE WHEN def.folded[i] >= target;
+			IF i = tiers THEN
+				EXECUTE format('DELETE FROM %s WHERE tier = $1 AND starts < $2', rollup) USING i, target;
+			ELSE
+				EXECUTE format('SELECT min(starts) FROM %s WHERE tier = $1 AND starts < $2', rollup) INTO lo USING i, target;
+				IF lo IS NOT NULL THEN
+					lo := date_trunc(def.tiers[i + 1], lo, def.zone);
+					EXECUTE format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension) INTO target USING lo, def.tiers[i + 1], def.zone;
+					EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $5)', extension) USING rollup, i, lo, target, i + 1;
+				END IF;
+			END IF;
+			def.folded[i] := target;
+			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1', extension) USING rollup, def.folded;
+			RETURN;
+		END LOOP;
+		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = $2 WHERE r.rollup = $1 AND (counted_to >= $2) IS NOT TRUE', extension) USING rollup, goal;
+	END IF;
+	EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = NULL, last_error_at = NULL WHERE r.rollup = $1 AND last_error IS NOT NULL', extension) USING rollup;
+	done := true;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): one step';
+
+-- A procedure that commits cannot set search_path for itself. So it does so in each transaction, before anything whose name is not qualified.
+CREATE PROCEDURE tbf_rollup_refresh(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
+DECLARE
+	extension pg_catalog.text;
+	goal pg_catalog.timestamptz;
+	place pg_catalog.timestamptz;
+	done pg_catalog.bool := false;
+	failed pg_catalog.text;
+	message pg_catalog.text;
+	detail pg_catalog.text;
+	hint pg_catalog.text;
+BEGIN
+	LOOP
+		COMMIT;
+		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+		EXIT WHEN done;
+		extension := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+		BEGIN
+			EXECUTE format('SELECT * FROM %s.tbf_rollup_work($1, $2, $3, $4, $5)', extension) INTO goal, place, done USING rollup, from_time, to_time, goal, place;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+		END;
+		IF failed IS NOT NULL THEN
+			IF EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
+				EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now() WHERE r.rollup = $1 AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
+				COMMIT;
+				PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+			END IF;
+			RAISE EXCEPTION 'roll-up % could not be refreshed: %', rollup, message USING ERRCODE = failed,
+				DETAIL = coalesce(nullif(detail, ''), 'It stays as the last finished step has left it.'),
+				HINT = coalesce(nullif(hint, ''), CASE WHEN failed LIKE '42%' AND failed <> '42501' THEN 'If the source was changed, change the row of the roll-up in tbf_rollup too, or make the roll-up anew.' END,
+					'The next refresh goes on from there.');
+		END IF;
+	END LOOP;
+END $$;
+COMMENT ON PROCEDURE tbf_rollup_refresh(regclass, timestamptz, timestamptz) IS 'brings a roll-up up to date: counts the hits that were written since the last refresh, at most the lateness after their time, and folds old buckets. It commits after each step, so it cannot be called within a transaction; after an interruption the next call goes on. With from_time and to_time it looks at all buckets with hits from from_time to before to_time, for hits that came later (null: the beginning, now). Only for the owner of the roll-up';

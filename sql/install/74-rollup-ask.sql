@@ -1,0 +1,239 @@
+-- 74-rollup-ask.sql: questions to a roll-up (docs/rollups.md)
+--
+-- Each row gets two weights, so that every question has an answer from below and one from above: no hit of the row is worth less than
+-- low, nor more than high.
+
+-- The two weights of each row that a question concerns: of hits from from_time to before to_time, or, if these are null, of hits before
+-- asked_at by a decay. weight: an expression of age and width, looked up in the caller's search_path; null: by the half-life of the roll-up.
+CREATE FUNCTION tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
+	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	def record;
+	ids tid[];
+	ages interval[];
+	widths interval[];
+	newer boolean[];
+	weights double precision[];
+	decay text;
+	asked text;
+	n integer;
+BEGIN
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	IF from_time IS NOT NULL THEN
+		RETURN QUERY EXECUTE format('SELECT ctid, (oldest >= $1 AND newest < $2)::integer::double precision, 1::double precision FROM %s
+			WHERE starts < $2 AND newest >= $1 AND oldest < $2 AND groups @> $3', rollup) USING from_time, to_time, coalesce(only_groups, '{}');
+		RETURN;
+	END IF;
+	IF asked_at IS NULL OR NOT isfinite(asked_at) THEN
+		RAISE EXCEPTION 'cannot ask a roll-up for the time %', coalesce(quote_literal(asked_at), 'null') USING ERRCODE = 'datetime_field_overflow', HINT = 'Ask for a finite time.';
+	END IF;
+	-- What is asked for: the weight of the youngest hits in a bucket so wide; of the youngest; of the oldest. For a weight that rises and
+	-- then falls, the least is one of the last two; the largest is for the expression to say, which has the width.
+	EXECUTE format('SELECT array_agg(ctid), array_agg(newest > $1), array_agg(age) || array_agg(age) || array_agg(age + width), array_agg(width) || array_fill(interval ''0'', ARRAY[2 * count(*)::integer])
+		FROM (SELECT ctid, newest, greatest($1 - newest, ''0'') AS age, $1 - oldest - greatest($1 - newest, ''0'') AS width FROM %s WHERE starts <= $1 AND oldest <= $1 AND groups @> $2) s', rollup)
+		INTO ids, newer, ages, widths USING asked_at, coalesce(only_groups, '{}');
+	IF weight IS NULL THEN
+		decay := CASE WHEN def.half_life IS NULL THEN '1' ELSE format('%s.decay_exponential(age, %L)', extension, def.half_life) END;
+	ELSE
+		decay := weight;
+	END IF;
+	-- The caller's search_path holds for his expression only. Nothing but qualified names may stand between the two calls.
+	asked := format(E'SELECT pg_catalog.array_agg(coalesce((%s\n), NULL::pg_catalog.float8) ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)', decay);
+	path := CASE WHEN weight IS NULL THEN 'pg_catalog, pg_temp' ELSE path END;
+	PERFORM pg_catalog.set_config('search_path', path, true);
+	EXECUTE asked INTO weights USING ages, widths;
+	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	IF EXISTS (SELECT FROM unnest(weights) w WHERE (w >= 0 AND w < 8589934592) IS NOT TRUE) THEN
+		RAISE EXCEPTION 'weight of hits is null or out of range' USING ERRCODE = 'numeric_value_out_of_range', HINT = 'The weight is an expression of age (an interval) whose values are 0 or more, and less than 2^33.';
+	END IF;
+	n := cardinality(ids);
+	RETURN QUERY SELECT s.id, CASE WHEN s.newer THEN 0 ELSE least(s.wide, s.young, s.old) END, greatest(s.wide, s.young, s.old)
+		FROM unnest(ids, newer, weights[:n], weights[n + 1:2 * n], weights[2 * n + 1:]) s(id, newer, wide, young, old) WHERE greatest(s.wide, s.young, s.old) > 0;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
+
+-- The hottest items. each_group: of each group. counted: the bounds come from the filters.
+CREATE FUNCTION tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
+	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+BEGIN
+	IF k IS NULL OR k < 0 THEN
+		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
+	END IF;
+	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	RETURN QUERY EXECUTE format($sql$
+		WITH part AS MATERIALIZED (
+			SELECT %3$s AS groups, r.ctid AS id, r.hot, r.hot_hits, r.hot_over, r.hot_rest, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
+		), rest AS MATERIALIZED (
+			SELECT groups, sum(high * hot_rest) AS rest FROM part GROUP BY groups
+		), listed AS MATERIALIZED (
+			SELECT p.groups, u.item, sum(p.low * u.hits) AS hits_from, sum(p.high * (u.hits + p.hot_over - p.hot_rest)) AS over
+			FROM part p, unnest(p.hot, p.hot_hits) u(item, hits) GROUP BY p.groups, u.item
+		), bounded AS MATERIALIZED (
+			SELECT groups, item, hits_from, greatest(hits_from, over + rest) AS hits_to, rest AS others_to FROM listed JOIN rest USING (groups)
+		)$sql$
+		|| CASE WHEN counted THEN $sql$, place AS (
+			SELECT groups, hits_from, row_number() OVER (PARTITION BY groups ORDER BY hits_from DESC) AS place FROM bounded
+		), candidate AS MATERIALIZED (
+			-- all that may be among the first k
+			SELECT groups, item, others_to FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_to DESC) AS place FROM bounded) b
+			WHERE place <= 10 * $8::bigint AND hits_to >= coalesce((SELECT p.hits_from FROM place p WHERE p.groups = b.groups AND p.place = $8), 0)
+		), last AS (
+			SELECT c.groups, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to, max(c.others_to) AS others_to
+			FROM (SELECT p.*, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r
+				JOIN candidate c ON c.groups = r.groups, %2$s.tbf_count(r.f, c.item) n
+			GROUP BY c.groups, c.item
+		)$sql$ ELSE ', last AS (SELECT * FROM bounded)' END || $sql$
+		SELECT groups, item::text, hits_from, hits_to, others_to FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_from DESC, hits_to DESC, item::text) AS place FROM last WHERE hits_to > 0) l
+		WHERE place <= $8 ORDER BY groups, place$sql$,
+		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END)
+		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
+
+CREATE FUNCTION tbf_rollup_top(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}', counted boolean DEFAULT false,
+		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+	SELECT h.item, h.hits_from, h.hits_to, h.others_to FROM tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, groups, false, counted) h;
+END;
+COMMENT ON FUNCTION tbf_rollup_top(regclass, integer, timestamptz, text, jsonb, boolean) IS 'the k hottest items of a roll-up at a time, from its lists, with bounds of their decayed hits; no item that the lists do not name has more than others_to. weight: an expression of age (an interval), such as decay_polynomial(age, 1, ''1 day'') (null: by the half-life of the roll-up); where it rises with age it must be the largest between age and age + width. groups: only these values of the grouping columns. counted: bounds by the filters, which differ only by the lengths of buckets';
+
+CREATE FUNCTION tbf_rollup_top_by_group(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, counted boolean DEFAULT false,
+		OUT groups jsonb, OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 100
+BEGIN ATOMIC
+	SELECT h.groups, h.item, h.hits_from, h.hits_to, h.others_to FROM tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, '{}', true, counted) h;
+END;
+COMMENT ON FUNCTION tbf_rollup_top_by_group(regclass, integer, timestamptz, text, boolean) IS 'as tbf_rollup_top(), for each combination of the grouping columns';
+
+CREATE FUNCTION tbf_rollup_top_between(rollup regclass, from_time timestamptz, to_time timestamptz, k integer DEFAULT 10, groups jsonb DEFAULT '{}', counted boolean DEFAULT false,
+		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+	SELECT h.item, h.hits_from, h.hits_to, h.others_to
+	FROM tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false, counted) h;
+END;
+COMMENT ON FUNCTION tbf_rollup_top_between(regclass, timestamptz, timestamptz, integer, jsonb, boolean) IS 'as tbf_rollup_top(), of the undecayed hits from from_time to before to_time (null: all). Rows of which a part lies within count in hits_to only';
+
+-- The hits of an item, given as text.
+CREATE FUNCTION tbf_rollup_counted(path text, rollup regclass, item text, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb,
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	type text := (SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
+		WHERE a.attrelid = rollup AND a.attname = 'hot');
+BEGIN
+	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format($sql$
+		SELECT coalesce(sum(w.low * CASE WHEN i.layout = 'exact' THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, $8::%3$s)], 0) END), 0), coalesce(sum(w.high * n), 0)
+		FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id, %2$s.tbf_count(r.f, $8::%3$s) n, %2$s.tbf_info(r.f) i$sql$, rollup, extension, type)
+		INTO hits_from, hits_to USING path, rollup, asked_at, weight, from_time, to_time, only_groups, item;
+	IF item IS NULL THEN
+		hits_from := NULL;
+		hits_to := NULL;
+	END IF;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_counted(text, regclass, text, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of tbf_rollup_count() and the like';
+
+CREATE FUNCTION tbf_rollup_count(rollup regclass, item text, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT c.hits_from, c.hits_to FROM tbf_rollup_counted(pg_catalog.current_setting('search_path'), rollup, item, at, weight, NULL, NULL, groups) c;
+END;
+COMMENT ON FUNCTION tbf_rollup_count(regclass, text, timestamptz, text, jsonb) IS 'bounds of the decayed hits of an item at a time. item: as text, whatever its type. weight, groups: see tbf_rollup_top()';
+CREATE FUNCTION tbf_rollup_count(rollup regclass, item anyelement, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	-- With the caller's search_path, in which the weight is looked up: so every name here has its schema.
+	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_count($1, $2::pg_catalog.text, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_count(regclass, anyelement, timestamptz, text, jsonb) IS 'the same for an item of any type';
+CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item text, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT c.hits_from, c.hits_to FROM tbf_rollup_counted(pg_catalog.current_setting('search_path'), rollup, item, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups) c;
+END;
+COMMENT ON FUNCTION tbf_rollup_count_between(regclass, text, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
+CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item anyelement, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	EXECUTE pg_catalog.format('SELECT * FROM %I.tbf_rollup_count_between($1, $2::pg_catalog.text, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
+		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, from_time, to_time, groups;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anyelement, timestamptz, timestamptz, jsonb) IS 'the same for an item of any type';
+
+-- The filter of the rows by their larger weights. of_low: of the rows that lie within as a whole.
+CREATE FUNCTION tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	merged record;
+BEGIN
+	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %2$s.tbf_merge_agg(r.f, w.high) AS f FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id WHERE w.low > 0 OR NOT $8', rollup, extension)
+		INTO merged USING path, rollup, asked_at, weight, from_time, to_time, only_groups, of_low;
+	RETURN merged.f;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_merged(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb, boolean) IS 'implementation of tbf_rollup_filter() and the like';
+
+CREATE FUNCTION tbf_rollup_filter(rollup regclass, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}') RETURNS tbf LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, at, weight, NULL, NULL, groups, false);
+END;
+COMMENT ON FUNCTION tbf_rollup_filter(regclass, timestamptz, text, jsonb) IS 'all hits of a roll-up before a time, with their weights, in one filter, which can be asked for any item and undercounts none; null: there are none. weight, groups: see tbf_rollup_top()';
+CREATE FUNCTION tbf_rollup_filter_between(rollup regclass, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}') RETURNS tbf LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false);
+END;
+COMMENT ON FUNCTION tbf_rollup_filter_between(regclass, timestamptz, timestamptz, jsonb) IS 'the undecayed hits from from_time to before to_time (null: all) in one filter, with those of rows of which a part lies within; null: there are none';
+CREATE FUNCTION tbf_rollup_distinct(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, groups jsonb DEFAULT '{}',
+		OUT items_from double precision, OUT items_to double precision) LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT coalesce(tbf_cardinality(tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, true)), 0),
+		coalesce(tbf_cardinality(tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false)), 0);
+END;
+COMMENT ON FUNCTION tbf_rollup_distinct(regclass, timestamptz, timestamptz, jsonb) IS 'how many different items have hits from from_time to before to_time (null: all): in the rows that lie within, and in those of which a part does. Exact up to 65,536 items, then an estimate';
+
+-- What rises
+CREATE FUNCTION tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
+	RETURNS TABLE (item text, hits_from double precision, hits_to double precision, before_from double precision, before_to double precision, rise double precision)
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	first timestamptz;
+	times double precision;
+BEGIN
+	IF (recent > '0' AND before > '0' AND recent < '10000 years' AND before < '10000 years' AND k >= 0 AND isfinite(at) AND at_least >= 0) IS NOT TRUE THEN
+		RAISE EXCEPTION 'risers of % against % at % are out of range', recent, before, at USING ERRCODE = 'invalid_parameter_value', HINT = 'The intervals are longer than 0, the time is finite, and the numbers are not negative.';
+	END IF;
+	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
+	-- how many times as long as recent the time before is, or as much of it as the roll-up has
+	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
+	RETURN QUERY EXECUTE format($sql$
+		WITH now_ AS MATERIALIZED (
+			SELECT r.ctid AS id, r.hot, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) w ON r.ctid = w.id
+		), then_ AS MATERIALIZED (
+			SELECT r.ctid AS id, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) w ON r.ctid = w.id
+		), candidate AS MATERIALIZED (
+			SELECT DISTINCT item FROM now_, unnest(hot) item
+		), recent AS MATERIALIZED (
+			SELECT c.item, sum(n.low * %2$s.tbf_count(r.f, c.item)) AS hits_from, sum(n.high * %2$s.tbf_count(r.f, c.item)) AS hits_to
+			FROM now_ n JOIN %1$s r ON r.ctid = n.id, candidate c GROUP BY c.item
+		), earlier AS MATERIALIZED (
+			SELECT c.item, sum(t.low * %2$s.tbf_count(r.f, c.item)) AS hits_from, sum(t.high * %2$s.tbf_count(r.f, c.item)) AS hits_to
+			FROM then_ t JOIN %1$s r ON r.ctid = t.id, (SELECT item FROM recent WHERE hits_to >= $7) c GROUP BY c.item
+		)
+		SELECT r.item::text, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
+		FROM recent r LEFT JOIN earlier e ON e.item = r.item WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, r.item::text LIMIT $9$sql$, rollup, extension)
+		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';
+CREATE FUNCTION tbf_rollup_risers(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), recent interval DEFAULT '1 day', before interval DEFAULT '7 days', at_least double precision DEFAULT 10, groups jsonb DEFAULT '{}',
+		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT before_from double precision, OUT before_to double precision, OUT rise double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+	SELECT r.item, r.hits_from, r.hits_to, r.before_from, r.before_to, r.rise FROM tbf_rollup_rising(pg_catalog.current_setting('search_path'), rollup, k, at, recent, before, at_least, groups) r;
+END;
+COMMENT ON FUNCTION tbf_rollup_risers(regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'items with far more hits in the time recent before at than in the time before that, of which before_from and before_to are the hits in a part as long as recent. rise: hits_to / (before_to + 1). Only items of the lists of hot items, with at_least so many hits';

@@ -1,0 +1,204 @@
+-- rollup_refused: what tbf_rollup_create() and the questions refuse, what happens to a roll-up whose source changes, whose rights count,
+-- and hostile names
+
+SET timezone = 'UTC';
+SET client_min_messages = warning;
+\pset format unaligned
+\pset tuples_only on
+\set SHOW_CONTEXT never
+
+CREATE TABLE log (at timestamptz, day date, local timestamp, url text, n int, tags text[], "odd ""name%" text);
+
+-- parameters
+SELECT error_of($$SELECT tbf_rollup_create('r', 'no_such_table', 'url', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', NULL, 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'no_such_column')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'day')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'no_such_column', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', condition => 'n')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', weight => 'url')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', group_by => '{site}')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'tags', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', '(url, n)', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'count(*)', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'n::regclass', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', tiers => '{hour,week,month}')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', tiers => '{day,hour}', keep => '{1 day,2 days}')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', tiers => '{second}', keep => '{1 day}')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', keep => '{1 day}')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', keep => '{2 days,1 day,null}')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', keep => '{null,1 day,null}')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', lateness => '-1 hour')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', lateness => '36 days')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', top => 0)$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', zone => 'Mars/Olympus')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at', half_life => '1 month')$$);
+SELECT error_of($$SELECT tbf_rollup_create('a.b.c', 'log', 'url', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('log', 'log', 'url', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_create('r', 'pg_class_oid_index', 'url', 'at')$$);
+SELECT error_of($$SELECT tbf_rollup_drop('log')$$);
+SELECT error_of($$SELECT tbf_rollup_drop(NULL)$$);
+SELECT error_of($$SELECT * FROM tbf_rollup_top('log')$$);
+SELECT count(*) FROM tbf_rollups;
+
+-- questions
+SELECT tbf_rollup_create('r', 'log', 'url', 'at');
+SELECT error_of($$SELECT * FROM tbf_rollup_top('r', -1)$$);
+SELECT error_of($$SELECT * FROM tbf_rollup_top('r', 1, 'infinity')$$);
+SELECT error_of($$SELECT * FROM tbf_rollup_top('r', 1, NULL)$$);
+INSERT INTO log VALUES ('2024-01-01 12:00', NULL, '2024-01-01 12:00', '/', 3, '{a,b}', 'x');
+CALL tbf_rollup_refresh('r');
+SELECT error_of($$SELECT * FROM tbf_rollup_top('r', weight => 'nonsense')$$);
+SELECT error_of($$SELECT * FROM tbf_rollup_top('r', weight => '-1')$$);
+SELECT error_of($$SELECT * FROM tbf_rollup_top('r', weight => 'NULL')$$);
+SELECT error_of($$SELECT * FROM tbf_rollup_top('r', weight => '''NaN''')$$);
+SELECT error_of($$SELECT * FROM tbf_rollup_risers('r', at => '2024-01-02', recent => '0')$$);
+SELECT * FROM tbf_rollup_top('r', weight => '2 -- twice');
+SELECT * FROM tbf_rollup_top('r', 2147483647, '290000-01-01');
+SELECT * FROM tbf_rollup_top('r', 1, '4700-01-01 BC');
+SELECT * FROM tbf_rollup_count_between('r', '/', '-infinity', 'infinity'), tbf_rollup_count('r', NULL::text) n(null_from, null_to);
+SELECT * FROM tbf_rollup_distinct('r', 'infinity', '-infinity');
+-- untyped parameters
+PREPARE ask AS SELECT * FROM tbf_rollup_count_between('r', $1, $2, $3);
+EXECUTE ask('/', NULL, NULL);
+DEALLOCATE ask;
+-- within a transaction a refresh cannot commit
+SELECT error_of($$CALL tbf_rollup_refresh('r')$$);
+-- weights that are wrong fail the refresh, and the view says so until it succeeds
+SELECT tbf_rollup_create('w', 'log', 'url', 'at', weight => 'n');
+INSERT INTO log VALUES ('2024-01-01 12:01', NULL, NULL, '/', NULL, NULL, NULL);
+CALL tbf_rollup_refresh('w');
+SELECT last_error, next_step FROM tbf_rollups WHERE rollup = 'w'::regclass;
+UPDATE log SET n = 4 WHERE n IS NULL;
+CALL tbf_rollup_refresh('w');
+SELECT last_error, hits FROM tbf_rollups, w WHERE rollup = 'w'::regclass;
+-- sums above what one hit may weigh
+UPDATE log SET n = 2147483647;
+INSERT INTO log SELECT timestamptz '2024-01-01 12:02' + i * interval '1 second', NULL, NULL, '/', 2147483647, NULL, NULL FROM generate_series(1, 9) i;
+CALL tbf_rollup_refresh('w', NULL, NULL);
+SELECT hits_from = 2147483647.0 * 11 AS sum FROM tbf_rollup_count_between('w', '/', NULL, NULL);
+SELECT tbf_rollup_drop('w');
+
+-- elements of arrays, and times without zone
+SELECT tbf_rollup_create('t', 'log', 'unnest(tags)', 'local', half_life => NULL);
+CALL tbf_rollup_refresh('t');
+SELECT * FROM tbf_rollup_top('t');
+SELECT starts, oldest, hits FROM t;
+SELECT tbf_rollup_drop('t');
+-- items that are no texts
+SELECT tbf_rollup_create('t', 'log', 'n % 10', 'at', half_life => NULL);
+CALL tbf_rollup_refresh('t');
+SELECT * FROM tbf_rollup_top('t');
+SELECT * FROM tbf_rollup_count('t', 7), tbf_rollup_count('t', '7') u(from_text, to_text);
+SELECT sqlstate_of($$SELECT * FROM tbf_rollup_count('t', 'seven')$$);
+SELECT tbf_rollup_drop('t');
+
+-- a column of the source is renamed, or gets another type; the source is dropped
+ALTER TABLE log RENAME at TO ts;
+CALL tbf_rollup_refresh('r');
+SELECT last_error, next_step FROM tbf_rollups;
+UPDATE tbf_rollup SET time_column = 'ts' WHERE rollup = 'r'::regclass;
+CALL tbf_rollup_refresh('r');
+SELECT last_error FROM tbf_rollups;
+ALTER TABLE log ALTER ts TYPE text;
+CALL tbf_rollup_refresh('r');
+ALTER TABLE log ALTER ts TYPE timestamptz USING ts::timestamptz, ALTER url TYPE int USING 1;
+INSERT INTO log (ts, url) VALUES ('2024-01-02 13:00', 2);
+CALL tbf_rollup_refresh('r');
+ALTER TABLE log ALTER url TYPE text;
+DROP TABLE log;
+CALL tbf_rollup_refresh('r');
+SELECT next_step FROM tbf_rollups;
+SELECT item, hits_from FROM tbf_rollup_top('r', weight => '1');
+SELECT tbf_rollup_drop('r');
+-- a roll-up whose table was dropped by hand leaves nothing behind
+CREATE TABLE log (at timestamptz, url text);
+SELECT tbf_rollup_create('r', 'log', 'url', 'at');
+DROP TABLE r;
+SELECT count(*) FROM tbf_rollups;
+SELECT tbf_rollup_create('r2', 'log', 'url', 'at');
+SELECT count(*) FROM tbf_rollup;
+SELECT tbf_rollup_drop('r2');
+
+-- hostile names
+CREATE SCHEMA "eve's ""%I$1";
+SET search_path = "eve's ""%I$1", public;
+CREATE TABLE "log'; DROP TABLE x; --%s" ("at""'%L" timestamptz, "url%1$s" text, "gr'oup" text);
+INSERT INTO "log'; DROP TABLE x; --%s" SELECT '2024-01-01'::timestamptz + i * interval '1 hour', 'it''s %s $1 "' || i % 2, 'g''"%' FROM generate_series(1, 10) i;
+SELECT public.tbf_rollup_create('"r''%s"', '"log''; DROP TABLE x; --%s"', '"url%1$s" -- comment', 'at"''%L', condition => '"url%1$s" <> ''%s'' -- comment', weight => '1 -- comment', group_by => ARRAY['gr''oup']);
+CALL public.tbf_rollup_refresh('"r''%s"');
+SELECT * FROM public.tbf_rollup_top_by_group('"r''%s"', weight => '1');
+SELECT * FROM public.tbf_rollup_count('"r''%s"', 'it''s %s $1 "1', weight => '1');
+SELECT rollup, next_step FROM public.tbf_rollups;
+SELECT public.tbf_rollup_drop('"r''%s"');
+RESET search_path;
+DROP SCHEMA "eve's ""%I$1" CASCADE;
+
+-- a hostile search_path
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.fail() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'evil code runs'; END $$;
+CREATE FUNCTION evil.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT evil.fail()::timestamptz';
+CREATE FUNCTION evil.format(text, VARIADIC text[]) RETURNS text LANGUAGE sql AS 'SELECT evil.fail()';
+CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS 'SELECT evil.fail()';
+CREATE FUNCTION evil.quote_ident(text) RETURNS text LANGUAGE sql AS 'SELECT evil.fail()';
+CREATE FUNCTION evil.eq(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT evil.fail() IS NULL';
+CREATE OPERATOR evil.= (LEFTARG = name, RIGHTARG = name, FUNCTION = evil.eq);
+CREATE FUNCTION evil.eq(oid, oid) RETURNS boolean LANGUAGE sql AS 'SELECT evil.fail() IS NULL';
+CREATE OPERATOR evil.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = evil.eq);
+CREATE DOMAIN evil.text AS pg_catalog.text CHECK (VALUE = 'never');
+CREATE DOMAIN evil.timestamptz AS pg_catalog.timestamptz CHECK (VALUE IS NULL);
+CREATE TABLE evil.pg_class (oid oid);
+CREATE TABLE evil.tbf_rollup (rollup regclass);
+INSERT INTO log SELECT '2024-01-01'::timestamptz + i * interval '1 hour', '/' || i % 2 FROM generate_series(1, 10) i;
+SET search_path = evil, pg_catalog, public;
+SELECT public.tbf_rollup_create('public.r', 'public.log', 'url', 'at');
+CALL public.tbf_rollup_refresh('public.r');
+SELECT item, hits_from FROM public.tbf_rollup_top('public.r', at => '2024-02-01', weight => '1'::pg_catalog.text);
+SELECT hits_from FROM public.tbf_rollup_count('public.r', '/1'::varchar, '2024-02-01'::pg_catalog.timestamptz);
+SELECT rollup, last_error FROM public.tbf_rollups;
+RESET search_path;
+DROP SCHEMA evil CASCADE;
+SELECT tbf_rollup_drop('r');
+
+-- rights
+CREATE ROLE streambloom_owner;
+CREATE ROLE streambloom_reader;
+GRANT CREATE ON SCHEMA public TO streambloom_owner;
+SET ROLE streambloom_owner;
+SELECT error_of($$SELECT tbf_rollup_create('r', 'log', 'url', 'at')$$);
+RESET ROLE;
+GRANT SELECT ON log TO streambloom_owner;
+SET ROLE streambloom_owner;
+SELECT tbf_rollup_create('r', 'log', 'url', 'at', half_life => NULL);
+CALL tbf_rollup_refresh('r');
+SET ROLE streambloom_reader;
+SELECT sqlstate_of($$SELECT * FROM tbf_rollup_top('r')$$), (SELECT count(*) FROM tbf_rollups);
+CALL tbf_rollup_refresh('r');
+SELECT error_of($$UPDATE tbf_rollup SET item = 'evil()'$$), error_of($$DELETE FROM tbf_rollup$$);
+SELECT error_of($$INSERT INTO tbf_rollup SELECT * FROM tbf_rollup$$);
+SELECT sqlstate_of($$SELECT tbf_rollup_drop('r')$$), sqlstate_of($$TRUNCATE tbf_rollup$$);
+SET ROLE streambloom_owner;
+GRANT SELECT ON r TO streambloom_reader;
+SET ROLE streambloom_reader;
+SELECT item, hits_from, hits_to FROM tbf_rollup_top('r');
+SELECT rollup, owner FROM tbf_rollups;
+RESET ROLE;
+-- a superuser does not run what others wrote either
+CALL tbf_rollup_refresh('r');
+REVOKE SELECT ON log FROM streambloom_owner;
+SET ROLE streambloom_owner;
+CALL tbf_rollup_refresh('r');
+SELECT last_error, next_step FROM tbf_rollups;
+RESET ROLE;
+-- row-level security
+GRANT SELECT ON log TO streambloom_owner;
+ALTER TABLE log ENABLE ROW LEVEL SECURITY;
+SET ROLE streambloom_owner;
+CALL tbf_rollup_refresh('r');
+SELECT error_of($$SELECT tbf_rollup_create('r2', 'log', 'url', 'at')$$);
+SELECT tbf_rollup_drop('r');
+RESET ROLE;
+REVOKE CREATE ON SCHEMA public FROM streambloom_owner;
+REVOKE SELECT ON log FROM streambloom_owner;
+DROP ROLE streambloom_owner, streambloom_reader;
+DROP TABLE log;
