@@ -327,9 +327,9 @@ DECLARE
 BEGIN
 	LOOP
 		COMMIT;
+		EXIT WHEN done;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-		EXIT WHEN done;
 		extension := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 		BEGIN
 			EXECUTE format('SELECT * FROM %s.tbf_rollup_work($1, $2, $3, $4, $5)', extension) INTO goal, place, done USING rollup, from_time, to_time, goal, place;
