@@ -1,16 +1,15 @@
-# Makefile: builds and installs the extensions with PGXS: streambloom, and streambloom_trgm, which is SQL only.
+# Makefile: builds and installs the extension with PGXS.
 #
 #   make [PG_CONFIG=/path/to/pg_config] && make install && make installcheck
 #
-# The core alone is built and tested with CMake (CMakeLists.txt). The version stands in streambloom.control; streambloom_trgm.control
-# repeats it.
+# The core alone is built and tested with CMake (CMakeLists.txt). The version stands in streambloom.control.
 
-EXTENSION := streambloom streambloom_trgm
+EXTENSION := streambloom
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" streambloom.control)
 
 MODULE_big := streambloom
 OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp))) $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*/*.c)))
-DATA := $(wildcard sql/updates/streambloom*--*.sql)
+DATA := $(wildcard sql/updates/streambloom--*.sql)
 DATA_built := $(EXTENSION:%=%--$(EXTVERSION).sql)
 
 PG_CPPFLAGS := -Isrc/core -Isrc/pg
@@ -36,10 +35,6 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 ifeq ($(wildcard $(dir $(PGXS))../test/isolation/pg_isolation_regress),)
 ISOLATION :=
 endif
-# The tests of streambloom_trgm are left out where there is no pg_trgm, unless WITH_PG_TRGM says that there is.
-ifeq ($(wildcard $(shell $(PG_CONFIG) --sharedir)/extension/pg_trgm.control)$(WITH_PG_TRGM),)
-REGRESS := $(filter-out trgm%,$(REGRESS))
-endif
 
 # Without the clang that PostgreSQL was built with there is no bitcode for its JIT compiler; everything else works.
 BITCODE_CLANG := $(shell sed -n 's/^CLANG *= *//p' $(dir $(PGXS))../Makefile.global)
@@ -52,7 +47,6 @@ include $(PGXS)
 BITCODE_CXXFLAGS += $(PG_CXXFLAGS)
 
 streambloom--$(EXTVERSION).sql: $(sort $(wildcard sql/install/*.sql)) streambloom.control
-streambloom_trgm--$(EXTVERSION).sql: $(sort $(wildcard sql/install/trgm/*.sql)) streambloom_trgm.control
 $(DATA_built):
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(firstword $(subst --, ,$@))" to load this file. \quit'; cat $(filter %.sql,$^); } >$@
 

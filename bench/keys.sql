@@ -1,7 +1,7 @@
 -- keys.sql: measurements and Markdown tables of bench/keys
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS streambloom;
-CREATE EXTENSION IF NOT EXISTS streambloom_trgm CASCADE;
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
 CREATE UNLOGGED TABLE source_lines (n bigserial, line text);
 CREATE UNLOGGED TABLE source_edits ("time" timestamptz, channel text, namespace text, page text, robot text, delta bigint, added bigint, deleted bigint);
@@ -21,7 +21,7 @@ BEGIN
 	CREATE TABLE lines AS SELECT n, line FROM source_lines ORDER BY n;
 	COMMIT;
 	ANALYZE lines;
-	INSERT INTO subject (label, relation, bf, gin) VALUES ('lines, trigrams', 'lines', 'line trgm_ops', 'line gin_trgm_ops') RETURNING id INTO subject;
+	INSERT INTO subject (label, relation, bf, gin) VALUES ('lines, grams', 'lines', 'line gram_ops', 'line gin_trgm_ops') RETURNING id INTO subject;
 	SELECT host INTO rare FROM (SELECT split_part(line, ' ', 1) AS host, count(*) AS n FROM lines GROUP BY 1) h WHERE length(host) > 12 ORDER BY abs(n - 13), host LIMIT 1;
 	INSERT INTO asked VALUES
 		(subject, 'rare', '%phpmyadmin%', 'line LIKE ''%phpmyadmin%'''),
@@ -157,7 +157,7 @@ BEGIN
 END
 $$;
 
--- The growth of two subjects: tags by both methods, and lines by trigrams (GIN up to a number of rows only, since it takes so long).
+-- The growth of two subjects: tags by both methods, and lines by grams (GIN by trigrams, up to a number of rows only, since it takes so long).
 CREATE PROCEDURE measure_growth(row_count bigint, gin_lines bigint) LANGUAGE plpgsql AS $$
 DECLARE
 	method text;
@@ -168,7 +168,7 @@ DECLARE
 	condition text;
 BEGIN
 	SELECT count(*) INTO lines FROM source_lines;
-	FOR thing IN SELECT * FROM (VALUES ('tags', 'tags', 'tags'), ('lines, trigrams', 'line trgm_ops', 'line gin_trgm_ops')) v(label, bf, gin) LOOP
+	FOR thing IN SELECT * FROM (VALUES ('tags', 'tags', 'tags'), ('lines, grams', 'line gram_ops', 'line gin_trgm_ops')) v(label, bf, gin) LOOP
 		CONTINUE WHEN thing.label <> 'tags' AND lines = 0;
 		IF thing.label = 'tags' THEN
 			CREATE UNLOGGED TABLE grown AS SELECT i AS n, tags_of(i) AS tags FROM generate_series(1, row_count) i;

@@ -64,13 +64,27 @@ SET ROLE regress_engine_reader;
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::hyper, 'uid', 42)$$);
 SELECT error_of($$SELECT * FROM chunk_scan(NULL::plain, 'uid', 42)$$);
 RESET ROLE;
--- a version with other columns
+-- a version that lists chunks by OID, as 2.31 does
+ALTER TABLE _timescaledb_catalog.chunk ADD relid regclass, DROP schema_name, DROP table_name;
+UPDATE _timescaledb_catalog.chunk SET relid = 'hyper_1';
+SELECT * FROM tries();
+UPDATE _timescaledb_catalog.chunk SET relid = 'hyper_2';
+SELECT * FROM tries();
+-- A version with other columns. Only parents and children by inheritance may be its relations.
 ALTER TABLE _timescaledb_catalog.hypertable RENAME table_name TO relid;
-SELECT error_of($$SELECT * FROM chunk_scan(NULL::plain, 'uid', 42)$$);
+SELECT error_of($$SELECT * FROM chunk_scan(NULL::hyper, 'uid', 42)$$);
 SELECT * FROM tries();
 ALTER TABLE _timescaledb_catalog.hypertable RENAME relid TO table_name;
 ALTER TABLE _timescaledb_catalog.hypertable ALTER table_name TYPE text, ALTER schema_name TYPE bigint USING 1;
 SELECT * FROM tries();
+-- Any table of the extension may name its relations then, by an OID or by two neighbouring names.
+ALTER EXTENSION timescaledb ADD TABLE _timescaledb_catalog.chunk;
+ALTER TABLE _timescaledb_catalog.chunk RENAME relid TO table_of_chunk;
+UPDATE _timescaledb_catalog.chunk SET table_of_chunk = 'plain_1';
+SELECT * FROM tries();
+ALTER TABLE _timescaledb_catalog.chunk ALTER table_of_chunk TYPE name USING 'chunk_scan_engines', ADD named_so text DEFAULT 'plain';
+SELECT * FROM tries();
+ALTER EXTENSION timescaledb DROP TABLE _timescaledb_catalog.chunk;
 DELETE FROM pg_extension WHERE oid = 60001;
 SELECT * FROM tries();
 

@@ -152,6 +152,8 @@ RESET ROLE;
 REVOKE SELECT (b) ON columns_gone FROM regress_hostile_reader;
 SET ROLE regress_hostile_reader;
 SELECT error_of($$SELECT a FROM chunk_scan(NULL::columns_gone, 'a', 1)$$);
+SELECT error_of($$SELECT b FROM chunk_scan(NULL::columns_gone, 'a', 1)$$) AS other_column, error_of($$SELECT FROM chunk_scan(NULL::columns_gone, 'a', 1) c WHERE b = 2$$) AS in_condition,
+	error_of($$SELECT c FROM chunk_scan(NULL::columns_gone, 'a', 1) c$$) AS whole_row, error_of($$SELECT a FROM chunk_scan(NULL::columns_gone, 'b', 2)$$) AS compared;
 RESET ROLE;
 
 -- A virtual column has the expression of the table that the query names, not the partition's. (Before PostgreSQL 18: a plain column.)

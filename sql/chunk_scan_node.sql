@@ -29,7 +29,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF' || CASE WHEN analyzed THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' ELSE '' END || ') ' || query LOOP
-		RETURN NEXT regexp_replace(line, ' \(actual.*\)| \(never executed\)|(?<=InitPlan \d).*', '');
+		RETURN NEXT regexp_replace(line, ' \(actual.*\)| \(never executed\)|(?<=InitPlan) .*', '');
 	END LOOP;
 END
 $$;

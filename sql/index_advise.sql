@@ -207,3 +207,12 @@ DROP TABLE visits, daily, nothing, no_columns, parent, other_kinds, documents, d
 DROP VIEW a_view;
 DROP FUNCTION pages_of, compare, compare_keys;
 DROP ROLE streambloom_reader;
+-- An index that would be larger than the table, or than GIN, does not pay. A few long arrays among short ones make it so.
+CREATE TABLE uneven (tags int[], filler text) WITH (autovacuum_enabled = off);
+INSERT INTO uneven SELECT CASE WHEN i % 10000 = 1 THEN ARRAY(SELECT 3000000 + j * 7 FROM generate_series(1, 20000) j) ELSE ARRAY[i, i + 1, i + 2] END, repeat('x', 30) FROM generate_series(1, 30000) i;
+SELECT bf_bytes > table_pages * 8192 AS larger_than_table, bf_bytes > gin_bytes AS than_gin, regexp_replace(advice, '[0-9]+ [kM]B', '...', 'g') AS advice, statement FROM bf_index_advise('uneven', '{tags}');
+ALTER TABLE uneven ALTER filler SET STORAGE plain;
+UPDATE uneven SET filler = repeat('x', 400);
+VACUUM FULL uneven;
+SELECT bf_bytes > table_pages * 8192 AS larger_than_table, bf_bytes > gin_bytes AS than_gin, regexp_replace(advice, '[0-9]+ [kM]B', '...', 'g') AS advice, statement FROM bf_index_advise('uneven', '{tags}');
+DROP TABLE uneven;

@@ -19,7 +19,7 @@ SELECT command, error_of(command) FROM (VALUES
 	('SELECT bf_summarize_range(''t_bf'', -1)'), ('SELECT bf_desummarize_range(''t_bf'', 4294967295)'), ('SELECT brin_summarize_new_values(''t_bf'')'),
 	('SELECT bf_index_check(''t'')'), ('SELECT bf_index_stats(''t_brin'')'), ('SELECT bf_of(''t'')'),
 	('SELECT bf_of(''t_bf'', 0, 3)'), ('SELECT bf_of(''t_bf'', 0, 0)'), ('SELECT bf_of(''t_bf'', -1)'),
-	('CALL bf_summarize(''a_view'')'), ('CALL bf_summarize(0)')) c(command);
+	('CALL bf_summarize(''a_view'')'), ('CALL bf_summarize(0)'), ('CALL bf_summarize(NULL)')) c(command);
 SELECT bf_of('t_bf', 1000), bf_of(NULL), bf_of('t_bf', 0, 2) @> '77'::text;
 
 -- privileges: the owner summarizes and checks; a user who may read the table looks into the index (more in index_rights)

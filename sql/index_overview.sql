@@ -129,3 +129,10 @@ SET client_min_messages = warning;
 DROP TABLE log, single, empty, unlogged, mine, no_partitions, incomplete, crowded;
 DROP FUNCTION checked, seen;
 DROP ROLE streambloom_reader, streambloom_owner;
+
+-- an index that is larger than its table
+CREATE TABLE uneven (tags int[]) WITH (autovacuum_enabled = off);
+INSERT INTO uneven SELECT CASE WHEN i % 10000 = 1 THEN ARRAY(SELECT 3000000 + j * 7 FROM generate_series(1, 20000) j) ELSE ARRAY[i, i + 1, i + 2] END FROM generate_series(1, 30000) i;
+CREATE INDEX uneven_tags ON uneven USING bf (tags) WITH (pages_per_range = 1);
+SELECT pg_relation_size('uneven_tags') > pg_relation_size('uneven') AS larger, regexp_replace(advice, '[0-9.]+ times', '... times') AS advice FROM bf_indexes WHERE index = 'uneven_tags'::regclass;
+DROP TABLE uneven;

@@ -54,11 +54,12 @@ ORDER BY oprname COLLATE "C", oprleft::regtype::text COLLATE "C", oprright::regt
 
 -- the access method; families of operators with their classes and members
 SELECT format('%s: %s %s', amname, CASE amtype WHEN 'i' THEN 'index' ELSE 'table' END, amhandler) FROM pg_am a JOIN member m ON m.classid = 'pg_am'::regclass AND m.objid = a.oid;
-SELECT format('%s: classes %s; operators %s', opfname,
+SELECT format('%s using %s: classes %s; operators %s', opfname, amname,
 	(SELECT string_agg(format('%s for %s%s', opcname, opcintype::regtype, CASE WHEN NOT opcdefault THEN ' (not default)' END), ', ' ORDER BY opcname COLLATE "C") FROM pg_opclass WHERE opcfamily = f.oid),
 	(SELECT string_agg(format('%s %s', amopstrategy, amopopr::regoperator), ', ' ORDER BY amopopr::regoperator::text COLLATE "C") FROM pg_amop WHERE amopfamily = f.oid))
-FROM pg_opfamily f JOIN member m ON m.classid = 'pg_opfamily'::regclass AND m.objid = f.oid ORDER BY opfname COLLATE "C";
-SELECT format('support function %s of %s', amprocnum, opfname) FROM pg_amproc p JOIN pg_opfamily f ON f.oid = amprocfamily JOIN member m ON m.classid = 'pg_opfamily'::regclass AND m.objid = f.oid;
+FROM pg_opfamily f JOIN pg_am a ON a.oid = opfmethod JOIN member m ON m.classid = 'pg_opfamily'::regclass AND m.objid = f.oid ORDER BY opfname COLLATE "C", amname COLLATE "C";
+SELECT format('support function %s of %s using %s: %s', amprocnum, opfname, amname, amproc::regproc) FROM pg_amproc p JOIN pg_opfamily f ON f.oid = amprocfamily JOIN pg_am a ON a.oid = opfmethod JOIN member m ON m.classid = 'pg_opfamily'::regclass AND m.objid = f.oid
+ORDER BY opfname COLLATE "C", amname COLLATE "C", amprocnum, amproclefttype::regtype::text COLLATE "C";
 
 -- views and tables
 SELECT c.oid::regclass, relkind FROM pg_class c JOIN member m ON m.classid = 'pg_class'::regclass AND m.objid = c.oid WHERE relkind <> 'c' ORDER BY relname COLLATE "C";

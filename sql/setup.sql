@@ -3,7 +3,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION citext;
 CREATE EXTENSION streambloom;
 
--- The whole error that a command raises.
+-- The whole error that a command raises. From PostgreSQL 19 on the hint about functions and operators that do not fit is in two parts.
 CREATE FUNCTION error_of(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	message text;
@@ -14,6 +14,10 @@ BEGIN
 	RETURN 'no error';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	IF detail ~ '^No (function|operator) of that name accepts the given argument types\.$' THEN
+		hint := regexp_replace(detail, '^No (\w+) of that name accepts the given argument types', 'No \1 matches the given name and argument types') || ' ' || hint;
+		detail := '';
+	END IF;
 	RETURN concat_ws(E'\n', SQLSTATE || ': ' || message, 'DETAIL: ' || nullif(detail, ''), 'HINT: ' || nullif(hint, ''));
 END
 $$;

@@ -27,7 +27,7 @@ ALTER TABLE tbf_now ADD hot float8 GENERATED ALWAYS AS (tbf_count(f, 7, '2026-01
 ALTER TABLE tbf_now ADD faded tbf GENERATED ALWAYS AS (tbf_decay(f, timestamptz '2100-01-01')) STORED;
 SELECT hot = tbf_count(f, 7, '2026-01-01') AS hot, faded = tbf_decay(f, '2100-01-01') AS faded FROM tbf_now;
 -- what still reads the clock, or settings: a hit is compared with now, unless the limit is given, and a list of hot items has them as text
-SELECT proname, pg_get_function_arguments(oid) AS arguments FROM pg_proc WHERE proname LIKE 'tbf\_%' AND proname NOT LIKE '%\_agg%' AND provolatile <> 'i' ORDER BY proname COLLATE "C", pg_get_function_arguments(oid) COLLATE "C";
+SELECT proname, pg_get_function_arguments(oid) AS arguments FROM pg_proc WHERE proname LIKE 'tbf\_%' AND proname NOT LIKE '%\_agg%' AND proname NOT LIKE 'tbf\_rollup%' AND provolatile <> 'i' ORDER BY proname COLLATE "C", pg_get_function_arguments(oid) COLLATE "C";
 
 -- NULL
 SELECT tbf_count(f, 7, NULL) IS NULL AS count, tbf_decay(f, NULL) IS NULL AS decay, tbf_total(f, NULL) IS NULL AS total, tbf_count(NULL, 7) IS NULL AS no_filter FROM tbf_now;

@@ -163,3 +163,11 @@ want_cron() {
 	major=$(postgresql_major)
 	want "postgresql-$major-cron" test -e "$("$PG_CONFIG" --pkglibdir)/pg_cron.so"
 }
+
+# For the test of plans with hypothetical indexes, likewise.
+want_hypopg() {
+	local major
+	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
+	major=$(postgresql_major)
+	want "postgresql-$major-hypopg" test -e "$("$PG_CONFIG" --pkglibdir)/hypopg.so"
+}

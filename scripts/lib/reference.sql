@@ -1,18 +1,18 @@
--- reference.sql: prints docs/reference.md from the comments of the SQL declarations. For psql -Atq, in a database with both extensions.
+-- reference.sql: prints docs/reference.md from the comments of the SQL declarations. For psql -Atq, in a database with the extension.
 SET search_path = pg_catalog;
 SET IntervalStyle = postgres;
 LOAD 'streambloom';
 CREATE TEMP VIEW member AS
-	SELECT d.classid, d.objid, e.extname
+	SELECT d.classid, d.objid
 	FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-	WHERE e.extname IN ('streambloom', 'streambloom_trgm') AND d.deptype = 'e';
+	WHERE e.extname = 'streambloom' AND d.deptype = 'e';
 -- What people call: not the functions that only the server calls, for input, output, planning and aggregates, nor those behind operators.
 CREATE TEMP VIEW function AS
 	SELECT p.*, pg_get_function_arguments(p.oid) AS arguments, pg_get_function_result(p.oid) AS result, obj_description(p.oid, 'pg_proc') AS comment
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
 	WHERE NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND
 		NOT EXISTS (SELECT FROM pg_type WHERE typsend = p.oid) AND NOT EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggcombinefn, aggfinalfn)) AND
-		NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid) AND proname !~ '_(eq|ne|add_text|add_operator)$' AND NOT pg_get_function_arguments(p.oid) LIKE '%bf_untyped_item%' AND
+		NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid) AND proname !~ '_(eq|ne|lt|le|gt|ge|cmp|hash|hash_extended|add_text|add_operator)$' AND NOT pg_get_function_arguments(p.oid) LIKE '%bf_untyped_item%' AND
 		NOT (proname LIKE 'tbf_rollup%' AND obj_description(p.oid, 'pg_proc') ~ '^(implementation|trigger) of ');
 CREATE FUNCTION pg_temp.cell(text) RETURNS text LANGUAGE sql RETURN replace(replace(regexp_replace($1, 'public\.', '', 'g'), '|', '\|'), E'\n', ' ');
 CREATE FUNCTION pg_temp.section(title text, pattern text) RETURNS SETOF text LANGUAGE sql AS $$
@@ -49,11 +49,11 @@ WHERE NOT EXISTS (SELECT FROM pg_type WHERE oid IN (oprleft, oprright) AND typna
 ORDER BY oprleft::regtype::text COLLATE "C", oprname COLLATE "C", oprright::regtype::text COLLATE "C";
 
 SELECT E'\n## Operator classes of the index\n\n| class | for | default | operators | |\n| --- | --- | --- | --- | --- |';
-SELECT format('| `%s` | `%s` | %s | %s | %s%s |', opcname, opcintype::regtype, CASE WHEN opcdefault THEN 'yes' ELSE '' END,
+SELECT format('| `%s` | `%s` | %s | %s | %s |', opcname, opcintype::regtype, CASE WHEN opcdefault THEN 'yes' ELSE '' END,
 	(SELECT string_agg('`' || pg_temp.cell(oprname) || '`', ' ' ORDER BY oprname COLLATE "C")
 		FROM (SELECT DISTINCT oprname::text FROM pg_amop JOIN pg_operator ON pg_operator.oid = amopopr WHERE amopfamily = opcfamily AND amoplefttype = opcintype) n),
-	coalesce(pg_temp.cell(obj_description(c.oid, 'pg_opclass')), ''), CASE WHEN extname <> 'streambloom' THEN ' (extension ' || extname || ')' ELSE '' END)
-FROM pg_opclass c JOIN member m ON m.classid = 'pg_opclass'::regclass AND m.objid = c.oid ORDER BY opcname COLLATE "C";
+	coalesce(pg_temp.cell(obj_description(c.oid, 'pg_opclass')), ''))
+FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod AND amname = 'bf' JOIN member m ON m.classid = 'pg_opclass'::regclass AND m.objid = c.oid ORDER BY opcname COLLATE "C";
 
 SELECT E'\n## Settings\n\n| setting | default | |\n| --- | --- | --- |';
 SELECT format('| `%s` | %s | %s |', name, boot_val, pg_temp.cell(short_desc)) FROM pg_settings WHERE name LIKE 'streambloom.%' ORDER BY name COLLATE "C";

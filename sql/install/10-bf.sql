@@ -39,10 +39,45 @@ CREATE FUNCTION bf_eq(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_eq' L
 COMMENT ON FUNCTION bf_eq(bf, bf) IS 'implementation of the operator =';
 CREATE FUNCTION bf_ne(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bf_ne(bf, bf) IS 'implementation of the operator <>';
-CREATE OPERATOR = (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+CREATE FUNCTION bf_lt(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_lt(bf, bf) IS 'implementation of the operator <';
+CREATE FUNCTION bf_le(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_le(bf, bf) IS 'implementation of the operator <=';
+CREATE FUNCTION bf_gt(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_gt(bf, bf) IS 'implementation of the operator >';
+CREATE FUNCTION bf_ge(bf, bf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_ge(bf, bf) IS 'implementation of the operator >=';
+CREATE FUNCTION bf_cmp(bf, bf) RETURNS integer AS 'MODULE_PATHNAME', 'value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_cmp(bf, bf) IS 'for sorting and btree indexes: -1, 0 or 1. Filters are ordered by size, then byte by byte; the order has no other meaning';
+CREATE FUNCTION bf_hash(bf) RETURNS integer AS 'MODULE_PATHNAME', 'value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_hash(bf) IS 'for hashing and hash indexes: equal filters have the same hash';
+CREATE FUNCTION bf_hash_extended(bf, bigint) RETURNS bigint AS 'MODULE_PATHNAME', 'value_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bf_hash_extended(bf, bigint) IS 'for hashing with a seed: equal filters have the same hash';
+CREATE OPERATOR = (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 COMMENT ON OPERATOR = (bf, bf) IS 'same filter, byte for byte';
 CREATE OPERATOR <> (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (bf, bf) IS 'different filters';
+CREATE OPERATOR < (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_lt, COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+COMMENT ON OPERATOR < (bf, bf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR <= (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_le, COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+COMMENT ON OPERATOR <= (bf, bf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR > (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_gt, COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+COMMENT ON OPERATOR > (bf, bf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR >= (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_ge, COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR >= (bf, bf) IS 'order of filters for sorting: by size, then byte by byte';
+
+-- Default operator classes: for DISTINCT, GROUP BY, joins, row comparison and logical replication.
+CREATE OPERATOR CLASS bf_ops DEFAULT FOR TYPE bf USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 bf_cmp(bf, bf),
+	FUNCTION 4 btequalimage(oid);
+CREATE OPERATOR CLASS bf_ops DEFAULT FOR TYPE bf USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 bf_hash(bf), FUNCTION 2 bf_hash_extended(bf, bigint);
+COMMENT ON OPERATOR CLASS bf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY bf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR CLASS bf_ops USING hash IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = does';
 
 -- items
 

@@ -39,10 +39,45 @@ CREATE FUNCTION tbf_eq(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C
 COMMENT ON FUNCTION tbf_eq(tbf, tbf) IS 'implementation of the operator =';
 CREATE FUNCTION tbf_ne(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_ne(tbf, tbf) IS 'implementation of the operator <>';
-CREATE OPERATOR = (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+CREATE FUNCTION tbf_lt(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_lt(tbf, tbf) IS 'implementation of the operator <';
+CREATE FUNCTION tbf_le(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_le(tbf, tbf) IS 'implementation of the operator <=';
+CREATE FUNCTION tbf_gt(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_gt(tbf, tbf) IS 'implementation of the operator >';
+CREATE FUNCTION tbf_ge(tbf, tbf) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_ge(tbf, tbf) IS 'implementation of the operator >=';
+CREATE FUNCTION tbf_cmp(tbf, tbf) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_cmp(tbf, tbf) IS 'for sorting and btree indexes: -1, 0 or 1. Filters are ordered by size, then byte by byte; the order has no other meaning';
+CREATE FUNCTION tbf_hash(tbf) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_hash(tbf) IS 'for hashing and hash indexes: equal filters have the same hash';
+CREATE FUNCTION tbf_hash_extended(tbf, bigint) RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_hash_extended(tbf, bigint) IS 'for hashing with a seed: equal filters have the same hash';
+CREATE OPERATOR = (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 COMMENT ON OPERATOR = (tbf, tbf) IS 'same filter, byte for byte apart from the list of hot items';
 CREATE OPERATOR <> (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (tbf, tbf) IS 'different filters';
+CREATE OPERATOR < (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_lt, COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+COMMENT ON OPERATOR < (tbf, tbf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR <= (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_le, COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+COMMENT ON OPERATOR <= (tbf, tbf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR > (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_gt, COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+COMMENT ON OPERATOR > (tbf, tbf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR >= (LEFTARG = tbf, RIGHTARG = tbf, FUNCTION = tbf_ge, COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR >= (tbf, tbf) IS 'order of filters for sorting: by size, then byte by byte';
+
+-- Default operator classes: for DISTINCT, GROUP BY, joins, row comparison and logical replication.
+-- Equal filters can differ in their lists of hot items, so a btree index must not deduplicate them: there is no btequalimage.
+CREATE OPERATOR CLASS tbf_ops DEFAULT FOR TYPE tbf USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 tbf_cmp(tbf, tbf);
+CREATE OPERATOR CLASS tbf_ops DEFAULT FOR TYPE tbf USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 tbf_hash(tbf), FUNCTION 2 tbf_hash_extended(tbf, bigint);
+COMMENT ON OPERATOR CLASS tbf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY tbf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR CLASS tbf_ops USING hash IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY tbf_ops USING hash IS 'compares whole filters, as = does';
 
 -- making and adding
 

@@ -39,10 +39,45 @@ CREATE FUNCTION sbf_eq(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_eq
 COMMENT ON FUNCTION sbf_eq(sbf, sbf) IS 'implementation of the operator =';
 CREATE FUNCTION sbf_ne(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_ne(sbf, sbf) IS 'implementation of the operator <>';
-CREATE OPERATOR = (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+CREATE FUNCTION sbf_lt(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_lt(sbf, sbf) IS 'implementation of the operator <';
+CREATE FUNCTION sbf_le(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_le(sbf, sbf) IS 'implementation of the operator <=';
+CREATE FUNCTION sbf_gt(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_gt(sbf, sbf) IS 'implementation of the operator >';
+CREATE FUNCTION sbf_ge(sbf, sbf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_ge(sbf, sbf) IS 'implementation of the operator >=';
+CREATE FUNCTION sbf_cmp(sbf, sbf) RETURNS integer AS 'MODULE_PATHNAME', 'value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_cmp(sbf, sbf) IS 'for sorting and btree indexes: -1, 0 or 1. Filters are ordered by size, then byte by byte; the order has no other meaning';
+CREATE FUNCTION sbf_hash(sbf) RETURNS integer AS 'MODULE_PATHNAME', 'value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_hash(sbf) IS 'for hashing and hash indexes: equal filters have the same hash';
+CREATE FUNCTION sbf_hash_extended(sbf, bigint) RETURNS bigint AS 'MODULE_PATHNAME', 'value_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_hash_extended(sbf, bigint) IS 'for hashing with a seed: equal filters have the same hash';
+CREATE OPERATOR = (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 COMMENT ON OPERATOR = (sbf, sbf) IS 'same filter, byte for byte';
 CREATE OPERATOR <> (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (sbf, sbf) IS 'different filters';
+CREATE OPERATOR < (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_lt, COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+COMMENT ON OPERATOR < (sbf, sbf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR <= (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_le, COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+COMMENT ON OPERATOR <= (sbf, sbf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR > (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_gt, COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+COMMENT ON OPERATOR > (sbf, sbf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR >= (LEFTARG = sbf, RIGHTARG = sbf, FUNCTION = sbf_ge, COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR >= (sbf, sbf) IS 'order of filters for sorting: by size, then byte by byte';
+
+-- Default operator classes: for DISTINCT, GROUP BY, joins, row comparison and logical replication.
+CREATE OPERATOR CLASS sbf_ops DEFAULT FOR TYPE sbf USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 sbf_cmp(sbf, sbf),
+	FUNCTION 4 btequalimage(oid);
+CREATE OPERATOR CLASS sbf_ops DEFAULT FOR TYPE sbf USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 sbf_hash(sbf), FUNCTION 2 sbf_hash_extended(sbf, bigint);
+COMMENT ON OPERATOR CLASS sbf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY sbf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR CLASS sbf_ops USING hash IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY sbf_ops USING hash IS 'compares whole filters, as = does';
 
 -- making and adding
 

@@ -39,10 +39,45 @@ CREATE FUNCTION ibf_eq(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_eq
 COMMENT ON FUNCTION ibf_eq(ibf, ibf) IS 'implementation of the operator =';
 CREATE FUNCTION ibf_ne(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_ne(ibf, ibf) IS 'implementation of the operator <>';
-CREATE OPERATOR = (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel);
+CREATE FUNCTION ibf_lt(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_lt(ibf, ibf) IS 'implementation of the operator <';
+CREATE FUNCTION ibf_le(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_le(ibf, ibf) IS 'implementation of the operator <=';
+CREATE FUNCTION ibf_gt(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_gt(ibf, ibf) IS 'implementation of the operator >';
+CREATE FUNCTION ibf_ge(ibf, ibf) RETURNS boolean AS 'MODULE_PATHNAME', 'value_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_ge(ibf, ibf) IS 'implementation of the operator >=';
+CREATE FUNCTION ibf_cmp(ibf, ibf) RETURNS integer AS 'MODULE_PATHNAME', 'value_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_cmp(ibf, ibf) IS 'for sorting and btree indexes: -1, 0 or 1. Filters are ordered by size, then byte by byte; the order has no other meaning';
+CREATE FUNCTION ibf_hash(ibf) RETURNS integer AS 'MODULE_PATHNAME', 'value_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_hash(ibf) IS 'for hashing and hash indexes: equal filters have the same hash';
+CREATE FUNCTION ibf_hash_extended(ibf, bigint) RETURNS bigint AS 'MODULE_PATHNAME', 'value_hash_extended' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_hash_extended(ibf, bigint) IS 'for hashing with a seed: equal filters have the same hash';
+CREATE OPERATOR = (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_eq, COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 COMMENT ON OPERATOR = (ibf, ibf) IS 'same filter, byte for byte';
 CREATE OPERATOR <> (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_ne, COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR <> (ibf, ibf) IS 'different filters';
+CREATE OPERATOR < (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_lt, COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+COMMENT ON OPERATOR < (ibf, ibf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR <= (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_le, COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+COMMENT ON OPERATOR <= (ibf, ibf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR > (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_gt, COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+COMMENT ON OPERATOR > (ibf, ibf) IS 'order of filters for sorting: by size, then byte by byte';
+CREATE OPERATOR >= (LEFTARG = ibf, RIGHTARG = ibf, FUNCTION = ibf_ge, COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR >= (ibf, ibf) IS 'order of filters for sorting: by size, then byte by byte';
+
+-- Default operator classes: for DISTINCT, GROUP BY, joins, row comparison and logical replication.
+CREATE OPERATOR CLASS ibf_ops DEFAULT FOR TYPE ibf USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 ibf_cmp(ibf, ibf),
+	FUNCTION 4 btequalimage(oid);
+CREATE OPERATOR CLASS ibf_ops DEFAULT FOR TYPE ibf USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 ibf_hash(ibf), FUNCTION 2 ibf_hash_extended(ibf, bigint);
+COMMENT ON OPERATOR CLASS ibf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY ibf_ops USING btree IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR CLASS ibf_ops USING hash IS 'compares whole filters, as = does';
+COMMENT ON OPERATOR FAMILY ibf_ops USING hash IS 'compares whole filters, as = does';
 
 -- making and adding
 

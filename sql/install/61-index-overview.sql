@@ -10,9 +10,10 @@ CREATE FUNCTION bf_index_overview(
 	OUT ranges bigint,
 	OUT summarized bigint,
 	OUT levels integer,
-	OUT too_full boolean
+	OUT too_full boolean,
+	OUT table_bytes bigint
 ) RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, and whether filters say yes too often; NULL if this is no bf index that the user may look at';
+COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, whether filters say yes too often, and bytes of the table; NULL if this is no bf index that the user may look at';
 
 CREATE VIEW bf_indexes AS
 WITH RECURSIVE leaf AS MATERIALIZED (
@@ -30,12 +31,15 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 		pg_catalog.count(*) FILTER (WHERE l.state = 'table damaged') AS tables_damaged,
 		pg_catalog.min(l.detail) AS detail, pg_catalog.count(*) FILTER (WHERE l.state = 'locked') AS locked,
 		pg_catalog.count(*) FILTER (WHERE l.state = 'not valid') AS not_valid, pg_catalog.count(*) FILTER (WHERE l.state = 'unlogged') AS unlogged,
-		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.too_full) AS too_full
+		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.too_full) AS too_full,
+		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes
 	FROM above a JOIN leaf l ON l.index = a.leaf GROUP BY a.index
 ), known AS (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
-		f.unlogged, f.incomplete, f.too_full,
+		f.unlogged, f.incomplete, f.too_full, f.table_bytes,
+		-- larger than the table; of small ones nothing is said
+		f.bytes > f.table_bytes AND f.bytes > 1048576 AS too_large,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
 		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize
 	FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam
@@ -58,6 +62,8 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s partitions are not summarized to their end: %sCALL %s(%L)', k.incomplete, k.leaves,
 				k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('%s partitions are too full: %sREINDEX INDEX CONCURRENTLY each', k.too_full, k.there) END,
+			CASE WHEN k.too_large THEN pg_catalog.format('%s times as large as the partitions, which are read as quickly: drop it, or see what bf_index_advise() says',
+				pg_catalog.round(k.bytes::numeric OPERATOR(pg_catalog./) greatest(k.table_bytes, 1), 1)) END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
 	ELSE
 		pg_catalog.concat_ws('; ',
@@ -71,6 +77,8 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL %s(%L)',
 				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
+			CASE WHEN k.too_large THEN pg_catalog.format('%s times as large as the table, which is read as quickly: drop it, or see what bf_index_advise() says',
+				pg_catalog.round(k.bytes::numeric OPERATOR(pg_catalog./) greatest(k.table_bytes, 1), 1)) END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
 	END, ''), 'as full as it should be: nothing to do') AS advice
 FROM known k;

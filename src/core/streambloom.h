@@ -22,6 +22,7 @@
 #include "bf/sb_bf_builder.h"
 #include "bf/sb_bf_exact.h"
 #include "bf/sb_bf_formula.h"
+#include "gram/sb_gram.h"
 #include "stable/sb_stable.h"
 #include "tbf/sb_decay_functions.h"
 #include "tbf/sb_tbf.h"

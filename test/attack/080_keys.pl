@@ -1,10 +1,12 @@
-# Indexes on keys inside values (lines of text by trigrams, jsonb, tsvector, arrays): random values, random conditions of every
+# Indexes on keys inside values (lines of text by grams, jsonb, tsvector, arrays): random values, random conditions of every
 # operator of these classes, random changes. Each condition has the same rows with the indexes as by a sequential scan, under
 # random combinations of the planner's switches, in plain and in partitioned tables.
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/080_keys.pl      # in the environment of scripts/test
 #
-# STREAMBLOOM_METHOD=gin runs the same with GIN indexes: what is found there is a mistake of this test, or of PostgreSQL.
+# STREAMBLOOM_ONLY=grams looks only at lines of text and what is made of them.
+# STREAMBLOOM_METHOD=gin runs the same with GIN indexes (of pg_trgm for lines, without letters of which it does not know all cases): what is
+# found there is a mistake of this test, or of PostgreSQL.
 # A failure leaves a history that psql can run again (test/attack/lib/DifferRun.pm). The seed settles every statement.
 use strict;
 use warnings;
@@ -28,14 +30,16 @@ my $seed = $ENV{STREAMBLOOM_SEED} || 1;
 my $method = $ENV{STREAMBLOOM_METHOD} || 'bf';
 my $bf = $method eq 'bf';
 my $db = StreambloomTap->new('a080');
-my $trgm = $db->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'");
-diag("seed $seed" . ($trgm ? '' : ', without pg_trgm'));
+my $lines = $bf || $db->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'");
+diag("seed $seed" . ($lines ? '' : ', without pg_trgm'));
 srand($seed);
 
 my $run = DifferRun->new(database => $db->name, name => '080', seed => $seed);
 my $deadline = $^T + $seconds;
-my $extensions = $trgm ? ($bf ? 'CREATE EXTENSION streambloom_trgm CASCADE' : 'CREATE EXTENSION pg_trgm') : 'SELECT 1';
-my $trgm_class = $bf ? 'trgm_ops' : 'gin_trgm_ops';
+my $extensions = !$bf && $lines ? 'CREATE EXTENSION pg_trgm' : 'SELECT 1';
+my $only_grams = ($ENV{STREAMBLOOM_ONLY} // '') eq 'grams';
+my @line_classes = $bf ? 'gram_ops' : 'gin_trgm_ops';
+KeysValues::add_any_case() if $bf;
 
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
@@ -112,12 +116,12 @@ sub combination
 
 my %thing = (
 	n => {sql => 'n', plain => 1}, t => {sql => 't', plain => 1},
-	line => {sql => 'line', class => $trgm_class, trgm => 1}, lower => {sql => 'lower(line)', class => $trgm_class, trgm => 1}, text => {sql => "(doc ->> 'name')", class => $trgm_class, trgm => 1},
+	line => {sql => 'line', classes => \@line_classes, lines => 1}, lower => {sql => 'lower(line)', classes => \@line_classes, lines => 1}, text => {sql => "(doc ->> 'name')", classes => \@line_classes, lines => 1},
 	vector => {sql => "to_tsvector('simple', line)"}, words => {sql => 'words'},
 	doc => {sql => 'doc', classes => ['', 'jsonb_ops', 'jsonb_path_ops', 'jsonb_path_ops', $bf ? 'jsonb_eq_ops' : ()]}, member => {sql => "(doc -> 'a')", classes => ['', 'jsonb_path_ops']},
 	ints => {sql => 'ints'}, tags => {sql => 'tags'}, nums => {sql => 'nums', classes => ['', '', $bf ? 'array_eq_ops' : ()]}, names => {sql => $bf ? 'names COLLATE "C"' : 'names'}, split => {sql => "string_to_array(line, ' ')"},
 );
-my @things = grep { ($trgm || !$thing{$_}{trgm}) && ($bf || !$thing{$_}{plain}) } sort keys %thing;
+my @things = grep { ($lines || !$thing{$_}{lines}) && ($bf || !$thing{$_}{plain}) && (!$only_grams || $thing{$_}{lines}) } sort keys %thing;
 
 my $relations = 0;
 # Tall tables have some hundred ranges, so that their indexes have a second level.
@@ -128,14 +132,16 @@ sub index_element
 	my ($name) = @_;
 	my $thing = $thing{$name};
 	my $class = $thing->{classes} ? pick(@{$thing->{classes}}) : $thing->{class} // '';
-	my $options = $bf && $class && chance(0.3) ? ' (false_positive_rate = ' . pick(0.3, 0.05, 0.001) . ')' : '';
-	return "$thing->{sql} $class$options";
+	my @options = $bf && $class && chance(0.3) ? 'false_positive_rate = ' . pick(0.3, 0.05, 0.001) : ();
+	push @options, 'n = ' . pick(3, 3, 4, 5, 8) if $class eq 'gram_ops' && chance(0.5);
+	push @options, 'fold = off' if $class eq 'gram_ops' && chance(0.2);
+	return "$thing->{sql} $class" . (@options ? ' (' . join(', ', @options) . ')' : '');
 }
 
 sub index_sql
 {
 	my ($name, $number) = @_;
-	my @some = (shuffle @things)[0 .. pick(0, 0, 0, 1, 2, 3)];
+	my @some = grep { defined } (shuffle @things)[0 .. pick(0, 0, 0, 1, 2, 3)];
 	my @options = $bf ? ($tall || chance(0.8) ? 'pages_per_range = ' . ($tall ? 1 : pick(1, 1, 1, 2, 3, 8)) : (), chance($tall ? 0.1 : 0.3) ? 'levels = ' . pick(1, 2) : (), chance(0.2) ? 'autosummarize = on' : (), chance(0.2) ? 'false_positive_rate = 0.2' : ()) :
 		(chance(0.3) ? 'fastupdate = off' : ());
 	return ("CREATE INDEX ${name}_i$number ON $name USING $method (" . join(', ', map { index_element($_) } @some) . ')' . (@options ? ' WITH (' . join(', ', @options) . ')' : '') .
@@ -270,7 +276,7 @@ sub question
 	my $kind = rand();
 	my $where = conditions($self);
 
-	if ($kind < 0.12 && (my ($left, $operator, $operand, $type) = condition($self) =~ /^(.*?) (LIKE|ILIKE|~|~\*|@>|@@|@\?|\?|\?\||\?&|&&|<@|=) ((?:'(?:[^']|'')*')(?:::([\w\[\]]+))?)\z/s))
+	if ($kind < 0.12 && (my ($left, $operator, $operand, $type) = condition($self) =~ /^(.*?) (LIKE|ILIKE|\^@|~|~\*|@>|@@|@\?|\?|\?\||\?&|&&|<@|=) ((?:'(?:[^']|'')*')(?:::([\w\[\]]+))?)\z/s))
 	{
 		$type //= 'text';
 		my @operands = ($operand);
@@ -439,7 +445,7 @@ if ($bf)
 {
 	# Keys of such texts are other ones although the texts are equal.
 	$db->sql('CREATE TABLE nocase (names text[] COLLATE nocase, name text COLLATE nocase)');
-	is($db->sqlstate("CREATE INDEX ON nocase USING bf ($_)"), '0A000', "USING bf ($_) is refused under a nondeterministic collation") foreach 'names', $trgm ? 'name trgm_ops' : ();
+	is($db->sqlstate("CREATE INDEX ON nocase USING bf ($_)"), '0A000', "USING bf ($_) is refused under a nondeterministic collation") foreach 'names', 'name gram_ops';
 }
 my $number = 0;
 while (!$run->full && (time() < $deadline || $number < 3))

@@ -5,6 +5,7 @@
  * Input: a number that chooses, three more, then the bytes.
  */
 #include "fuzz_support.h"
+#include "tbf/tbf_builder.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -53,10 +54,21 @@ static sb_tbf plan_like(uint64_t choice)
 	return tbf;
 }
 
-static sb_tbf_builder *begin(const sb_tbf &plan, sb_tbf_sums_of sums_of)
+/* A filter that sizes itself, for some choices: then it takes few items to outgrow their set. */
+static bool sizes_itself(uint64_t choice)
+{
+	return (choice >> 16 & 1) != 0;
+}
+
+static void set_limits(uint64_t choice)
+{
+	streambloom::outgrown = {UINT64_C(28) << (choice >> 18 & 1), 1u << (choice >> 19 & 1)};
+}
+
+static sb_tbf_builder *begin(const sb_tbf &plan, sb_tbf_sums_of sums_of, bool self_sized)
 {
 	sb_tbf_builder *builder;
-	FUZZ_CHECK(sb_tbf_builder_begin(memory(), &plan, sums_of, false, &builder) == SB_OK);
+	FUZZ_CHECK(sb_tbf_builder_begin(memory(), &plan, sums_of, self_sized, &builder) == SB_OK);
 	return builder;
 }
 
@@ -71,6 +83,33 @@ static sb_status hit(sb_tbf_builder *builder, uint64_t hash, int64_t at, double 
 	if (sb_tbf_builder_add_hot_hit(builder, hash, &moment, weight))
 		FUZZ_CHECK(sb_tbf_builder_name_hot_item(builder, "some item", 9) == SB_OK);
 	return status == SB_OK ? sb_tbf_builder_settle(builder) : status;
+}
+
+static void add_hits(sb_tbf_builder *builder, Random &random, uint64_t hits)
+{
+	for (; hits > 0; hits--)
+	{
+		const uint64_t at = (random() % 100) * 3600000000;
+		const uint64_t hash = random() % 8 == 0 ? 0 : random() >> (random() % 62);
+		(void)!hit(builder, hash, static_cast<int64_t>(at), std::ldexp(1.0, static_cast<int>(random() % 36) - 8));
+	}
+}
+
+/* Adds a stored filter, exact or with cells. */
+static void add_filter(sb_tbf_builder *builder, const sb_tbf &plan, Random &random)
+{
+	sb_tbf_builder *of = begin(plan, SB_TBF_SUMS_OF_ITEMS, random() % 2 == 0);
+	add_hits(of, random, random() % 30);
+	sb_tbf stored;
+	void *value;
+	const sb_status status = sb_tbf_builder_store(of, memory(), 0, &stored, &value);
+	sb_tbf_builder_release(of);
+	if (status != SB_OK)
+		return;
+	sb_difference difference;
+	const double weight = random() % 2 == 0 ? 1 : std::ldexp(static_cast<double>(random() % 1000), static_cast<int>(random() % 20) - 10);
+	(void)!sb_tbf_builder_add_filter(builder, &stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER, weight, &difference);
+	std::free(value);
 }
 
 Input fuzz::make_input(Random &random)
@@ -93,13 +132,15 @@ Input fuzz::make_input(Random &random)
 		return input;
 	}
 
-	const sb_tbf plan = plan_like(choice >> 8);
-	sb_tbf_builder *builder = begin(plan, choice % 3 == 1 ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS);
-	for (uint64_t hits = random() % 60; hits > 0; hits--)
+	const uint64_t tbf_choice = choice >> 8;
+	const sb_tbf plan = plan_like(tbf_choice);
+	set_limits(tbf_choice);
+	sb_tbf_builder *builder = begin(plan, choice % 3 == 1 ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS, sizes_itself(tbf_choice));
+	for (uint64_t turns = 1 + random() % 3; turns > 0; turns--)
 	{
-		const uint64_t at = (random() % 100) * 3600000000;
-		const uint64_t hash = random() % 8 == 0 ? 0 : random() >> (random() % 62);
-		(void)!hit(builder, hash, static_cast<int64_t>(at), std::ldexp(1.0, static_cast<int>(random() % 36) - 8));
+		add_hits(builder, random, random() % 60);
+		if ((tbf_choice >> 17 & 1) != 0)
+			add_filter(builder, plan, random);
 	}
 	void *bytes;
 	size_t size;
@@ -167,18 +208,18 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 	return 0;
 }
 
-/* Whatever is stored fills its block, and has the length that its header says; or it does not fit. */
+/* Whatever is stored is a value that may come in from outside; or it does not fit, or its list lists more hits than there are. */
 static void store(sb_tbf_builder *builder)
 {
 	sb_tbf stored;
 	void *value;
 	sb_status status = sb_tbf_builder_store(builder, memory(), 0, &stored, &value);
-	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE);
+	FUZZ_CHECK(status == SB_OK || status == SB_OVERFLOW || status == SB_TOTAL_OVERFLOW || status == SB_TOO_LARGE || status == SB_BAD_LIST);
 	if (status != SB_OK)
 		return;
 	sb_tbf read;
-	(void)!sb_tbf_decode_header(value, SB_TBF_HEADER, sb_tbf_size(&stored), &read);
-	FUZZ_CHECK(sb_tbf_check(&stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER) != SB_TRUNCATED);
+	FUZZ_CHECK(sb_tbf_decode_header(value, SB_TBF_HEADER, sb_tbf_size(&stored), &read) == SB_OK);
+	FUZZ_CHECK(sb_tbf_check(&stored, static_cast<unsigned char *>(value) + SB_TBF_HEADER) == SB_OK);
 	std::free(value);
 }
 
@@ -186,6 +227,7 @@ static void store(sb_tbf_builder *builder)
 static int states(uint64_t choice, const Copy &bytes)
 {
 	sb_tbf_builder *arrived;
+	set_limits(choice);
 	sb_status status = sb_tbf_builder_deserialize(memory(), bytes.data(), bytes.size(), &arrived);
 	if (status != SB_OK)
 	{
@@ -202,7 +244,7 @@ static int states(uint64_t choice, const Copy &bytes)
 	sb_difference difference;
 	sb_tbf_builder *own;
 	if (choice % 8 == 0)
-		own = begin(plan_like(choice), SB_TBF_SUMS_OF_CELLS);
+		own = begin(plan_like(choice), SB_TBF_SUMS_OF_CELLS, sizes_itself(choice));
 	else
 		FUZZ_CHECK(sb_tbf_builder_like(memory(), arrived, &own) == SB_OK);
 	FUZZ_CHECK(hit(own, 42, 0, 1) == SB_OK);

@@ -131,13 +131,13 @@ GRANT USAGE ON SCHEMA cron TO streambloom_tap_fader, streambloom_tap_stranger, s
 CREATE TABLE role_heat AS SELECT * FROM heat WHERE id = 1;
 ALTER TABLE role_heat OWNER TO streambloom_tap_fader;
 SQL
-my $role_decay = 'UPDATE role_heat SET f = tbf_decay(f) WHERE f <> tbf_decay(f)';
+my $role_decay = 'UPDATE role_heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now())';
 
 schedule('fade', $often, $decay);
 schedule('fade always', $often, $decay_always);
 schedule('roll up', $often, $roll_up);
 schedule('fade elsewhere', $often, $decay, database => $other->name);
-schedule('fade the wrong one', $often, "UPDATE only_there SET f = tbf_decay(f)");
+schedule('fade the wrong one', $often, "UPDATE only_there SET f = tbf_decay(f, now())");
 schedule('fade as a role', $often, $role_decay, role => 'streambloom_tap_fader');
 schedule('fade as a stranger', $often, $role_decay, role => 'streambloom_tap_stranger');
 schedule('fade as nobody', $often, $role_decay, role => 'streambloom_tap_nobody');

@@ -1,6 +1,8 @@
 # The recipes for roll-ups, as README.md, docs/tbf.md and docs/operations.md print them, hour by hour over a whole log. Jobs run late,
-# twice, or not at all for a time, and hits are written late; then each count is compared with the exact answer of SQL. A made-up log
-# is always taken, and the blog's log if it is there.
+# twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late, and no day of the log
+# follows for some weeks in the middle, so that old hours are deleted. After each run the hours and the view over both tables are
+# compared with the log: no hit is lost or doubled. Now and then each count is compared with the exact answer of SQL. A made-up log is
+# always taken, and the blog's log if it is there.
 #
 # The clock is the log's: a function now() in a schema that is searched before pg_catalog. So is cron.schedule(), which only notes jobs.
 use strict;
@@ -64,9 +66,12 @@ CREATE PROCEDURE replay.ask(suffix text DEFAULT '') LANGUAGE plpgsql AS $$
 DECLARE
 	asked record;
 	of_hours text := 'SELECT *, date_trunc(''hour'', at, ''UTC'') AS hour FROM access_log';
-	kept text := format('SELECT * FROM (%s) s WHERE hour >= (SELECT min(hour) FROM hourly)', of_hours);
+	-- the end of the row that a hit is read from: its hour's, or its day's where hours may have been deleted
+	of_rows text := format('SELECT *, CASE WHEN hour < (SELECT max(day) - interval ''840 hours'' FROM public.daily) THEN date_trunc(''day'', at, ''UTC'') + interval ''24 hours''
+		ELSE hour + interval ''1 hour'' END AS until FROM (%s) o', of_hours);
 	age text := 'greatest(extract(epoch FROM now() - (hour + interval ''1 hour''))::float8, 0)';
-	hot text := format('SELECT url, sum(2::float8 ^ (-%s / 604800)) AS hits, sum(2::float8 ^ (-%1$s / 604800)) AS place FROM (%%s) s GROUP BY url', age);
+	age_of_row text := 'greatest(extract(epoch FROM now() - until)::float8, 0)';
+	hot text := 'SELECT url, sum(2::float8 ^ (-%1$s / 604800)) AS hits, sum(2::float8 ^ (-%1$s / 604800)) AS place FROM (%2$s) s GROUP BY url';
 BEGIN
 	FOR asked IN SELECT name || suffix AS name, r.name AS recipe, CASE suffix WHEN '' THEN query ELSE replace(query, 'now()', '(SELECT max(at) FROM access_log)') END AS query
 		FROM replay.recipe r LOOP
@@ -77,11 +82,12 @@ BEGIN
 		WHEN 'a year of days' THEN
 			CALL replay.compare(asked.name, asked.query, 'SELECT url, count(*) AS hits, 0 AS rounding FROM access_log GROUP BY url');
 		WHEN 'any decay' THEN
-			CALL replay.compare(asked.name, asked.query, format('SELECT url, hits, hits * 0.00013 + 0.00025 AS rounding FROM (SELECT url, sum(1 / (1 + %s / 86400)) AS hits FROM (%s) s GROUP BY url) e', age, kept));
+			CALL replay.compare(asked.name, asked.query, format('SELECT url, hits, of_rows * 1.00013 + 0.00025 - hits AS rounding FROM (SELECT url, sum(1 / (1 + %s / 86400)) AS hits, sum(1 / (1 + %s / 86400)) AS of_rows FROM (%s) s GROUP BY url) e',
+				age, age_of_row, of_rows));
 		WHEN 'what is hot now' THEN
-			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, kept));
+			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, age_of_row, of_rows));
 		WHEN 'readme' THEN
-			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, of_hours));
+			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, age, of_hours));
 		WHEN 'sudden risers' THEN
 			CALL replay.compare_ten(asked.name, format('SELECT url, hits, hits / (hits_a_day_before + 1) AS place FROM (%s) q', rtrim(asked.query, E';\n')),
 				format('SELECT *, hits / (week / (SELECT greatest(ceil(extract(epoch FROM now() - interval ''24 hours'' - min(date_trunc(''hour'', at, ''UTC''))) / 86400), 1) FROM access_log WHERE date_trunc(''hour'', at, ''UTC'') > now() - interval ''192 hours'') + 1) AS place FROM (SELECT url, count(*) FILTER (WHERE hour > now() - interval ''24 hours'') AS hits,
@@ -108,6 +114,25 @@ BEGIN
 	EXECUTE (SELECT command FROM cron.job j WHERE j.name = job);
 	CALL replay.search('');
 END $$;
+-- After each run: hits of the log that the rows of a table, or those that are read together, lack or have too much, by the URL. Those that
+-- are read over the whole log are looked at less often in a long log.
+CREATE TABLE replay.step (at timestamptz, source text, hits bigint, wrong bigint);
+CREATE PROCEDURE replay.look(at_all boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	looked record;
+	filter tbf;
+BEGIN
+	FOR looked IN SELECT * FROM (VALUES ('hourly', 'SELECT tbf_merge_agg(f) FROM public.hourly WHERE hour > now() - interval ''12 hours''', 'date_trunc(''hour'', at, ''UTC'') > now() - interval ''12 hours'''),
+		('readme', 'SELECT tbf_merge_agg(f) FROM readme.hourly WHERE hour > now() - interval ''12 hours''', 'date_trunc(''hour'', at, ''UTC'') > now() - interval ''12 hours'''),
+		('all of readme', 'SELECT tbf_merge_agg(f) FROM readme.hourly', 'true'),
+		('hourly_and_daily', 'SELECT tbf_merge_agg(f) FROM public.hourly_and_daily', 'true'),
+		('a year of days', (SELECT query FROM replay.recipe WHERE name = 'a year of days'), 'true')) s (source, query, condition) WHERE condition <> 'true' OR at_all LOOP
+		CALL replay.search('');
+		EXECUTE looked.query INTO filter;
+		EXECUTE format('INSERT INTO replay.step SELECT now(), $1, coalesce(sum(hits), 0), coalesce(sum(abs(hits - coalesce(tbf_count($2, url), 0))), 0) + abs(coalesce(sum(hits), 0) - coalesce(tbf_total($2), 0))
+			FROM (SELECT url, count(*) AS hits FROM access_log WHERE %s GROUP BY url) e', looked.condition) USING looked.source, filter;
+	END LOOP;
+END $$;
 CREATE PROCEDURE replay.all(every int) LANGUAGE plpgsql AS $$
 DECLARE
 	batch int := 0;
@@ -117,6 +142,10 @@ DECLARE
 	n int := 0;
 BEGIN
 	WHILE hour <= last_hour + interval '1 hour' LOOP
+		-- of a gap of weeks a day is enough
+		IF hour > (SELECT max(written) + interval '1 day' FROM source WHERE written < hour) THEN
+			hour := coalesce((SELECT date_trunc('hour', min(written)) FROM source WHERE written > hour), hour);
+		END IF;
 		PERFORM set_config('replay.now', (hour + batch * 7 % 60 * interval '1 minute')::text, false);
 		-- the first time nothing has been written yet
 		IF batch > 0 THEN
@@ -132,8 +161,11 @@ BEGIN
 			UPDATE replay.state SET runs = runs + 1;
 			IF batch % 9 = 0 THEN
 				CALL replay.run('days');
+			END IF;
+			IF batch % 5 = 0 THEN
 				CALL replay.run('old hours');
 			END IF;
+			CALL replay.look(batch % (every / 30 * 5 - 4) = 0);
 		END LOOP;
 		IF batch % every = 0 THEN
 			CALL replay.ask();
@@ -156,22 +188,24 @@ SQL
 
 sub replay
 {
-	my ($name, $every, $load) = @_;
+	my ($name, $every, $gap, $load) = @_;
 	my $db = StreambloomTap->new("015_$name");
 	my $path = "SET search_path = replay, pg_catalog, public; SET timezone = 'America/New_York'; SET jit = off; SET max_parallel_workers_per_gather = 0;\n";
 	my ($readme_table, $readme_job, $readme_query) = split /(?<=;)\n\n/, $readme{'what is hot'};
 
 	$db->sql($harness);
 	$load->($db);
-	# a row is written when the ones before it in the log have been
-	$db->sql(<<'SQL');
-CREATE TABLE source AS SELECT at, url, max(at) OVER (ORDER BY n) AS written FROM (
-	SELECT n, split_part(split_part(line, '"', 2), ' ', 2) AS url, to_timestamp(substring(line FROM '\[([^]]+)\]'), 'DD/Mon/YYYY:HH24:MI:SS TZHTZM') AS at
-	FROM log_lines) l;
+	# A gap of so many days in the middle. One hit in 20 is committed up to two hours late, a quarter up to twenty minutes.
+	$db->sql(<<"SQL");
+CREATE TABLE source AS SELECT at, url, at + CASE WHEN late < 0.05 THEN 7199 WHEN late < 0.3 THEN 1200 ELSE 30 END * later * interval '1 second' AS written FROM (
+	SELECT url, at + CASE WHEN at > (min(at) OVER () + (max(at) OVER () - min(at) OVER ()) / 2) THEN interval '$gap days' ELSE interval '0' END AS at, late, later FROM (
+		SELECT split_part(split_part(line, '"', 2), ' ', 2) AS url, to_timestamp(substring(line FROM '\\[([^]]+)\\]'), 'DD/Mon/YYYY:HH24:MI:SS TZHTZM') AS at,
+			abs(hashint8(n)::bigint) / 2147483648.0 AS late, abs(hashint8(-n)::bigint) / 2147483648.0 AS later
+		FROM log_lines) l) m;
 CREATE INDEX ON source (written);
 ANALYZE source;
 SQL
-	$db->sql("SET search_path = public; $tbf{'tables'} $tbf{'a list of what is hot'} $jobs{'jobs'}");
+	$db->sql("SET search_path = public; $tbf{'tables'} $tbf{'hours and days'} $tbf{'a list of what is hot'} $jobs{'jobs'}");
 	$db->sql("SET search_path = readme, public; $readme_table");
 	$db->sql("INSERT INTO cron.job VALUES ('readme', \$q\$$readme_job\$q\$); INSERT INTO replay.recipe VALUES ('readme', \$q\$$readme_query\$q\$)");
 	$db->sql("INSERT INTO replay.recipe VALUES ('$_', \$q\$$tbf{$_}\$q\$)") foreach 'any window', 'a year of days', 'any decay', 'what is hot now', 'sudden risers', 'ask the list';
@@ -188,15 +222,34 @@ SQL
 		is($over, 0, "$recipe: no count is too high by more than rounding");
 		diag(sprintf('%s: %-32s asked %d times, %6d items, too high by %.4f on average, %.4f at most', $name, $recipe, $times, $items, $mean, $most));
 	}
+	foreach ($db->rows('SELECT source, count(*), max(hits), sum(wrong), min(at) FILTER (WHERE wrong > 0) FROM replay.step GROUP BY 1 ORDER BY 1'))
+	{
+		my ($source, $steps, $hits, $wrong, $first) = @$_;
+		cmp_ok($steps, '>=', $source =~ /^(?:hourly|readme)$/ ? 200 : 30, "$source: looked at after the runs");
+		cmp_ok($hits, '>=', 300, "$source: has hits");
+		is($wrong, 0, "$source: no hit is lost or doubled") or diag("first at $first");
+	}
+	cmp_ok($db->sql('SELECT (SELECT count(*) FROM readme.hourly) - (SELECT count(*) FROM hourly)'), '>=', 30, 'old hours were deleted');
 	# the rows are those of one aggregate over their hits, but for the hits since the last run
 	is($db->sql("SELECT count(*) FILTER (WHERE h.f IS DISTINCT FROM e.f), count(*) > 100 FROM hourly h FULL JOIN (SELECT date_trunc('hour', at, 'UTC') AS hour, tbf_agg(url, at, NULL) AS f
-		FROM access_log GROUP BY 1) e USING (hour) WHERE hour >= (SELECT min(hour) FROM hourly)"), '0|t', 'each hour has the bytes of one aggregate over its hits');
+		FROM access_log GROUP BY 1) e USING (hour) WHERE hour >= (SELECT max(day) - interval '840 hours' FROM daily)"), '0|t', 'each hour has the bytes of one aggregate over its hits');
 	is($db->sql("SELECT count(*) FILTER (WHERE d.f IS DISTINCT FROM e.f), count(*) > 5 FROM daily d FULL JOIN (SELECT date_trunc('day', at, 'UTC') AS day, tbf_agg(url, at, NULL) AS f
-		FROM access_log GROUP BY 1) e USING (day) WHERE day <= (SELECT max(day) FROM daily)"), '0|t', 'so has each day');
+		FROM access_log GROUP BY 1) e USING (day) WHERE day < (SELECT max(day) FROM daily)"), '0|t', 'so has each day but the last, whose late hits come with the next run');
 	is($db->sql("SELECT bool_and((tbf_info(f)).layout = 'exact') FROM (SELECT f FROM hourly UNION ALL SELECT f FROM daily UNION ALL SELECT f FROM heat) s"), 't', 'all are exact');
 	my $again = $db->sql("SELECT md5(string_agg(f::text, '' ORDER BY hour)) FROM hourly");
 	$db->sql("$path SET replay.now = '2030-01-01'; CALL replay.run('hours'); CALL replay.run('hours'); CALL replay.run('new hits')");
 	is($db->sql("SELECT md5(string_agg(f::text, '' ORDER BY hour)) FROM hourly"), $again, 'one more run changes nothing');
+	# hits that come much too late: of a day whose hours are there, and of one whose hours are deleted
+	foreach my $day ($db->sql("SELECT (max(day) - interval '72 hours')::text FROM daily"), $db->sql("SELECT min(day) + interval '24 hours' FROM daily"))
+	{
+		my $again = $tbf{'make a day anew'} =~ s/'2026-05-02 00:00 UTC'/'$day'::timestamptz/r =~ s/'2026-05-03 00:00 UTC'/'$day'::timestamptz + interval '24 hours'/r;
+		$db->sql("SET search_path = public; INSERT INTO access_log SELECT '$day'::timestamptz + i * interval '6 hours', '/too/late' FROM generate_series(0, 3) i; $again");
+		foreach my $source ('hourly_and_daily', '(SELECT f FROM daily WHERE day < (SELECT max(day) FROM daily) UNION ALL SELECT f FROM hourly WHERE hour >= (SELECT max(day) FROM daily)) d')
+		{
+			is($db->sql("SELECT count(*) FILTER (WHERE tbf_count(f, url) <> hits), min(tbf_total(f)) = sum(hits) FROM (SELECT tbf_merge_agg(f) AS f FROM $source) s, (SELECT url, count(*) AS hits FROM access_log GROUP BY 1) e"),
+				'0|t', "a day made anew: $day, no hit is lost or doubled");
+		}
+	}
 	return $db;
 }
 
@@ -211,7 +264,7 @@ subtest 'the jobs have the statements of tbf.md' => sub {
 };
 
 subtest 'a made-up log' => sub {
-	replay('made_up', 30, sub {
+	replay('made_up', 30, 33, sub {
 		my ($db) = @_;
 		my $file = StreambloomTap::scratch() . '/log.gz';
 		is(system("'$^X' '$FindBin::Bin/../../scripts/generate-log' --lines 20000 --days 12 | gzip -1 >'$file'"), 0, 'a log is made');
@@ -221,7 +274,7 @@ subtest 'a made-up log' => sub {
 
 subtest "a blog's log" => sub {
 	my $file = StreambloomTap::require_data('blog-2016.access.log.gz', 'gzip');
-	replay('blog', 150, sub { $_[0]->load_lines('log_lines', $file, 'gzip') });
+	replay('blog', 150, 20, sub { $_[0]->load_lines('log_lines', $file, 'gzip') });
 };
 
 subtest 'more than 65,536 items' => sub {
@@ -247,7 +300,7 @@ subtest 'hits from the future' => sub {
 	my $run = sub { $db->sql("SET search_path = public; $tbf{'roll up by the hour'} $tbf{'days from hours'} $tbf{'add new hits'} SET search_path = readme, public; $readme_job") };
 
 	$db->sql('CREATE SCHEMA readme; CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL); CREATE TABLE new_hits (LIKE access_log)');
-	$db->sql("$tbf{'tables'} $tbf{'a list of what is hot'} SET search_path = readme, public; $readme_table");
+	$db->sql("$tbf{'tables'} $tbf{'hours and days'} $tbf{'a list of what is hot'} SET search_path = readme, public; $readme_table");
 	$write->("now() - interval '3 days'", '/old');
 	$run->();
 	$write->($_, '/future') foreach "now() + interval '1 year'", "now() + interval '2 hours'";

@@ -60,6 +60,18 @@ is($db->sql("SELECT string_agg(chunk::text, ',') FROM chunk_scan_explain(NULL::d
 is($db->sql(StreambloomTap::parallel(2) . "SELECT count(*) FROM day d, LATERAL chunk_scan(NULL::day, 'uid', d.uid) WHERE d.uid < 3"), 3,
 	'and goes into no parallel plan');
 
+# What is no table of TimescaleDB's is answered for: the version of its catalogue is known.
+$db->sql("CREATE TABLE alone AS SELECT * FROM day; CREATE INDEX ON alone USING bf (uid); CREATE TABLE heir () INHERITS (alone); INSERT INTO heir SELECT * FROM day");
+is($db->sql("SELECT count(*) FROM chunk_scan(NULL::alone, 'uid', 42)"), 2, 'chunk_scan of a table with an inheritance child');
+is($db->sql("SELECT count(*) FROM chunk_scan(NULL::heir, 'uid', 42)"), 1, 'of the child');
+$db->sql('DROP TABLE alone CASCADE');
+# a chunk in another tree
+$db->sql("CREATE TABLE above (at timestamptz NOT NULL, uid bigint, filler text)");
+if ($db->sqlstate("ALTER TABLE $chunk INHERIT above") eq '00000')
+{
+	$db->fails_like("SELECT * FROM chunk_scan(NULL::above, 'uid', 42)", '0A000', qr/belongs to the extension "timescaledb"/, 'a chunk in another tree is refused');
+	$db->sql("ALTER TABLE $chunk NO INHERIT above");
+}
 # A chunk that comes later has the index too, and CALL bf_summarize of the hypertable summarizes those of all chunks.
 $db->sql("INSERT INTO hyper SELECT timestamptz '2024-02-01 UTC' + i * interval '1 minute', 100000 + i FROM generate_series(0, 1439) i; CALL bf_summarize('hyper')");
 is($db->sql("SELECT count(*) FROM bf_indexes WHERE relation IN (SELECT show_chunks('hyper'))"), 11, 'bf_indexes shows the index of each chunk');
@@ -88,7 +100,7 @@ else
 # A job that decays stored filters. Its body is tried in any case.
 $db->sql(<<'SQL');
 CREATE TABLE heat AS SELECT 1 AS id, tbf_agg(uid, at, interval '1 day', 1, 20000, 0.01) AS f FROM hyper;
-CREATE PROCEDURE fade(job_id int, config jsonb) LANGUAGE plpgsql AS $$ BEGIN UPDATE heat SET f = tbf_decay(f) WHERE f <> tbf_decay(f); END $$;
+CREATE PROCEDURE fade(job_id int, config jsonb) LANGUAGE plpgsql AS $$ BEGIN UPDATE heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now()); END $$;
 SQL
 ($code, $out, $err) = $db->try("SELECT add_job('fade', '1 day') AS job \\gset\nCALL run_job(:job)");
 if ($code == 0) { pass('a job with tbf_decay') }

@@ -34,4 +34,18 @@ const std::type_info &sin()
 {
 	return typeid(thing);
 }
+#elif defined(DEFINES_TWICE)
+/* The class that sinner_again.cpp calls by the same name is another one. */
+struct counter
+{
+	int count = 0;
+	int next() { return ++count; }
+	int same() { return count; }
+};
+int sin();
+int sin()
+{
+	counter from;
+	return from.next() + from.same();
+}
 #endif

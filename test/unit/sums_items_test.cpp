@@ -143,7 +143,7 @@ TEST(SumsOfItems, RaiseCellsToTheLargest)
 			Tbf expected = items.stored();
 			if (items.builder->form == streambloom::sums_form::items)
 			{
-				ASSERT_EQ(streambloom::items_to_cells(items.builder), SB_OK);
+				ASSERT_EQ(streambloom::outgrow(items.builder), SB_OK);
 			}
 			EXPECT_TRUE(same_bytes(items.stored().value(), expected.value()));
 		}

@@ -2,7 +2,7 @@
  * tbf_builder_test.cpp: sb_tbf_builder as a whole: in whatever form its sums are, however they were split, sent and united, the
  * stored bytes are the same; what fails for lack of memory or time loses nothing and leaks nothing.
  */
-#include "support.h"
+#include "tbf_builder_support.h"
 
 #include <functional>
 #include <map>
@@ -10,132 +10,6 @@
 using namespace test;
 
 namespace {
-
-constexpr int64_t hour = INT64_C(3600000000);
-
-struct Ended
-{
-	void operator()(sb_tbf_builder *builder) const { sb_tbf_builder_release(builder); }
-};
-using Owned = std::unique_ptr<sb_tbf_builder, Ended>;
-
-Owned begun(const sb_memory *memory, const sb_tbf &plan, sb_tbf_sums_of sums_of, bool self_sized = false)
-{
-	sb_tbf_builder *builder = nullptr;
-	EXPECT_EQ(sb_tbf_builder_begin(memory, &plan, sums_of, self_sized, &builder), SB_OK);
-	return Owned(builder);
-}
-
-sb_status add(sb_tbf_builder *builder, const Hit &hit)
-{
-	const sb_tbf *plan = sb_tbf_builder_parameters(builder);
-	sb_moment moment;
-	uint64_t value;
-	sb_tbf_moment(plan->half_life, plan->epoch, hit.at, &moment);
-	EXPECT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
-	sb_status status = sb_tbf_builder_add_hit(builder, hit.hash, &moment, value);
-	if (status == SB_OK && sb_tbf_builder_add_hot_hit(builder, hit.hash, &moment, hit.weight))
-	{
-		const std::string name = "item " + std::to_string(hit.hash);
-		status = sb_tbf_builder_name_hot_item(builder, name.data(), name.size());
-	}
-	return status;
-}
-
-void add_all(sb_tbf_builder *builder, const std::vector<Hit> &hits)
-{
-	for (const Hit &hit : hits)
-		ASSERT_EQ(add(builder, hit), SB_OK);
-}
-
-sb_status unite(sb_tbf_builder *builder, sb_tbf_builder *other)
-{
-	sb_difference difference;
-	return sb_tbf_builder_unite(builder, other, &difference);
-}
-
-sb_status store(sb_tbf_builder *builder, Tbf *out)
-{
-	constexpr size_t in_front = 5;
-	Memory memory;
-	void *value;
-	const sb_status status = sb_tbf_builder_store(builder, memory, in_front, &out->parameters, &value);
-	EXPECT_EQ(value != nullptr, status == SB_OK);
-	if (status != SB_OK)
-		return status;
-	const Bytes whole(static_cast<unsigned char *>(value) + in_front, sb_tbf_size(&out->parameters));
-	memory.memory.release(memory.memory.context, value);
-	out->cells = Bytes(whole.data() + SB_TBF_HEADER, whole.size() - SB_TBF_HEADER);
-	EXPECT_TRUE(same_bytes(whole, out->value()));
-	EXPECT_TRUE(readable(*out));
-	return SB_OK;
-}
-
-Tbf stored_by(sb_tbf_builder *builder)
-{
-	Tbf filter;
-	EXPECT_EQ(store(builder, &filter), SB_OK);
-	return filter;
-}
-
-Bytes sent(sb_tbf_builder *builder)
-{
-	constexpr size_t in_front = 3;
-	Memory memory;
-	void *bytes;
-	size_t size;
-	EXPECT_EQ(sb_tbf_builder_serialize(builder, memory, in_front, SIZE_MAX, &bytes, &size), SB_OK);
-	Bytes result(static_cast<unsigned char *>(bytes) + in_front, size);
-	memory.memory.release(memory.memory.context, bytes);
-
-	/* the size that is allowed counts all of it */
-	void *none;
-	size_t wanted;
-	EXPECT_EQ(sb_tbf_builder_serialize(builder, memory, in_front, size / 2, &none, &wanted), SB_TOO_LARGE);
-	EXPECT_EQ(none, nullptr);
-	EXPECT_GT(in_front + wanted, size / 2);
-	return result;
-}
-
-Owned arrived(const sb_memory *memory, const Bytes &bytes)
-{
-	sb_tbf_builder *builder = nullptr;
-	EXPECT_EQ(sb_tbf_builder_deserialize(memory, bytes.data(), bytes.size(), &builder), SB_OK);
-	return Owned(builder);
-}
-
-sb_tbf planned(uint64_t items, int64_t half_life, bool power = false)
-{
-	sb_tbf plan;
-	EXPECT_EQ(sb_tbf_plan(items, 0.01, half_life, half_life / 7, power, &plan), SB_OK);
-	plan.kind = kind_of(SB_KIND_INTEGER);
-	return plan;
-}
-
-/* Hashes of all sorts, the hash 0 too, over so many half-lives. */
-std::vector<Hit> hits_of(Random &random, size_t count, uint64_t items, int64_t hours)
-{
-	std::vector<Hit> hits(count);
-	for (Hit &hit : hits)
-	{
-		const uint64_t rank = random() % items;
-		hit = {rank == 0 ? 0 : rank == 1 ? UINT64_MAX : rank * UINT64_C(0x9e3779b97f4a7c15), between(random, 0, hours * hour),
-			   static_cast<double>(between(random, 1, 9)) / 4};
-	}
-	return hits;
-}
-
-void expect_no_undercount(const Tbf &filter, const std::vector<Hit> &hits)
-{
-	int64_t at = 0;
-	for (const Hit &hit : hits)
-		at = std::max(at, hit.at);
-	std::map<uint64_t, long double> sums;
-	for (const Hit &hit : hits)
-		sums[hit.hash] += static_cast<long double>(hit.weight) * faded(filter.parameters.half_life, filter.parameters.epoch, hit.at, at);
-	for (const auto &[hash, sum] : sums)
-		ASSERT_GE(filter.count(hash, at), sum * (1 - oracle_error)) << hash;
-}
 
 /* What is asked whether to stop says so at one question. */
 uint64_t questions_left;
@@ -261,6 +135,34 @@ TEST(TbfBuilder, AListTravelsWithFiltersThatHaveCells)
 	Owned leader = begun(memory, told, SB_TBF_SUMS_OF_ITEMS, true);
 	ASSERT_EQ(unite(leader.get(), there.get()), SB_OK);
 	EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), filter.value()));
+}
+
+/* What a builder holds can be sent, although it is checked where it arrives: the times of the filters do not matter. */
+TEST(TbfBuilder, MergedFiltersTravelHoweverFarApartTheyAre)
+{
+	Random random(14);
+	Memory memory;
+	for (int64_t half_life : {INT64_C(0), hour})
+		for (int64_t apart : {0, 1, 31, 32, 33, 34, 64, 1000})
+			for (int64_t first : {-2000, -1, 0})
+			{
+				const sb_tbf plan = planned(20, half_life);
+				Owned merged = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
+				for (int64_t start : {first, first + apart})
+				{
+					std::vector<Hit> hits = hits_of(random, 20, 20, 3);
+					for (Hit &hit : hits)
+						hit.at += start * hour;
+					Owned of = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS);
+					add_all(of.get(), hits);
+					const Tbf filter = stored_by(of.get());
+					sb_difference difference;
+					ASSERT_EQ(sb_tbf_builder_add_filter(merged.get(), &filter.parameters, filter.cells.data(), 1, &difference), SB_OK);
+					Owned there = arrived(memory, sent(merged.get()));
+					ASSERT_NE(there, nullptr) << half_life << ", " << apart << " from " << first;
+					ASSERT_TRUE(same_bytes(stored_by(there.get()).value(), stored_by(merged.get()).value()));
+				}
+			}
 }
 
 /* What is merged, in whatever order and by however many builders, and in which form the parts came: the same bytes, and no undercount. */

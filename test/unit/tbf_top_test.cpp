@@ -777,6 +777,20 @@ TEST(TbfTop, EmptyOneCanBeScaledAndTurned)
 }
 
 /* Whoever writes the log chooses the items, and so their hashes. */
+/* Then the list has no memory for texts. */
+TEST(TbfTop, AllItemsMayBeEmptyStrings)
+{
+	List list(2);
+	for (uint64_t hash = 1; hash <= 5; hash++)
+		list.insert(hash, hash * 1000, "");
+	List again = list.reread(0);
+	EXPECT_EQ(again.list.count, 2u);
+	EXPECT_EQ(again.list.bytes_used, 0u);
+	streambloom::top_turn(&again.list, 60);
+	streambloom::top_turn(&again.list, 200);
+	EXPECT_EQ(again.list.count, 0u);
+}
+
 TEST(TbfTop, ChosenItemsDoNotCrowdTheTable)
 {
 	for (int low_bits : {0, 20, 40})

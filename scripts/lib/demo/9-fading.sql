@@ -8,7 +8,7 @@ FROM page_heat, unnest(ARRAY[0, 4, 8, 16]) AS weeks;
 
 \echo 'tbf_decay drops what has faded below half a unit and gives its space back. A nightly job would run:'
 \echo
-\echo '  UPDATE page_heat SET heat = tbf_decay(heat);'
+\echo '  UPDATE page_heat SET heat = tbf_decay(heat, now());'
 \echo
 \echo 'The filter, decayed to later times with no new hits:'
 \echo

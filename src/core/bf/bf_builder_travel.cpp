@@ -20,12 +20,16 @@ using namespace streambloom;
 
 static constexpr size_t travel_header = SB_BF_HEADER + 1;
 
+namespace {
+
 enum class travel_form : unsigned char
 {
 	hashes,
 	lines,
 	sparse_lines /* where they take at most 3/4 of the bytes of the lines */
 };
+
+} // namespace
 
 /* ----------------------------------------------------------------- serializing */
 

@@ -112,7 +112,8 @@ SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_buil
 /*
  * The filter as it is stored, in a block of `to`: `in_front` bytes for the caller, the header, the cells. The block may be larger
  * than in_front + sb_tbf_size(stored). The builder can go on. SB_TOO_LARGE: it would have more than SB_MAX_BYTES; *stored says
- * how many. *value is NULL with any status but SB_OK.
+ * how many. SB_BAD_LIST: the builder came from bytes whose list lists more hits than there are. *value is NULL with any status but
+ * SB_OK.
  */
 SB_NODISCARD sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, sb_tbf *stored,
 											void **value) SB_NOEXCEPT;

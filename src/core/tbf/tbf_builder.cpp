@@ -110,18 +110,24 @@ sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_t
 	if (status != SB_OK)
 		return status;
 	sb_tbf_builder *builder = *out;
-	if (self_sized)
-		plan_exact(&builder->plan);
 
 	/* which items move by recurring minimum is seen by the cells, hit by hit */
 	const bool items = (sums_of == SB_TBF_SUMS_OF_ITEMS || exact) && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
+	const sb_tbf largest = largest_filter();
+	if (builder->self_sized && items)
+		plan_exact(&builder->plan);
+	else if (builder->self_sized)
+		plan_cells(&builder->plan, &largest);
 	return ended_if_failed(items ? begin_items(builder) : begin_cells(builder), out);
 }
 
 sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other, sb_tbf_builder **out) noexcept
 {
-	const sb_tbf_sums_of sums_of = other->form == sums_form::cells ? SB_TBF_SUMS_OF_CELLS : SB_TBF_SUMS_OF_ITEMS;
-	return sb_tbf_builder_begin(memory, &other->plan, sums_of, other->self_sized, out);
+	const sb_status status = make_builder(memory, &other->plan, other->self_sized, out);
+	if (status != SB_OK)
+		return status;
+	(*out)->never_few = other->never_few;
+	return ended_if_failed(other->form == sums_form::cells ? begin_cells(*out) : begin_items(*out), out);
 }
 
 void sb_tbf_builder_release(sb_tbf_builder *builder) noexcept

@@ -62,7 +62,7 @@ struct sb_tbf_builder
 	streambloom::pending_hits *pending;
 
 	sb_memory memory;
-	sb_tbf plan; /* the filter that is built; where it sizes itself, an exact one, until its sums are of cells */
+	sb_tbf plan; /* the filter that is built; where it sizes itself, an exact one, as long as its sums are of items */
 	bool self_sized; /* the stored filter gets its size from the number of items */
 	bool never_few;	 /* the cells came of so many items that no block is expected to hold few */
 	streambloom::sums_form form;
@@ -70,7 +70,7 @@ struct sb_tbf_builder
 	streambloom::tbf_sums sums;	 /* notes in any form; the planes of items are beside the hashes of the set */
 	streambloom::borrowed_items borrowed;
 	sb_hash_set recurring;			 /* recurring minimum: the items counted apart, with their hits beside; else there are no slots */
-	sb_tbf_builder *filters;	 /* of one that sizes itself: the stored filters with cells that were added to it; or NULL */
+	sb_tbf_builder *filters;	 /* of one that sizes itself, over items: the filters with cells that were added to it; or NULL */
 	streambloom::top_list top;	 /* the list of hot items, if plan.top is not 0 */
 	streambloom::pending_item unnamed; /* new to the list, its text to come */
 };
@@ -96,13 +96,26 @@ inline int64_t start_of_plane(const tbf_sums *sums, int64_t index)
 	return (sums->newest_plane - index) * SB_TBF_PLANE;
 }
 
+/*
+ * Where a builder of a filter that sizes itself goes over from items to cells: when 5/8 of `set_slots` are taken. It then has `blocks` of
+ * cells, those of the largest filter there is: up to 1 GB for each plane. These are more items than that filter holds at 1 %. Constants;
+ * only tests make them smaller.
+ */
+struct outgrown_at
+{
+	uint64_t set_slots = UINT64_C(1) << 25;
+	uint32_t blocks = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
+};
+extern outgrown_at outgrown;
+
 /* The size of a filter that sizes itself, where no other is large enough. */
-constexpr sb_tbf largest_filter = [] {
+inline sb_tbf largest_filter()
+{
 	sb_tbf largest = {};
-	largest.block_count = SB_TBF_MAX_CELLS / SB_TBF_BLOCK;
+	largest.block_count = outgrown.blocks;
 	largest.block_cells = SB_TBF_BLOCK;
 	return largest;
-}();
+}
 
 /* Zeroed words. */
 [[nodiscard]] sb_status allocate_words(const sb_tbf_builder *builder, uint64_t count, uint64_t **out);
@@ -139,8 +152,14 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* or NULL *
 /* Makes a builder that borrows its items one that owns them. */
 [[nodiscard]] sb_status own_items(sb_tbf_builder *builder);
 
-/* Sums of items become sums of cells. SB_OVERFLOW and others: it is as it was. */
-[[nodiscard]] sb_status items_to_cells(sb_tbf_builder *builder);
+/*
+ * Sums of items become sums of cells; what filters with cells have brought goes into the same cells. A builder that sizes itself gets
+ * the cells of `sized` (sized_by_both()). SB_OVERFLOW and others: it is as it was.
+ */
+[[nodiscard]] sb_status items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized);
+
+/* The same for so many items that no set takes them. */
+[[nodiscard]] sb_status outgrow(sb_tbf_builder *builder);
 
 /* Releases the memory of the sums: the planes of cells, the set of items. */
 void release_sums(sb_tbf_builder *builder);
@@ -179,6 +198,9 @@ class item_reader
 /* Adds what another builder's items have, whose notes were added before. */
 [[nodiscard]] sb_status unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other);
 
+/* The same of a builder over cells, which has as many cells or fewer by a power of two (tbf_builder_unite.cpp). */
+[[nodiscard]] sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other);
+
 /* --------------------------------------------- exact filters (tbf_builder_exact.cpp) */
 
 /* Adds the items of an exact filter, and what its header says, times a weight. */
@@ -186,6 +208,12 @@ class item_reader
 
 /* The counters of an exact filter with all items, which the builder owns. REQUIRES: at most SB_TBF_EXACT_ITEMS of them. */
 [[nodiscard]] sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored);
+
+/*
+ * The size of a filter for items that alone would get the cells of `for_items`, and for `filters` with cells. If all of these have sized
+ * themselves, so does the result: it has the cells of the larger one. Else it has those of the filters (tbf_builder_store.cpp).
+ */
+sb_tbf sized_by_both(const sb_tbf *filters, const sb_tbf *for_items);
 
 /* What the header says of what follows the counters (tbf_builder_store.cpp). */
 void plan_extra(const sb_tbf_builder *builder, sb_tbf *header);

@@ -8,14 +8,11 @@
 #include "tbf/tbf_sums.hpp"
 
 #include <algorithm>
+#include <utility>
 
 using namespace streambloom;
 
-/*
- * Where a filter that sizes itself goes over from items to the cells of the largest filter there is, up to 1 GB for each plane:
- * when 5/8 of so many slots are taken. These are more items than that filter holds at 1 %.
- */
-constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 25;
+outgrown_at streambloom::outgrown;
 
 /* ------------------------------------------------------------------ reading */
 
@@ -78,8 +75,8 @@ sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, 
 /* The same items in a larger set, or over cells where those take less. */
 static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
 {
-	const bool stays = builder->self_sized ? capacity <= self_sized_set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
-	return stays ? remake_items(builder, capacity, builder->set.beside) : items_to_cells(builder);
+	const bool stays = builder->self_sized ? capacity <= outgrown.set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
+	return stays ? remake_items(builder, capacity, builder->set.beside) : outgrow(builder);
 }
 
 sb_status streambloom::grow(sb_tbf_builder *builder)
@@ -181,6 +178,13 @@ static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
 			status = make_plane(builder, i);
 	if (status == SB_OK)
 		status = copy_items(builder, items);
+	if (status == SB_OK && builder->form == sums_form::cells && builder->filters != nullptr)
+	{
+		sums_combine_notes(&builder->sums, &builder->filters->sums);
+		status = unite_cells(builder, builder->filters);
+		if (status == SB_OK)
+			sb_tbf_builder_release(std::exchange(builder->filters, nullptr));
+	}
 	release_sums(status == SB_OK ? items : builder);
 	if (status != SB_OK)
 		*builder = *items;
@@ -196,17 +200,28 @@ static void forget_sums(sb_tbf_builder *builder)
 	std::fill_n(builder->sums.cells, SB_TBF_PLANES, nullptr);
 }
 
-sb_status streambloom::items_to_cells(sb_tbf_builder *builder)
+sb_status streambloom::items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized)
 {
 	sb_tbf_builder items = *builder;
 	forget_sums(builder);
 	builder->form = sums_form::cells;
-	if (is_exact(&builder->plan))
-		plan_cells(&builder->plan, &largest_filter);
+	if (builder->self_sized)
+	{
+		plan_cells(&builder->plan, sized);
+		builder->plan.expected_items = sized->expected_items;
+	}
 	builder->never_few = count_items(&items) * builder->plan.hash_count >= uint64_t{builder->plan.block_count} * (most_few / 2);
 	builder->sums.width = sb_tbf_cells(&builder->plan);
 	builder->sums.beside = 0;
 	return take_over(builder, &items);
+}
+
+sb_status streambloom::outgrow(sb_tbf_builder *builder)
+{
+	sb_tbf sized = largest_filter();
+	if (builder->filters != nullptr)
+		sized = sized_by_both(&builder->filters->plan, &sized);
+	return items_to_cells(builder, &sized);
 }
 
 sb_status streambloom::own_items(sb_tbf_builder *builder)

@@ -28,7 +28,7 @@ static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
 	const uint64_t items = std::max<uint64_t>(builder->set.count, 1) * (builder->sums.merged ? room_of_merged : 1);
 	sb_tbf sized;
 	if (sb_tbf_plan(items, plan->fpr, plan->half_life, plan->epoch, true, &sized) != SB_OK)
-		sized = largest_filter;
+		sized = largest_filter();
 	plan_cells(plan, &sized);
 }
 
@@ -57,9 +57,12 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 {
 	if (counts_apart(builder))
 		return write_recurring(builder, out);
-	if (header->extra != 0)
-		top_write(&builder->top, header->base, out);
-	return SB_OK;
+	if (header->extra == 0)
+		return SB_OK;
+	top_section section;
+	top_write(&builder->top, header->base, out);
+	/* A list that came from another process may list more hits than there are. */
+	return top_open(out, header->extra, builder->plan.top, header->total, &section);
 }
 
 /* ------------------------------------------------------------------- the whole */
@@ -136,24 +139,23 @@ static sb_status store_cells(const sb_tbf_builder *builder, value_block *value, 
 
 /* ---------------------------------------------------------- filters with cells, and items */
 
-/*
- * A builder over cells for what came as cells and what came as items. If all of the filters have sized themselves, so does the result:
- * it has at least the cells that its items alone would get.
- */
+sb_tbf streambloom::sized_by_both(const sb_tbf *filters, const sb_tbf *for_items)
+{
+	sb_tbf sized = *filters;
+	sb_tbf united;
+	sb_difference difference;
+	if (filters->expected_items != 0)
+		return *filters;
+	plan_cells(&sized, for_items);
+	return sb_tbf_plan_merge(filters, &sized, &united, &difference) == SB_OK ? united : *filters;
+}
+
+/* A builder over cells for what came as cells and what came as items. */
 static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **out)
 {
-	sb_tbf plan = builder->filters->plan;
-	if (plan.expected_items == 0)
-	{
-		sb_tbf sized = plan;
-		sb_tbf united;
-		sb_difference difference;
-		sb_tbf for_items;
-		plan_size(builder, &for_items);
-		plan_cells(&sized, &for_items);
-		if (sb_tbf_plan_merge(&plan, &sized, &united, &difference) == SB_OK)
-			plan = united;
-	}
+	sb_tbf for_items;
+	plan_size(builder, &for_items);
+	const sb_tbf plan = sized_by_both(&builder->filters->plan, &for_items);
 	return sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false, out);
 }
 

@@ -357,6 +357,54 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 	return could_be ? SB_OK : SB_BAD_HEADER;
 }
 
+/* May a filter have the header that these sums have at this base? Their totals may be too large to be stored. */
+static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
+{
+	unsigned char bytes[SB_TBF_HEADER];
+	sb_tbf header;
+	sb_tbf read;
+	const bool fits = sums_describe(&builder->sums, &builder->plan, base, &header) == SB_OK;
+	if (!fits)
+	{
+		header.flags |= SB_TBF_HAS_HITS;
+		header.base = base;
+		header.newest = builder->sums.newest;
+		header.total = UINT64_MAX;
+	}
+	header.layout = SB_TBF_EXTENSIBLE;
+	sb_tbf_encode_header(&header, bytes);
+	if (!fits)
+		store_le(bytes + 96, uint64_t{0});
+	return sb_tbf_decode_header(bytes, SB_TBF_HEADER, sb_tbf_size(&header), &read) == SB_OK;
+}
+
+/* Times and totals are such that what is stored of them is a valid filter, united with others too. */
+static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
+{
+	const tbf_sums &sums = builder->sums;
+	const int64_t half_life = builder->plan.half_life;
+	if (!sums.any)
+		return SB_OK;
+	if (half_life == 0)
+	{
+		/* what does not decay lies in the planes from -2 to 1, and never falls out */
+		constexpr int last = SB_TBF_PLANES - 1;
+		bool may_fall_out = sums.newest_plane == 0 && (sums.total[last] != 0 || sums.loss[last] != 0 || plane[last]);
+		for (sb_u128 slack : sums.slack)
+			may_fall_out |= slack != 0;
+		if (may_fall_out || sums.dropped_loss != 0 || sums.dropped_total != 0 || sums.newest_plane < 0 || sums.newest_plane > 1 ||
+			sums.newest_half_life != 0)
+			return SB_BAD_HEADER;
+	}
+	else if (floor_divide(sums.newest, half_life) > sums.newest_half_life)
+		return SB_BAD_HEADER;
+	if (!could_be_stored(builder, sums.newest_half_life))
+		return SB_BAD_HEADER;
+	/* the lowest base at which merged filters can be stored (choose_base()) */
+	const int64_t oldest = std::clamp(sums.oldest_base, sums.newest_half_life - SB_TBF_MAX_SPREAD, sums.newest_half_life);
+	return !sums.merged || could_be_stored(builder, oldest) ? SB_OK : SB_BAD_HEADER;
+}
+
 static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 {
 	top_section section;
@@ -457,6 +505,8 @@ static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filte
 {
 	bool plane[SB_TBF_PLANES];
 	sb_status status = receive_notes(in, builder, plane, filters);
+	if (status == SB_OK)
+		status = check_notes(builder, plane);
 	if (status == SB_OK && builder->plan.top != 0)
 		status = receive_list(in, builder);
 	if (status == SB_OK)

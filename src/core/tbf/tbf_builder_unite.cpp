@@ -143,7 +143,7 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 	if (status == SB_OK)
 		status = own_items(builder);
 	if (status == SB_OK && builder->form == sums_form::items && !builder->self_sized)
-		status = items_to_cells(builder);
+		status = items_to_cells(builder, filter);
 	const bool apart = builder->form == sums_form::items && !is_exact(filter);
 	if (status == SB_OK && apart)
 		status = add_apart(builder, filter, cells, weight, difference);
@@ -169,7 +169,7 @@ static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 		   sb_tbf_cells(&a->plan) == sb_tbf_cells(&b->plan);
 }
 
-static sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other)
+sb_status streambloom::unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *other)
 {
 	sb_status status = SB_OK;
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
@@ -184,15 +184,38 @@ static sb_status unite_cells(sb_tbf_builder *builder, const sb_tbf_builder *othe
 	return status;
 }
 
+/* The parameters of the builder become those of both, as far as the other's are known to it, but for the list of hot items. */
+static sb_status take_plan_of(sb_tbf_builder *builder, const sb_tbf *other, uint16_t top, sb_difference *difference)
+{
+	sb_tbf joined;
+	sb_status status = may_add_up(&builder->plan, other, &joined, difference);
+	if (status != SB_OK)
+		return status;
+	joined.top = top;
+	return take_plan(builder, &joined);
+}
+
+/* The items of a builder that sizes itself go over to cells in which the other builder's fit, too. */
+static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *other, sb_difference *difference)
+{
+	sb_tbf joined;
+	if (builder->filters == nullptr)
+		return items_to_cells(builder, &other->plan);
+	const sb_status status = may_add_up(&builder->filters->plan, &other->plan, &joined, difference);
+	return status == SB_OK ? items_to_cells(builder, &joined) : status;
+}
+
 /* Brings the builder to a form and to parameters in which it can take what the other holds. */
-static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, const sb_tbf *joined)
+static sb_status prepare_for(sb_tbf_builder *builder, const sb_tbf_builder *other, uint16_t top, sb_difference *difference)
 {
 	sb_status status = own_items(builder);
 	if (status == SB_OK && other->form == sums_form::cells && builder->form == sums_form::items)
-		status = items_to_cells(builder);
-	if (status != SB_OK)
-		return status;
-	return take_plan(builder, joined);
+		status = follow_to_cells(builder, other, difference);
+	if (status == SB_OK)
+		status = take_plan_of(builder, &other->plan, top, difference);
+	if (status == SB_OK && builder->form == sums_form::cells && other->filters != nullptr)
+		status = take_plan_of(builder, &other->filters->plan, top, difference);
+	return status;
 }
 
 /* What filters with cells have brought to the other builder. */
@@ -200,6 +223,11 @@ static sb_status unite_filters(sb_tbf_builder *builder, sb_tbf_builder *other, s
 {
 	if (other->filters == nullptr)
 		return SB_OK;
+	if (builder->form == sums_form::cells)
+	{
+		sums_combine_notes(&builder->sums, &other->filters->sums);
+		return unite_cells(builder, other->filters);
+	}
 	if (builder->filters == nullptr)
 		if (sb_status status = sb_tbf_builder_like(&builder->memory, other->filters, &builder->filters); status != SB_OK)
 			return status;
@@ -218,7 +246,7 @@ sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, s
 	if (status == SB_OK)
 		status = sb_tbf_builder_settle(other);
 	if (status == SB_OK)
-		status = prepare_for(builder, other, &joined);
+		status = prepare_for(builder, other, joined.top, difference);
 	if (status == SB_OK)
 		status = unite_filters(builder, other, difference);
 	if (status != SB_OK)

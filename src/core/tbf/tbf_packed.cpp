@@ -49,6 +49,8 @@ static uint64_t ones_between(const unsigned char *bits, uint64_t from, uint64_t 
 	return ones;
 }
 
+namespace {
+
 /* Writes bit strings one after the other. */
 class bit_writer
 {
@@ -84,6 +86,8 @@ class bit_writer
 	int count_ = 0;
 };
 
+} // namespace
+
 /* ------------------------------------------------------------------- levels */
 
 static uint64_t head_size(uint32_t cells, int levels)
@@ -109,6 +113,8 @@ uint64_t packed_size(uint32_t cells, const levels &l)
 }
 
 #if SB_HAS_AVX2_CODE
+namespace {
+
 /* For each set of four words that are wanted: the halves of those, the first ones first. */
 struct compressing_table
 {
@@ -125,6 +131,8 @@ struct compressing_table
 	}
 };
 constexpr compressing_table compressing;
+
+} // namespace
 
 /* A word of the bitmap; codes: room for 64 from here on, wherever fewer are left. */
 SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *codes, __m256i *any)

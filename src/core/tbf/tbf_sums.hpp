@@ -112,6 +112,12 @@ void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t 
 /* Would the total of the sums still fit a header, if so many hits of this value were noted? SB_TOTAL_OVERFLOW: it would not. */
 [[nodiscard]] sb_status sums_check_total(const tbf_sums *sums, const sb_moment *moment, uint64_t value, uint64_t count);
 
+/*
+ * The header of a filter that holds the sums at this base, as far as it follows from the notes: out begins as a copy of tbf.
+ * SB_TOTAL_OVERFLOW, SB_OVERFLOW: total or slack do not fit.
+ */
+[[nodiscard]] sb_status sums_describe(const tbf_sums *sums, const sb_tbf *tbf, int64_t base, sb_tbf *out);
+
 /* A weight by which filters are merged: factor * 2^exponent. */
 struct filter_weight
 {

@@ -12,6 +12,8 @@ using namespace streambloom;
 
 /* ---------------------------------------------------------- minimum increase */
 
+namespace {
+
 /*
  * Minimum increase (Cohen, Matias 2003, section 3.2; conservative update, Estan, Varghese 2002): a hit makes the item's
  * smallest cell so much larger, and of its other cells only those that would stay below that. A cell's value is its
@@ -30,6 +32,8 @@ struct cell_words
 	uint64_t plane[SB_TBF_PLANES];
 };
 
+} // namespace
+
 /* Block is a pointer to words, or a block_place. */
 template <typename Block>
 static cell_words words_of(const Block *block, uint16_t cell)
@@ -40,7 +44,7 @@ static cell_words words_of(const Block *block, uint16_t cell)
 	return words;
 }
 
-static u128 aligned(const cell_words &words)
+static u128 value_of(const cell_words &words)
 {
 	return aligned([&](int i) { return words.plane[i]; });
 }
@@ -48,8 +52,8 @@ static u128 aligned(const cell_words &words)
 /* By value; of equal values the one that loses less when planes fall out is larger, so that there are no ties. */
 static bool is_below(const cell_words &a, const cell_words &b)
 {
-	u128 left = aligned(a);
-	u128 right = aligned(b);
+	u128 left = value_of(a);
+	u128 right = value_of(b);
 	if (left != right)
 		return left < right;
 	return std::lexicographical_compare(a.plane, a.plane + SB_TBF_PLANES, b.plane, b.plane + SB_TBF_PLANES);
@@ -129,7 +133,7 @@ sb_status streambloom::sums_recurring_minimum(const tbf_sums *sums, const sb_tbf
 	*recurs = false;
 	for (int i = 0; i < tbf->hash_count; i++)
 	{
-		u128 value = aligned(words_of(block, positions[i]));
+		u128 value = value_of(words_of(block, positions[i]));
 		if (value < least)
 		{
 			least = value;

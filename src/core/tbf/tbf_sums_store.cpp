@@ -309,6 +309,15 @@ sb_status streambloom::sums_check_total(const tbf_sums *sums, const sb_moment *m
 	return (status == SB_OK ? totals.write(after.newest_half_life, &header) : status) == SB_TOTAL_OVERFLOW ? SB_TOTAL_OVERFLOW : SB_OK;
 }
 
+sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, int64_t base, sb_tbf *out)
+{
+	totals_of_sums totals;
+	*out = *tbf;
+	clear_hits(out);
+	const sb_status status = totals.read(sums);
+	return status == SB_OK && sums->any ? totals.write(base, out) : status;
+}
+
 /*
  * Base, totals and the width of the largest counter. `out` has its unit. Hits alone are stored at the half-life of the newest hit.
  * Merged filters keep the oldest base, where nothing has to be rounded, unless that is too far behind or a counter would become

@@ -88,7 +88,8 @@ static void drop_nothings(top_list *list)
 		top_entry entry = list->entries[i];
 		if (entry.least == 0)
 			continue;
-		std::memmove(list->bytes + used, list->bytes + entry.offset, entry.length);
+		if (entry.length != 0) /* there may be no bytes at all */
+			std::memmove(list->bytes + used, list->bytes + entry.offset, entry.length);
 		entry.offset = used;
 		used += entry.length;
 		list->entries[kept++] = entry;

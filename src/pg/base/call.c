@@ -5,6 +5,7 @@
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "funcapi.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
@@ -72,16 +73,19 @@ copy_in_pieces(void *to, const void *from, size_t size)
 	}
 }
 
-bool
-equal_in_pieces(const void *left, const void *right, size_t size)
+int
+compare_in_pieces(const void *left, const void *right, size_t size)
 {
 	for (size_t at = 0; at < size; at += PIECE_BYTES)
 	{
+		int			order;
+
 		CHECK_FOR_INTERRUPTS();
-		if (memcmp((const char *) left + at, (const char *) right + at, Min(size - at, PIECE_BYTES)) != 0)
-			return false;
+		order = memcmp((const char *) left + at, (const char *) right + at, Min(size - at, PIECE_BYTES));
+		if (order != 0)
+			return order;
 	}
-	return true;
+	return 0;
 }
 
 /* --------------------------------------------------------------------- memory */
@@ -108,6 +112,12 @@ MemoryContext
 result_memory(void)
 {
 	return CurrentMemoryContext->name == own_name ? MemoryContextGetParent(CurrentMemoryContext) : CurrentMemoryContext;
+}
+
+void
+begin_rows(FunctionCallInfo fcinfo)
+{
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 }
 
 /* -------------------------------------------------------------------- arguments */

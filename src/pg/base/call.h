@@ -13,6 +13,7 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
+#include "utils/tuplestore.h"
 
 /* ----------------------------------------------------------------- interrupts */
 
@@ -43,7 +44,8 @@ must_finish(sb_status status)
 
 extern void clear_in_pieces(void *to, size_t size);
 extern void copy_in_pieces(void *to, const void *from, size_t size);
-extern bool equal_in_pieces(const void *left, const void *right, size_t size);
+/* Like memcmp(): negative, 0 or positive. */
+extern int	compare_in_pieces(const void *left, const void *right, size_t size);
 
 /* --------------------------------------------------------------------- memory */
 
@@ -67,6 +69,13 @@ extern MemoryContext result_memory(void);
 	} \
 	static Datum \
 	name##_inside(PG_FUNCTION_ARGS)
+
+/*
+ * Begins the rows of a set-returning function, as InitMaterializedSRF() does: it fills setResult and setDesc of the ReturnSetInfo. The row
+ * type is the one that the executor expects. To ask for it by get_call_result_type() would leave memory in the query's context with
+ * each call, until the query ends.
+ */
+extern void begin_rows(FunctionCallInfo fcinfo);
 
 extern bool is_compressed_external(Datum value);
 

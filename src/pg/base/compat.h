@@ -130,6 +130,43 @@ sb_interval_infinity(const Interval *interval)
 #define sb_estimate_array_length(root, expression) estimate_array_length(expression)
 #endif
 
+/* Walking through an array: from PostgreSQL 19 on the iterator keeps what is known of the elements. */
+#if PG_VERSION_NUM >= 190000
+#define sb_array_iter_setup(iterator, array, length, by_value, align) array_iter_setup(iterator, array, length, by_value, align)
+#define sb_array_iter_next(iterator, is_null, at, length, by_value, align) array_iter_next(iterator, is_null, at)
+#else
+#define sb_array_iter_setup(iterator, array, length, by_value, align) array_iter_setup(iterator, array)
+#define sb_array_iter_next(iterator, is_null, at, length, by_value, align) array_iter_next(iterator, is_null, at, length, by_value, align)
+#endif
+
+/* Planning a query: PostgreSQL 19 added the state of EXPLAIN. */
+#if PG_VERSION_NUM >= 190000
+#define sb_plan_query(query, text, options, parameters) pg_plan_query(query, text, options, parameters, NULL)
+#else
+#define sb_plan_query(query, text, options, parameters) pg_plan_query(query, text, options, parameters)
+#endif
+
+/* Does the statement change rows of the relation with this number in its range table? */
+#if PG_VERSION_NUM >= 190000
+#define sb_is_result_relation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)
+#else
+#define sb_is_result_relation(statement, relid) list_member_int((statement)->resultRelations, relid)
+#endif
+
+/* What EXPLAIN ANALYZE measures of a node. */
+#if PG_VERSION_NUM >= 190000
+#define sb_node_instrumentation NodeInstrumentation
+#else
+#define sb_node_instrumentation Instrumentation
+#endif
+
+/* PostgreSQL 19 added the options of a scan of a range of rows. */
+#if PG_VERSION_NUM >= 190000
+#define sb_begin_scan_of_rows(relation, snapshot, from, to) table_beginscan_tidrange(relation, snapshot, from, to, SO_NONE)
+#else
+#define sb_begin_scan_of_rows(relation, snapshot, from, to) table_beginscan_tidrange(relation, snapshot, from, to)
+#endif
+
 #include "streambloom.h"
 
 #endif

@@ -23,7 +23,7 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 		.by_value = by_value,
 		.align = align,
 	};
-	array_iter_setup(&elements->iterator, any);
+	sb_array_iter_setup(&elements->iterator, any, length, by_value, align);
 }
 
 void

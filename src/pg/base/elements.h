@@ -38,8 +38,9 @@ next_element(Elements *elements, Datum *element, bool *is_null)
 		return false;
 	if (elements->at % ITEMS_BETWEEN_INTERRUPTS == 0)
 		CHECK_FOR_INTERRUPTS();
-	*element = array_iter_next(&elements->iterator, is_null, elements->at++, elements->length, elements->by_value,
-							   elements->align);
+	*element = sb_array_iter_next(&elements->iterator, is_null, elements->at, elements->length, elements->by_value,
+								  elements->align);
+	elements->at++;
 	return true;
 }
 

@@ -13,6 +13,8 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "base/own_types.h"
+
 /* --------------------------------------------------- which types can be items */
 
 /* Is this a type whose values are, or contain, object numbers (OIDs)? */
@@ -77,6 +79,7 @@ refuse_unstable(Oid type, Oid within)
 	Oid			element = get_element_type(base);
 
 	check_stack_depth();
+	refuse_filter_as_item(base);
 	if (typtype == TYPTYPE_ENUM || is_object_reference(base))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

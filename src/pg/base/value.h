@@ -66,8 +66,39 @@ extern Datum value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCh
 		return value_from_bytea(fcinfo, #type, check); \
 	}
 
-/* Are the stored forms of arguments 0 and 1 the same bytes? */
-extern bool value_equal(FunctionCallInfo fcinfo);
+/*
+ * The bytes of a value that =, the order and the hash of its type depend on: all of its stored form, or a header and the
+ * bytes that follow it. Two values are equal if both parts are equal. Values are ordered by size first, and then byte by
+ * byte: so two values of different sizes are compared without reading them.
+ */
+typedef struct ComparedBytes
+{
+	const void *header;
+	size_t		header_size;	/* the same for all values of a type, or 0 */
+	const void *rest;
+	size_t		rest_size;
+} ComparedBytes;
+
+/* Negative, 0 or positive. The sizes are compared, too. */
+extern int	compared_bytes_order(const ComparedBytes *left, const ComparedBytes *right);
+
+/* A hash that is the same for equal bytes, on every architecture. Hash indexes store it: it must never change. */
+extern uint64_t compared_bytes_hash(const ComparedBytes *bytes);
+
+/* The 64-bit hash for this seed. As hash operator classes must have it, the seed 0 changes nothing. */
+extern Datum seeded_hash(uint64_t hash, Datum seed);
+
+/* The functions of the operators and operator classes of a type, from a function for the order and one for the hash. */
+#define SB_VALUE_COMPARISONS(type, order, hash) \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_eq) { PG_RETURN_BOOL(order(fcinfo) == 0); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_ne) { PG_RETURN_BOOL(order(fcinfo) != 0); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_lt) { PG_RETURN_BOOL(order(fcinfo) < 0); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_le) { PG_RETURN_BOOL(order(fcinfo) <= 0); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_gt) { PG_RETURN_BOOL(order(fcinfo) > 0); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_ge) { PG_RETURN_BOOL(order(fcinfo) >= 0); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_cmp) { PG_RETURN_INT32(order(fcinfo)); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_hash) { PG_RETURN_INT32((int32) (uint32) hash(PG_GETARG_DATUM(0))); } \
+	SB_FUNCTION_IN_OWN_MEMORY(type##_hash_extended) { return seeded_hash(hash(PG_GETARG_DATUM(0)), PG_GETARG_DATUM(1)); }
 
 /*
  * Reads `size` bytes from `offset` of a stored form. If the value is stored out of line, only the slice is read. The

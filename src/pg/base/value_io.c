@@ -1,6 +1,6 @@
 /*
- * value_io.c: the functions of all four types for text, binary and bytea, and for equality byte for byte. They do not
- * depend on what is in a filter. Each type has its own check of the values that come in.
+ * value_io.c: the functions of all four types for text, binary and bytea, and for comparing and hashing them byte for
+ * byte. They do not depend on what is in a filter. Each type has its own check of the values that come in.
  */
 #include "base/value.h"
 
@@ -108,27 +108,76 @@ value_from_bytea(FunctionCallInfo fcinfo, const char *type, ValueCheck check)
 	return checked(detoast_copy(PG_GETARG_DATUM(0)), type, check);
 }
 
-bool
-value_equal(FunctionCallInfo fcinfo)
-{
-	size_t		left_size;
-	size_t		right_size;
-	const void *left;
-	const void *right;
+/* ------------------------------------------------------------------ comparing */
 
-	if (value_size(PG_GETARG_DATUM(0)) != value_size(PG_GETARG_DATUM(1)))
-		return false;
-	left = value_open(PG_GETARG_DATUM(0), &left_size);
-	right = value_open(PG_GETARG_DATUM(1), &right_size);
-	return left_size == right_size && equal_in_pieces(left, right, left_size);
+int
+compared_bytes_order(const ComparedBytes *left, const ComparedBytes *right)
+{
+	int			order;
+
+	Assert(left->header_size == right->header_size);
+	if (left->rest_size != right->rest_size)
+		return left->rest_size < right->rest_size ? -1 : 1;
+	order = compare_in_pieces(left->header, right->header, left->header_size);
+	if (order == 0)
+		order = compare_in_pieces(left->rest, right->rest, left->rest_size);
+	return order < 0 ? -1 : order > 0;
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(value_eq)
+uint64_t
+compared_bytes_hash(const ComparedBytes *bytes)
 {
-	PG_RETURN_BOOL(value_equal(fcinfo));
+	uint64_t	hash = sb_hash_bytes(bytes->header, bytes->header_size);
+
+	for (size_t at = 0; at < bytes->rest_size; at += PIECE_BYTES)
+	{
+		uint64_t	piece = sb_hash_bytes((const char *) bytes->rest + at, Min(bytes->rest_size - at, PIECE_BYTES));
+
+		CHECK_FOR_INTERRUPTS();
+		hash = (uint64_t) sb_hash_int64((int64_t) (hash + piece));
+	}
+	return hash;
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(value_ne)
+Datum
+seeded_hash(uint64_t hash, Datum seed)
 {
-	PG_RETURN_BOOL(!value_equal(fcinfo));
+	uint64		number = DatumGetUInt64(seed);
+
+	return UInt64GetDatum(number == 0 ? hash : sb_hash_int64((int64_t) (hash ^ sb_hash_int64((int64_t) number))));
 }
+
+/* All bytes count. */
+static ComparedBytes
+all_bytes(Datum value)
+{
+	ComparedBytes bytes = {.header = "", .header_size = 0};
+
+	bytes.rest = value_open(value, &bytes.rest_size);
+	return bytes;
+}
+
+static int
+value_order(FunctionCallInfo fcinfo)
+{
+	size_t		left_size = value_size(PG_GETARG_DATUM(0));
+	size_t		right_size = value_size(PG_GETARG_DATUM(1));
+	ComparedBytes left;
+	ComparedBytes right;
+
+	if (left_size != right_size)
+		return left_size < right_size ? -1 : 1;
+	left = all_bytes(PG_GETARG_DATUM(0));
+	right = all_bytes(PG_GETARG_DATUM(1));
+	return compared_bytes_order(&left, &right);
+}
+
+static uint64_t
+value_hash_of(Datum value)
+{
+	ComparedBytes bytes = all_bytes(value);
+
+	return compared_bytes_hash(&bytes);
+}
+
+SB_VALUE_COMPARISONS(value, value_order, value_hash_of)

@@ -526,7 +526,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_histogram)
 	int64		lines[HISTOGRAM_BUCKETS];
 	BfValue		bf;
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	line_histogram(&bf, lines);
 	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)

@@ -2,37 +2,49 @@
  * chunk_engine.c: finds relations whose rows another extension keeps elsewhere (see chunk_engine.h).
  *
  * Each extension lists its relations in a table. These tables are read only if the extension is installed. They are
- * found by their full names, so search_path does not matter, and privileges are not checked. If such a table does not
- * exist or lacks the expected columns, the version of the extension is unknown. Then all relations are refused,
- * because reading one that belongs to the extension would lose rows.
+ * found by their full names, so search_path does not matter, and privileges are not checked.
+ *
+ * If such a table does not exist or has none of the columns that are expected, the version of the extension is unknown. Then
+ * all tables of the extension are read, and each column and pair of columns counts that may name a relation. A relation that
+ * none of them names is refused only if it may belong to the extension all the same, because reading one that does would
+ * lose rows. The relations of TimescaleDB are parents and children by inheritance; any table may be one of Citus.
  */
 #include "chunks/chunk_engine.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type_d.h"
 #include "commands/extension.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 
-/* A table in which an extension lists its relations, by schema and name or by OID. */
+/* A table in which an extension lists its relations, by OID or by schema and name: versions differ. */
 typedef struct EngineCatalog
 {
 	const char *extension;
 	const char *schema;
 	const char *table;
-	const char *schema_column;	/* NULL if table_column has OIDs */
+	const char *oid_column;
+	const char *schema_column;	/* NULL if relations have always been listed by OID */
 	const char *table_column;
+	bool		by_inheritance; /* all of its relations with rows elsewhere inherit or are inherited from */
 } EngineCatalog;
 
 static const EngineCatalog catalogs[] = {
-	{"timescaledb", "_timescaledb_catalog", "hypertable", "schema_name", "table_name"},
-	{"timescaledb", "_timescaledb_catalog", "chunk", "schema_name", "table_name"},
-	{"citus", "pg_catalog", "pg_dist_partition", NULL, "logicalrelid"},
+	{"timescaledb", "_timescaledb_catalog", "hypertable", "relid", "schema_name", "table_name", true},
+	{"timescaledb", "_timescaledb_catalog", "chunk", "relid", "schema_name", "table_name", true},
+	{"citus", "pg_catalog", "pg_dist_partition", "logicalrelid", NULL, NULL, false},
 };
 
 /* The name of a relation; or its OID in digits, and then the schema is empty. */
@@ -71,19 +83,25 @@ set_key_to_oid(EngineKey *key, Oid oid)
 	set_key(key, "", digits);
 }
 
-/* The number of the column with this name, if it is of type oid or regclass, or of type name or text. Otherwise 0. */
-static AttrNumber
-find_column(TupleDesc columns, const char *name, bool is_oid)
+static bool
+has_oids(Form_pg_attribute column)
 {
-	for (int i = 0; i < columns->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(columns, i);
-		Oid			type = column->atttypid;
+	return !column->attisdropped && (column->atttypid == OIDOID || column->atttypid == REGCLASSOID);
+}
 
-		if (!column->attisdropped && strcmp(NameStr(column->attname), name) == 0 &&
-			(is_oid ? type == OIDOID || type == REGCLASSOID : type == NAMEOID || type == TEXTOID))
+static bool
+has_names(Form_pg_attribute column)
+{
+	return !column->attisdropped && (column->atttypid == NAMEOID || column->atttypid == TEXTOID);
+}
+
+/* The number of the column with this name and of such a type. Otherwise 0. */
+static AttrNumber
+find_column(TupleDesc columns, const char *name, bool (*has_type) (Form_pg_attribute))
+{
+	for (int i = 0; name != NULL && i < columns->natts; i++)
+		if (strcmp(NameStr(TupleDescAttr(columns, i)->attname), name) == 0 && has_type(TupleDescAttr(columns, i)))
 			return i + 1;
-	}
 	return InvalidAttrNumber;
 }
 
@@ -98,6 +116,37 @@ name_of_column(HeapTuple tuple, AttrNumber column, TupleDesc columns)
 		return "";
 	return TupleDescAttr(columns, column - 1)->atttypid == NAMEOID ? NameStr(*DatumGetName(value)) :
 		TextDatumGetCString(value);
+}
+
+/*
+ * Adds what the rows of a table name: by OID if schema_column is 0, otherwise by schema and name.
+ */
+static void
+read_columns(Relation table, AttrNumber schema_column, AttrNumber table_column, const EngineCatalog *catalog, HTAB *relations)
+{
+	TupleDesc	columns = RelationGetDescr(table);
+	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		EngineKey	key;
+		bool		found;
+		EngineEntry *entry;
+
+		if (schema_column != 0)
+			set_key(&key, name_of_column(tuple, schema_column, columns), name_of_column(tuple, table_column, columns));
+		else
+		{
+			bool		null;
+			Datum		value = heap_getattr(tuple, table_column, columns, &null);
+
+			set_key_to_oid(&key, null ? InvalidOid : DatumGetObjectId(value));
+		}
+		entry = hash_search(relations, &key, HASH_ENTER, &found);
+		entry->catalog = catalog;
+	}
+	systable_endscan(scan);
 }
 
 /* Adds the relations that a catalog lists. Returns false if the catalog is not as expected. */
@@ -116,39 +165,65 @@ read_catalog(const EngineCatalog *catalog, HTAB *relations)
 	{
 		TupleDesc	columns = RelationGetDescr(table);
 
-		if (catalog->schema_column != NULL)
-			schema_column = find_column(columns, catalog->schema_column, false);
-		table_column = find_column(columns, catalog->table_column, catalog->schema_column == NULL);
-	}
-	if (table_column != 0 && (schema_column != 0 || catalog->schema_column == NULL))
-	{
-		SysScanDesc scan = systable_beginscan(table, InvalidOid, false, NULL, 0, NULL);
-		HeapTuple	tuple;
-
-		while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		table_column = find_column(columns, catalog->oid_column, has_oids);
+		if (table_column == 0)
 		{
-			TupleDesc	columns = RelationGetDescr(table);
-			EngineKey	key;
-			bool		found;
-			EngineEntry *entry;
-
-			if (schema_column != 0)
-				set_key(&key, name_of_column(tuple, schema_column, columns),
-						name_of_column(tuple, table_column, columns));
-			else
-			{
-				bool		null;
-				Datum		value = heap_getattr(tuple, table_column, columns, &null);
-
-				set_key_to_oid(&key, null ? InvalidOid : DatumGetObjectId(value));
-			}
-			entry = hash_search(relations, &key, HASH_ENTER, &found);
-			entry->catalog = catalog;
+			schema_column = find_column(columns, catalog->schema_column, has_names);
+			table_column = schema_column == 0 ? 0 : find_column(columns, catalog->table_column, has_names);
 		}
-		systable_endscan(scan);
+	}
+	if (table_column != 0)
+		read_columns(table, schema_column, table_column, catalog, relations);
+	relation_close(table, AccessShareLock);
+	return table_column != 0;
+}
+
+/* Adds what a table of an unknown version may name: by any OID, or by any two neighbouring names. */
+static void
+read_unknown_table(Oid oid, const EngineCatalog *catalog, HTAB *relations)
+{
+	Relation	table = try_relation_open(oid, AccessShareLock);
+	TupleDesc	columns;
+
+	if (table == NULL)
+		return;
+	columns = RelationGetDescr(table);
+	for (int i = 0; table->rd_rel->relkind == RELKIND_RELATION && i < columns->natts; i++)
+	{
+		if (has_oids(TupleDescAttr(columns, i)))
+			read_columns(table, 0, i + 1, catalog, relations);
+		else if (i > 0 && has_names(TupleDescAttr(columns, i - 1)) && has_names(TupleDescAttr(columns, i)))
+			read_columns(table, i, i + 1, catalog, relations);
 	}
 	relation_close(table, AccessShareLock);
-	return table_column != 0 && (schema_column != 0 || catalog->schema_column == NULL);
+}
+
+/* Adds what any table of the extension may name. */
+static void
+read_unknown_version(const EngineCatalog *catalog, HTAB *relations)
+{
+	Relation	dependencies = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	List	   *members = NIL;
+	ListCell   *cell;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(ExtensionRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(get_extension_oid(catalog->extension, true)));
+	scan = systable_beginscan(dependencies, DependReferenceIndexId, true, NULL, lengthof(keys), keys);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend member = (Form_pg_depend) GETSTRUCT(tuple);
+
+		if (member->classid == RelationRelationId && member->deptype == DEPENDENCY_EXTENSION)
+			members = lappend_oid(members, member->objid);
+	}
+	systable_endscan(scan);
+	table_close(dependencies, AccessShareLock);
+	foreach(cell, members)
+		read_unknown_table(lfirst_oid(cell), catalog, relations);
 }
 
 /* The first size of the hash table, which grows. */
@@ -180,7 +255,10 @@ chunk_find_engines(void)
 											 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 		}
 		if (!read_catalog(&catalogs[i], engines->relations))
+		{
 			engines->unknown = &catalogs[i];
+			read_unknown_version(&catalogs[i], engines->relations);
+		}
 	}
 	return engines;
 }
@@ -202,6 +280,16 @@ find_relation(const ChunkEngines *engines, Relation relation)
 	return entry;
 }
 
+/* May a relation be one of the extension's, of which the version is unknown and which does not name it? */
+static bool
+may_belong(const EngineCatalog *catalog, Relation relation)
+{
+	if (!catalog->by_inheritance)
+		return true;
+	return relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !relation->rd_rel->relispartition &&
+		(relation->rd_rel->relhassubclass || has_superclass(RelationGetRelid(relation)));
+}
+
 void
 chunk_require_own_rows(const ChunkEngines *engines, Relation relation)
 {
@@ -217,7 +305,7 @@ chunk_require_own_rows(const ChunkEngines *engines, Relation relation)
 						RelationGetRelationName(relation), entry->catalog->extension),
 				 errdetail("The extension may keep the rows elsewhere."),
 				 errhint("Use a plain SELECT.")));
-	if (engines->unknown != NULL)
+	if (engines->unknown != NULL && may_belong(engines->unknown, relation))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot tell whether \"%s\" belongs to the extension \"%s\"",

@@ -136,7 +136,7 @@ plan_query(Query *query, Oid chunk)
 	 * them.
 	 */
 	linitial_node(RTEPermissionInfo, query->rteperminfos)->relid = chunk;
-	statement = pg_plan_query(query, "chunk_scan", 0, NULL);
+	statement = sb_plan_query(query, "chunk_scan", 0, NULL);
 	foreach(cell, statement->rtable)
 		lfirst_node(RangeTblEntry, cell)->perminfoindex = 0;
 	statement->permInfos = NIL;
@@ -144,7 +144,7 @@ plan_query(Query *query, Oid chunk)
 #else
 	(void) chunk;
 	linitial_node(RangeTblEntry, query->rtable)->requiredPerms = 0;
-	return pg_plan_query(query, "chunk_scan", 0, NULL);
+	return sb_plan_query(query, "chunk_scan", 0, NULL);
 #endif
 }
 

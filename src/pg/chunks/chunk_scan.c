@@ -6,6 +6,7 @@
  * here do the same and collect all rows before the first is returned. They are called where the node does not go: in
  * the list of a SELECT, in ROWS FROM () with other functions, and WITH ORDINALITY.
  */
+#include "base/call.h"
 #include "chunks/chunk_scan.h"
 
 #include "executor/executor.h"
@@ -37,7 +38,7 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 	ChunkReader reader = {.scan = &scan};
 	TupleTableSlot *row;
 
-	chunk_scan_begin(&scan, fcinfo, any);
+	chunk_scan_begin(&scan, fcinfo, any, list_make1_int(0));
 	chunk_use_cache(&scan);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked, so its row type does not change any more */
 	require_expected_columns(scan.parent, set->expectedDesc);
@@ -76,11 +77,11 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 	ChunkVerdict verdict;
 	Relation	chunk;
 
-	chunk_scan_begin(&scan, fcinfo, false);
+	chunk_scan_begin(&scan, fcinfo, false, NIL);
 	scan.explains = true;
 	scan.index_clause.explain_only = true;
 	scan.index_clause.wants_reason = true;
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(scan.chunk_context);

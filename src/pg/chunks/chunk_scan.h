@@ -33,6 +33,8 @@ typedef enum ChunkReason
 	CHUNK_INDEX_SAYS_NO,
 	/* it is read */
 	CHUNK_HAS_NO_INDEX,
+	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
+	CHUNK_IS_NOT_ASKED,			/* only in plain queries: its plan does not show what is searched for */
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named; the chunk has neither a summary nor an index */
 	CHUNK_SUMMARY_SAYS_MAYBE,	/* and there is no index */
 	CHUNK_INDEX_SAYS_MAYBE,
@@ -96,10 +98,11 @@ typedef struct ChunkScan
 
 /*
  * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
- * the value is an array of items. Locks the parent. All memory is taken from the current context, which must live as
+ * the value is an array of items. `columns` are the numbers of the parent's columns that are read, beside the compared one; 0
+ * stands for all: the user needs the privilege to read them. Locks the parent. All memory is taken from the current context, which must live as
  * long as the scan.
  */
-extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any);
+extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
 
 /* Closes the parent, and frees the memory of its own that the scan has. */
 extern void chunk_scan_end(ChunkScan *scan);

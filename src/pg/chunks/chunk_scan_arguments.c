@@ -53,30 +53,40 @@ chunk_require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user lacks the privileges for SELECT * FROM parent. As in a SELECT, the privileges of the
- * parent count, and those of its children do not. This calls the executor's own function, which also calls the hook
- * that extensions for auditing and security labels use.
+ * Raises an error if the user lacks the privileges for a SELECT of these columns of the parent (0: all) and of the one that
+ * is compared. As in a SELECT, the privileges of the parent count, and those of its children do not. This calls the
+ * executor's own function, which also calls the hook that extensions for auditing and security labels use.
+ *
+ * A column that was dropped since the query was planned is left out: the caller refuses it.
  */
 static void
-require_privileges(Relation parent)
+require_privileges(const ChunkScan *scan, List *columns)
 {
+	TupleDesc	of_parent = RelationGetDescr(scan->parent);
 	ParseState *pstate = make_parsestate(NULL);
-	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, parent, AccessShareLock, NULL, true, true)->p_rte;
-	Bitmapset  *columns = NULL;
+	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, scan->parent, AccessShareLock, NULL, true, true)->p_rte;
+	Bitmapset  *selected = NULL;
 
-	for (int i = 0; i < RelationGetDescr(parent)->natts; i++)
-		if (!TupleDescAttr(RelationGetDescr(parent), i)->attisdropped)
-			columns = bms_add_member(columns, i + 1 - FirstLowInvalidHeapAttributeNumber);
+	for (int i = 0; i < of_parent->natts; i++)
+		if (!TupleDescAttr(of_parent, i)->attisdropped &&
+			(i + 1 == scan->column || list_member_int(columns, 0) || list_member_int(columns, i + 1)))
+			selected = bms_add_member(selected, i + 1 - FirstLowInvalidHeapAttributeNumber);
 #if PG_VERSION_NUM >= 160000
 	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->requiredPerms = ACL_SELECT;
-	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->selectedCols = columns;
+	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->selectedCols = selected;
 	ExecCheckPermissions(list_make1(rte), pstate->p_rteperminfos, true);
 #else
 	rte->requiredPerms = ACL_SELECT;
-	rte->selectedCols = columns;
+	rte->selectedCols = selected;
 	ExecCheckRTPerms(list_make1(rte), true);
 #endif
 	free_parsestate(pstate);
+	if (check_enable_rls(RelationGetRelid(scan->parent), InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot scan the chunks of \"%s\" under row-level security", RelationGetRelationName(scan->parent)),
+				 errdetail("Its policies would not be applied to the rows."),
+				 errhint("Use a plain SELECT, which applies them.")));
 }
 
 /* Locks and opens the relation that the first argument names by its row type. */
@@ -122,15 +132,6 @@ open_parent(FunctionCallInfo fcinfo)
 					 errmsg("cannot scan the chunks of \"%s\"", RelationGetRelationName(parent)),
 					 errdetail_relkind_not_supported(parent->rd_rel->relkind)));
 	}
-
-	require_privileges(parent);
-	if (check_enable_rls(relid, InvalidOid, false) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot scan the chunks of \"%s\" under row-level security", RelationGetRelationName(parent)),
-				 errdetail("Its policies would not be applied to the rows."),
-				 errhint("Use a plain SELECT, which applies them.")));
-	chunk_require_readable(parent);
 	return parent;
 }
 
@@ -350,7 +351,7 @@ require_equality(const ChunkScan *scan)
 /* ------------------------------------------------------------------- all of them */
 
 void
-chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
+chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns)
 {
 	memset(scan, 0, sizeof *scan);
 	scan->any = any;
@@ -359,9 +360,11 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any)
 	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
 	scan->count = -1;
 	scan->parent = open_parent(fcinfo);
+	find_column(scan, fcinfo);
+	require_privileges(scan, columns);
+	chunk_require_readable(scan->parent);
 	scan->engines = chunk_find_engines();
 	chunk_require_own_rows(scan->engines, scan->parent);
-	find_column(scan, fcinfo);
 	if (!PG_ARGISNULL(CHUNK_SCAN_VALUE))
 		make_clause(scan, fcinfo);
 	if (!PG_ARGISNULL(CHUNK_SCAN_SUMMARIES))

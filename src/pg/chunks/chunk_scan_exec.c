@@ -154,16 +154,20 @@ chunk_scan_begin_node(CustomScanState *node, EState *estate, int eflags)
 
 /*
  * Raises an error if the parent's columns were changed after the query was planned. It matters only for the columns
- * that the query uses.
+ * that the query uses; a query with * would use a column that was added.
  */
 static void
 require_planned_columns(ChunkScanState *state)
 {
 	CustomScan *plan = (CustomScan *) state->css.ss.ps.plan;
 	TupleDesc	columns = RelationGetDescr(state->scan.parent);
+	int			of_star = linitial_int(list_nth(plan->custom_private, CHUNK_SCAN_STAR));
 	ListCell   *entry;
 	ListCell   *number;
 
+	for (int i = of_star; of_star > 0 && i < columns->natts; i++)
+		if (!TupleDescAttr(columns, i)->attisdropped)
+			chunk_report_changed(state->scan.parent);
 	forboth(entry, plan->custom_scan_tlist, number, state->columns)
 	{
 		Expr	   *planned = lfirst_node(TargetEntry, entry)->expr;
@@ -287,7 +291,7 @@ begin_scan(ChunkScanState *state)
 			value->value = datumCopy(value->value, by_value, length);
 		}
 	}
-	chunk_scan_begin(&state->scan, fcinfo, state->any);
+	chunk_scan_begin(&state->scan, fcinfo, state->any, state->columns);
 	chunk_use_cache(&state->scan);
 	state->scan.index_clause.wants_reason = state->css.ss.ps.state->es_instrument != 0;
 	state->begun = true;

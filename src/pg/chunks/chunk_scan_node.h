@@ -33,6 +33,7 @@ enum ChunkScanPrivate
 {
 	CHUNK_SCAN_COLUMNS,			/* of custom_scan_tlist: a list of the parent's column numbers; 0 is the whole row */
 	CHUNK_SCAN_ANY,				/* one integer: 1 for chunk_scan_any(), 0 for chunk_scan() */
+	CHUNK_SCAN_STAR,			/* one integer: how many columns the parent had if the query has *, otherwise 0 */
 	CHUNK_SCAN_PRIVATE_LENGTH
 };
 

@@ -120,6 +120,42 @@ add_columns(List *columns, Node *expression, Index relid)
 	return columns;
 }
 
+/* The next column from this one on, counted from 0, that is not dropped: a column that is has no name. */
+static int
+next_column(const RangeTblEntry *rte, int from)
+{
+	while (from < list_length(rte->eref->colnames) && strVal(list_nth(rte->eref->colnames, from))[0] == '\0')
+		from++;
+	return from;
+}
+
+/*
+ * How many columns the parent had when the query was analyzed, if the query selects all of them one after the other, as *
+ * does; otherwise 0.
+ */
+static int
+columns_of_star(const PlannerInfo *root, const RangeTblEntry *rte, Index relid)
+{
+	int			count = list_length(rte->eref->colnames);
+	int			first = next_column(rte, 0);
+	int			expected = first;
+	ListCell   *cell;
+
+	foreach(cell, root->parse->targetList)
+	{
+		const Var  *value = (const Var *) lfirst_node(TargetEntry, cell)->expr;
+		bool		is_column = IsA(value, Var) && value->varno == relid && value->varlevelsup == 0;
+
+		if (expected == count)
+			break;
+		if (!is_column || value->varattno != expected + 1)
+			expected = first;	/* it may be the first one of another run */
+		if (is_column && value->varattno == expected + 1)
+			expected = next_column(rte, expected + 1);
+	}
+	return expected == count ? count : 0;
+}
+
 static Plan *
 make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list, List *clauses, List *children)
 {
@@ -160,7 +196,7 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 	scan->flags = path->flags;
 	scan->custom_scan_tlist = columns;
 	scan->custom_exprs = list_make2(call, conditions);
-	scan->custom_private = list_make2(numbers, list_make1_int(any));
+	scan->custom_private = list_make3(numbers, list_make1_int(any), list_make1_int(columns_of_star(root, rte, rel->relid)));
 	scan->methods = &chunk_scan_scan_methods;
 	return (Plan *) scan;
 }

@@ -41,12 +41,14 @@
 
 extern Datum chunk_scan_any(PG_FUNCTION_ARGS);
 
-/* May the user read all of the relation's columns and rows? */
+/* May the user read this column in all rows of the relation? */
 static bool
-may_read(Oid relation)
+may_read(Oid relation, AttrNumber column)
 {
-	return (pg_class_aclcheck(relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
-			pg_attribute_aclcheck_all(relation, GetUserId(), ACL_SELECT, ACLMASK_ALL) == ACLCHECK_OK) &&
+	bool		is_missing = false;	/* nothing is locked here */
+
+	return (pg_class_aclcheck_ext(relation, GetUserId(), ACL_SELECT, &is_missing) == ACLCHECK_OK ||
+			pg_attribute_aclcheck_ext(relation, column, GetUserId(), ACL_SELECT, &is_missing) == ACLCHECK_OK) && !is_missing &&
 		check_enable_rls(relation, InvalidOid, true) != RLS_ENABLED;
 }
 
@@ -180,7 +182,7 @@ estimate_rows(PlannerInfo *root, const FuncExpr *call)
 	double		rows;
 	double		share;
 
-	if (root == NULL || !OidIsValid(relation) || get_rel_name(relation) == NULL || !may_read(relation) ||
+	if (root == NULL || !OidIsValid(relation) || get_rel_name(relation) == NULL ||
 		!is_equals(estimate_expression_value(root, list_nth(call->args, CHUNK_SCAN_OPERATOR))))
 		return -1;
 	name = estimate_expression_value(root, name);
@@ -190,7 +192,7 @@ estimate_rows(PlannerInfo *root, const FuncExpr *call)
 	if (!IsA(name, Const) || ((Const *) name)->constisnull || ((Const *) name)->consttype != NAMEOID)
 		return -1;
 	column = get_attnum(relation, NameStr(*DatumGetName(((Const *) name)->constvalue)));
-	if (column <= 0)
+	if (column <= 0 || !may_read(relation, column))
 		return -1;
 	rows = rows_of_relation(relation, &has_children);
 	if (rows < 0)

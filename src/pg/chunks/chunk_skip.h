@@ -42,6 +42,10 @@ enum ChunkSkipPrivate
 	CHUNK_SKIP_INDEXES,			/* the OID of its index */
 	CHUNK_SKIP_INDEX_SETS,		/* the number of the set of keys */
 
+	/* The children that are not asked, but for those that have no index to ask: two lists of integers, for EXPLAIN. */
+	CHUNK_SKIP_UNASKED,			/* the number of the child */
+	CHUNK_SKIP_UNASKED_WHY,		/* a ChunkReason */
+
 	/*
 	 * One integer. It is 1 if security quals or a security-barrier view may hide rows of a child from the user. Then
 	 * a plain EXPLAIN asks nothing, and only leakproof clauses have given keys.
@@ -54,12 +58,15 @@ enum ChunkSkipPrivate
 /* Is called when the library is loaded. */
 extern void chunk_skip_init(void);
 
-/* Is a statement being planned into which the node may be put? */
-extern bool chunk_skip_is_planned(void);
+/*
+ * Is a statement being planned into which the node may be put, and has one of its tables that were looked at so far a bf
+ * index? PostgreSQL looks at all tables of a query, with their children, before it makes paths for any of them.
+ */
+extern bool chunk_skip_is_expected(void);
 
 /*
  * Those of a relation's conditions (expressions) that the node may ask about: all of them, or only the leakproof ones if
- * rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_planned().
+ * rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_expected().
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 

@@ -261,6 +261,21 @@ read_indexes(ChunkSkipState *state, List *private)
 	}
 }
 
+/* Why the children are read that are not asked. */
+static ChunkReason *
+read_reasons(List *private, int children)
+{
+	ChunkReason *reasons = palloc(children * sizeof(ChunkReason));
+	ListCell   *child;
+	ListCell   *why;
+
+	for (int i = 0; i < children; i++)
+		reasons[i] = CHUNK_HAS_NO_INDEX;
+	forboth(child, list_nth(private, CHUNK_SKIP_UNASKED), why, list_nth(private, CHUNK_SKIP_UNASKED_WHY))
+		reasons[lfirst_int(child)] = (ChunkReason) lfirst_int(why);
+	return reasons;
+}
+
 /* ------------------------------------------------------------------- asking */
 
 /* What is remembered of the indexes that were asked about the set's only key. */
@@ -489,11 +504,7 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 	read_arguments(state, plan->custom_exprs);
 	read_indexes(state, plan->custom_private);
 	if (estate->es_instrument != 0)
-	{
-		state->reasons = palloc(state->children * sizeof(ChunkReason));
-		for (int i = 0; i < state->children; i++)
-			state->reasons[i] = CHUNK_HAS_NO_INDEX;
-	}
+		state->reasons = read_reasons(plan->custom_private, state->children);
 	state->asks_nothing = (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 &&
 		linitial_int(list_nth(plan->custom_private, CHUNK_SKIP_GUARDED));
 #if PG_VERSION_NUM >= 160000
@@ -593,7 +604,7 @@ read_in_vain(const ChunkSkipState *state)
 	for (int i = 0; i < state->index_count; i++)
 	{
 		int			place = state->place[state->indexes[i].child];
-		Instrumentation *run;
+		sb_node_instrumentation *run;
 
 		if (place < 0 || place == last)
 			continue;

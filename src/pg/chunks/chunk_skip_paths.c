@@ -161,8 +161,8 @@ rows_that_satisfy(PlannerInfo *root, RelOptInfo *rel, const Bitmapset *positions
 }
 
 /*
- * The share of the children in which rows are expected that satisfy the conditions which indexes answer. 1 if an index
- * does not answer.
+ * The share of the children in which rows are expected that satisfy the conditions which indexes answer. -1 if one of
+ * the children that are looked at has no index that answers: then nothing may be changed for the node's sake.
  */
 static double
 share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)
@@ -180,7 +180,7 @@ share_that_matches(PlannerInfo *root, RelOptInfo *rel, List *children)
 		Bitmapset  *answered = answered_conditions(root, child);
 
 		if (answered == NULL)
-			return 1;
+			return -1;
 		looked_at++;
 		rows_of_child += rows_that_satisfy(root, child, answered, child->tuples);
 		if (looked_at > 1 || list_length(child->baserestrictinfo) != list_length(rel->baserestrictinfo))
@@ -280,7 +280,7 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 	Cost		questions;
 	double		share;
 
-	if (!chunk_skip_preferred || !chunk_skip_is_planned() || rte->rtekind != RTE_RELATION || !rte->inh ||
+	if (!chunk_skip_preferred || !chunk_skip_is_expected() || rte->rtekind != RTE_RELATION || !rte->inh ||
 		rel->reloptkind != RELOPT_BASEREL || rel->baserestrictinfo == NIL || rel->partial_pathlist == NIL ||
 		root->append_rel_array == NULL || may_be_in_expression(root))
 		return;
@@ -295,7 +295,8 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 		if (may_be_pruned_at_run_time(lfirst_node(RelOptInfo, cell)))
 			return;
 	share = share_that_matches(root, rel, children);
-	if (questions + share * serial >= parallel)
+	/* If the node is not expected to save anything, the paths are right as they are, and safe to run in workers. */
+	if (share < 0 || questions + share * serial >= Min(serial, parallel))
 		return;
 
 	/*

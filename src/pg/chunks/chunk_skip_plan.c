@@ -19,6 +19,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "executor/executor.h"
@@ -26,14 +27,15 @@
 #include "parser/parsetree.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "chunks/chunk_question.h"
+#include "chunks/chunk_scan.h"
 #include "index/bf_index.h"
 
 bool		chunk_skip_enabled = true;
 
 static planner_hook_type previous_planner;
-static get_relation_info_hook_type previous_get_relation_info;
 static ExecutorStart_hook_type previous_executor_start;
 
 /* What is noted while a statement is planned. It lies on the stack of plan_statement(). */
@@ -236,6 +238,41 @@ new_id(FinishedStatement *finished)
 	return ++finished->last_id;
 }
 
+/* Is an index that is in no catalogue scanned in this plan? Looks where ExecSupportsBackwardScan() does, and further. */
+static bool
+scans_hypothetical_index(Plan *plan)
+{
+	Oid			index = InvalidOid;
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return false;
+	check_stack_depth();
+	if (IsA(plan, IndexScan))
+		index = ((const IndexScan *) plan)->indexid;
+	else if (IsA(plan, IndexOnlyScan))
+		index = ((const IndexOnlyScan *) plan)->indexid;
+	else if (IsA(plan, SubqueryScan))
+		return scans_hypothetical_index(((SubqueryScan *) plan)->subplan);
+	else if (IsA(plan, Append))
+		foreach(cell, ((Append *) plan)->appendplans)
+			if (scans_hypothetical_index(lfirst(cell)))
+				return true;
+	return OidIsValid(index) ? !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(index)) :
+		scans_hypothetical_index(outerPlan(plan));
+}
+
+/*
+ * Can the rows of an Append or MergeAppend be read backward? PostgreSQL looks the indexes of index scans up in the
+ * catalogues, and fails if one is not there. EXPLAIN gets plans with such indexes if an extension makes hypothetical ones
+ * (HypoPG). They are never executed, so any answer will do.
+ */
+static bool
+can_be_read_backward(Plan *append)
+{
+	return !scans_hypothetical_index(append) && ExecSupportsBackwardScan(append);
+}
+
 /*
  * Makes the node above an Append or MergeAppend. It passes the child's rows on as they are, so its target list is the
  * child's.
@@ -269,7 +306,7 @@ make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *
 		entry->expr = (Expr *) var;
 		plan->targetlist = lappend(plan->targetlist, entry);
 	}
-	skip->flags = ExecSupportsBackwardScan(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
+	skip->flags = can_be_read_backward(append) ? CUSTOMPATH_SUPPORT_BACKWARD_SCAN : 0;
 	skip->custom_exprs = arguments;
 	skip->custom_private = private;
 	skip->custom_relids = relids;
@@ -288,6 +325,8 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 	List	   *heaps = NIL;
 	List	   *indexes = NIL;
 	List	   *index_sets = NIL;
+	List	   *unasked = NIL;
+	List	   *unasked_why = NIL;
 	bool		guarded = false;
 	ListCell   *cell;
 
@@ -301,11 +340,16 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		Relation	heap;
 		List	   *questions;
 		ListCell   *inner;
+		int			asked = list_length(positions);
 
 		if (scan == NULL)
+		{
+			unasked = lappend_int(unasked, foreach_current_index(cell));
+			unasked_why = lappend_int(unasked_why, CHUNK_IS_NOT_ASKED);
 			continue;
+		}
 		/* Rows that the statement changes are left to PostgreSQL, with all that it does about concurrent changes. */
-		if (list_member_int(statement->resultRelations, scan->scanrelid))
+		if (sb_is_result_relation(statement, scan->scanrelid))
 			return append;
 		rte = rt_fetch(scan->scanrelid, statement->rtable);
 		if (rte->rtekind != RTE_RELATION || rte->tablesample != NULL || rte->relkind != RELKIND_RELATION)
@@ -330,11 +374,17 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 			indexes = lappend_oid(indexes, question->index);
 			index_sets = lappend_int(index_sets, number_of_set(question, &sets, &arguments));
 		}
+		if (questions != NIL && list_length(positions) == asked)
+		{
+			unasked = lappend_int(unasked, foreach_current_index(cell));
+			unasked_why = lappend_int(unasked_why, CHUNK_IS_CHEAP);
+		}
 	}
 	if (positions == NIL)
 		return append;
 	return make_chunk_skip(append, new_id(finished), relids, arguments,
-						   lappend(list_make5(sets, positions, heaps, indexes, index_sets), list_make1_int(guarded)));
+						   list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
+									   list_make3(unasked, unasked_why, list_make1_int(guarded))));
 }
 
 /* ------------------------------------------------------------------ finding */
@@ -508,9 +558,9 @@ is_guarded(PlannerInfo *root, Index relid)
 }
 
 bool
-chunk_skip_is_planned(void)
+chunk_skip_is_expected(void)
 {
-	return planning != NULL && !planning->no_nodes;
+	return planning != NULL && planning->met_bf_index && !planning->no_nodes;
 }
 
 List *
@@ -519,12 +569,10 @@ chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 	return is_guarded(root, relid) ? leakproof_clauses(clauses) : clauses;
 }
 
-/* The hook that is called for each table: notes what the finished plan does not show. */
+/* Notes what the finished plan does not show. */
 static void
-note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+note_relation(PlannerInfo *root, Oid relation, RelOptInfo *rel)
 {
-	if (previous_get_relation_info)
-		previous_get_relation_info(root, relation, inhparent, rel);
 	if (planning == NULL || !has_bf_index(rel))
 		return;
 	planning->met_bf_index = true;
@@ -537,8 +585,55 @@ note_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
 	}
 }
 
+/* The hook that is called for each table. PostgreSQL 19 has another one, which is called for whatever stands in FROM. */
+#if PG_VERSION_NUM >= 190000
+static build_simple_rel_hook_type previous_build_simple_rel;
+
+static void
+look_at_relation(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	if (previous_build_simple_rel)
+		previous_build_simple_rel(root, rel, rte);
+	if (rte->rtekind == RTE_RELATION)
+		note_relation(root, rte->relid, rel);
+}
+
+static void
+look_at_relations(void)
+{
+	previous_build_simple_rel = build_simple_rel_hook;
+	build_simple_rel_hook = look_at_relation;
+}
+#else
+static get_relation_info_hook_type previous_get_relation_info;
+
+static void
+look_at_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, relation, inhparent, rel);
+	note_relation(root, relation, rel);
+}
+
+static void
+look_at_relations(void)
+{
+	previous_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = look_at_relation;
+}
+#endif
+
+/* PostgreSQL 19 gives the state of EXPLAIN to the planner. */
+#if PG_VERSION_NUM >= 190000
+#define EXPLAIN_PARAMETER , ExplainState *explain
+#define EXPLAIN_ARGUMENT , explain
+#else
+#define EXPLAIN_PARAMETER
+#define EXPLAIN_ARGUMENT
+#endif
+
 static PlannedStmt *
-plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters)
+plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters EXPLAIN_PARAMETER)
 {
 	Planning   *outer = planning;
 	Planning	mine = {.context = CurrentMemoryContext};
@@ -551,9 +646,9 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	PG_TRY();
 	{
 		if (previous_planner)
-			statement = previous_planner(parse, query_string, cursor_options, parameters);
+			statement = previous_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
 		else
-			statement = standard_planner(parse, query_string, cursor_options, parameters);
+			statement = standard_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
 
 		if (planning != NULL && mine.met_bf_index && !mine.no_nodes)
 			add_nodes_to_statement(statement);
@@ -585,8 +680,7 @@ chunk_skip_init(void)
 	RegisterCustomScanMethods(&chunk_skip_scan_methods);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
-	previous_get_relation_info = get_relation_info_hook;
-	get_relation_info_hook = note_relation;
+	look_at_relations();
 	previous_executor_start = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
 }

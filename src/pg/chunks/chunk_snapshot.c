@@ -17,6 +17,7 @@
 #include "catalog/pg_inherits.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/plancache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -36,11 +37,16 @@ chunk_report_gone(Relation parent)
 void
 chunk_report_changed(Relation parent)
 {
+	/*
+	 * PostgreSQL does not see that a kept plan with a set-returning function depends on the columns of a table. So all kept
+	 * plans are made again, from the statements as they were written, and the next try of this one has the new columns.
+	 */
+	ResetPlanCache();
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 			 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was planned",
 					RelationGetRelationName(parent)),
-			 errhint("Try the query again. A prepared statement has to be prepared again.")));
+			 errhint("Try the query again. A prepared statement whose result has other columns now has to be prepared again.")));
 }
 
 /*

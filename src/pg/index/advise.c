@@ -33,6 +33,7 @@
 #include "utils/relcache.h"
 #include "utils/rls.h"
 
+#include "base/call.h"
 #include "index/functions.h"
 #include "index/keys.h"
 #include "index/sample.h"
@@ -278,6 +279,13 @@ with_remark(const char *advice, const char *remark)
 	return remark == NULL ? advice : psprintf("%s; %s", advice, remark);
 }
 
+/* In words, as pg_size_pretty() has them. */
+static const char *
+pretty_bytes(double bytes)
+{
+	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum((int64) rint(bytes))));
+}
+
 /* Whether an index with these figures pays, and why. */
 static const char *
 judge(Relation table, const SampleColumn *column, const Advice *advice, const Figures *figures, bool *pays)
@@ -298,6 +306,12 @@ judge(Relation table, const SampleColumn *column, const Advice *advice, const Fi
 	if (rare > WORTH * advice->heap_pages)
 		why = psprintf("does not pay: even a rare %s is in so many places that %.0f %% of the pages are read",
 					   column->items_are_keys ? "key" : "value", Min(100, 100 * rare / advice->heap_pages));
+	else if (figures->bytes >= advice->heap_pages * BLCKSZ)
+		why = psprintf("does not pay: the index would take %s, and the table has %s",
+					   pretty_bytes(figures->bytes), pretty_bytes(advice->heap_pages * BLCKSZ));
+	else if (advice->gin_possible && figures->bytes >= advice->gin_bytes)
+		why = psprintf("does not pay: the index would take %s, and a GIN index, which finds the rows themselves, %s",
+					   pretty_bytes(figures->bytes), pretty_bytes(advice->gin_bytes));
 	else
 	{
 		*pays = true;
@@ -527,7 +541,7 @@ bf_index_advise(PG_FUNCTION_ARGS)
 				empty_count;
 	double		pages;
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	oid = PG_GETARG_OID(0);

@@ -31,6 +31,7 @@
 #define BF_INDEX_KEY_FPR 0.01	/* for keys inside values, if a query has few of them */
 #define BF_INDEX_MANY_KEY_FPR 0.05	/* if most queries have many, all of which a value must have */
 #define BF_INDEX_UPPER_FPR 0.01	/* on the levels above 0 */
+#define BF_INDEX_UPPER_MANY_KEY_FPR 0.1	/* there, if every column has keys of which most queries have many */
 
 /* The strategy number of =, the only operator of an operator class under which the values are the items. */
 #define BF_EQUAL_STRATEGY 1
@@ -123,6 +124,20 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 	BlockNumber pages = geometry->level[level].pages_per_range;
 
 	return pages == 0 ? 0 : ((uint64) heap_blocks + pages - 1) / pages;
+}
+
+/*
+ * The same of level 0. As long as nothing is summarized, the length of ranges may not be chosen yet; then they are counted as of
+ * the length that is the longest that will be chosen.
+ */
+static inline uint32
+bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)
+{
+	BlockNumber pages = geometry->level[0].pages_per_range;
+
+	if (pages == 0)
+		pages = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	return ((uint64) heap_blocks + pages - 1) / pages;
 }
 
 /*

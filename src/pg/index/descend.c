@@ -352,7 +352,7 @@ bf_index_find_pages(Descent *descent, BlockNumber heap_blocks)
 	if (heap_blocks == 0 || bf_index_finds_nothing(search))
 		return 0;
 	if (!search->trusted || descent->geometry->levels == 0)
-		add_pages(descent, 0, heap_blocks, Max(bf_index_ranges_of(descent->geometry, 0, heap_blocks), 1), false);
+		add_pages(descent, 0, heap_blocks, bf_index_expected_ranges(descent->geometry, heap_blocks), false);
 	else
 	{
 		prepare_levels(search, descent->geometry->levels);

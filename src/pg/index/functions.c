@@ -370,6 +370,11 @@ bf_summarize(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	refuse_recovery();
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the relation must not be null"),
+				 errhint("Name a table or an index. CALL bf_summarize() once for each table that has bf indexes.")));
 	SPI_connect_ext(nonatomic ? SPI_OPT_NONATOMIC : 0);
 	/* the list of indexes must outlive the commits */
 	stays = AllocSetContextCreate(PortalContext != NULL ? PortalContext : CurrentMemoryContext, "bf_summarize",

@@ -20,6 +20,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "index/class_options.h"
 #include "index/keys.h"
 
 /* WITH (...) */
@@ -31,13 +32,6 @@ typedef struct BfOptions
 	int			levels;			/* 0: as many as there is use for */
 	bool		autosummarize;
 } BfOptions;
-
-/* The options of an operator class, of one column. BF_OPTIONS_PROC declares them. */
-typedef struct BfClassOptions
-{
-	int32		vl_len_;
-	double		false_positive_rate;	/* negative: it was not given; with the sign changed it is the class's own default */
-} BfClassOptions;
 
 static relopt_kind option_kind;
 
@@ -72,11 +66,10 @@ bf_index_options(Datum reloptions, bool validate)
 	return build_reloptions(reloptions, validate, option_kind, sizeof(BfOptions), elements, lengthof(elements));
 }
 
-/* Declares the options of a class with this rate, where neither the column nor the index says another one. */
-static void
-declare_class_options(local_relopts *options, double rate)
+void
+bf_index_declare_class_options(local_relopts *options, Size size, double rate)
 {
-	init_local_reloptions(options, sizeof(BfClassOptions));
+	init_local_reloptions(options, size);
 	add_local_real_reloption(options, "false_positive_rate",
 							 "Share of the filters that say yes to a value that they do not have",
 							 -rate, SB_BF_MIN_FPR, SB_BF_MAX_FPR, offsetof(BfClassOptions, false_positive_rate));
@@ -86,7 +79,7 @@ SB_FUNCTION(bf_class_options);
 Datum
 bf_class_options(PG_FUNCTION_ARGS)
 {
-	declare_class_options((local_relopts *) PG_GETARG_POINTER(0), BF_INDEX_DEFAULT_FPR);
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_DEFAULT_FPR);
 	PG_RETURN_VOID();
 }
 
@@ -94,7 +87,7 @@ SB_FUNCTION(bf_key_class_options);
 Datum
 bf_key_class_options(PG_FUNCTION_ARGS)
 {
-	declare_class_options((local_relopts *) PG_GETARG_POINTER(0), BF_INDEX_KEY_FPR);
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_KEY_FPR);
 	PG_RETURN_VOID();
 }
 
@@ -102,7 +95,7 @@ SB_FUNCTION(bf_many_key_class_options);
 Datum
 bf_many_key_class_options(PG_FUNCTION_ARGS)
 {
-	declare_class_options((local_relopts *) PG_GETARG_POINTER(0), BF_INDEX_MANY_KEY_FPR);
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_MANY_KEY_FPR);
 	PG_RETURN_VOID();
 }
 
@@ -231,7 +224,8 @@ declares_own_options(Oid function)
 
 	fmgr_info(function, &info);
 	return info.fn_addr == bf_class_options || info.fn_addr == bf_key_class_options ||
-		info.fn_addr == bf_many_key_class_options;
+		info.fn_addr == bf_many_key_class_options || info.fn_addr == bf_gram_class_options ||
+		info.fn_addr == bf_bytea_gram_class_options;
 }
 
 /* What is said of a class with other options. */

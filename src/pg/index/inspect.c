@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "base/call.h"
 #include "bf/bf.h"
 #include "index/functions.h"
 
@@ -283,7 +284,8 @@ count_states(Relation index, const BfGeometry *geometry, int level, uint32 range
 static void
 put_level(ReturnSetInfo *set, Relation index, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
-	uint32		ranges = bf_index_ranges_of(geometry, level, heap_blocks);
+	uint32		ranges = level == 0 ? bf_index_expected_ranges(geometry, heap_blocks) :
+		bf_index_ranges_of(geometry, level, heap_blocks);
 	int64		states[3];
 
 	count_states(index, geometry, level, ranges, states);
@@ -325,7 +327,7 @@ bf_index_stats(PG_FUNCTION_ARGS)
 	BfGeometry *geometry;
 	BlockNumber heap_blocks;
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	index = bf_index_open(PG_GETARG_OID(0), BF_TO_READ, AccessShareLock, &heap);
 	refuse_invalid(index);
 	heap_blocks = RelationGetNumberOfBlocks(heap);

@@ -31,6 +31,7 @@ struct BfKeyClass
 	Oid			collation;		/* that is passed to them */
 	Oid			key_type;
 	Oid			key_collation;	/* with which keys are hashed */
+	bytea	   *options;		/* of the class, which its functions can ask for; NULL if it has none */
 };
 
 /* ------------------------------------------------------------------- operator classes */
@@ -87,6 +88,31 @@ function_collation(Relation index, int column)
 	return OidIsValid(collation) ? collation : DEFAULT_COLLATION_OID;
 }
 
+/* Makes a copy of the options, and lets the functions of the class have it. */
+static void
+give_options(BfKeyClass *keys, const bytea *options, MemoryContext context)
+{
+	MemoryContext caller = MemoryContextSwitchTo(context);
+
+	if (options != NULL)
+	{
+		keys->options = palloc(VARSIZE(options));
+		memcpy(keys->options, options, VARSIZE(options));
+		set_fn_opclass_options(&keys->extract_value, keys->options);
+		set_fn_opclass_options(&keys->extract_query, keys->options);
+		set_fn_opclass_options(&keys->consistent, keys->options);
+	}
+	MemoryContextSwitchTo(caller);
+}
+
+static bool
+same_options(const bytea *a, const bytea *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+}
+
 BfKeyClass *
 bf_index_make_key_class(Relation index, int column, MemoryContext context)
 {
@@ -101,6 +127,7 @@ bf_index_make_key_class(Relation index, int column, MemoryContext context)
 	keys->collation = function_collation(index, column);
 	keys->key_type = bf_index_item_type(index, column);
 	keys->key_collation = key_collation(index, column, keys->key_type);
+	give_options(keys, RelationGetIndexAttOptions(index, false)[column], context);
 	return keys;
 }
 
@@ -151,7 +178,8 @@ bf_index_is_key_class(const BfKeyClass *keys, Relation index, int column)
 		keys->consistent.fn_oid == consistent_function(index, column) &&
 		keys->collation == function_collation(index, column) &&
 		keys->key_type == bf_index_item_type(index, column) &&
-		keys->key_collation == key_collation(index, column, keys->key_type);
+		keys->key_collation == key_collation(index, column, keys->key_type) &&
+		same_options(keys->options, RelationGetIndexAttOptions(index, false)[column]);
 }
 
 ItemHasher *

@@ -102,6 +102,19 @@ keys_of_column(Relation index, int column)
 	return bf_index_has_keys(index, column) ? BF_KEYS_INSIDE : BF_KEYS_VALUE;
 }
 
+/*
+ * The rate on the levels above 0. Where a query has many keys, all of which a range must have, each of them may be wrong more often: the
+ * filters are half as large, and a new row changes fewer of their pages.
+ */
+static double
+upper_rate(const BfMetaPage *meta)
+{
+	for (int column = 0; column < meta->columns; column++)
+		if (meta->column[column].keys != BF_KEYS_INSIDE || meta->column[column].false_positive_rate < BF_INDEX_MANY_KEY_FPR)
+			return BF_INDEX_UPPER_FPR;
+	return BF_INDEX_UPPER_MANY_KEY_FPR;
+}
+
 void
 bf_index_init_meta_page(Page page, Relation index)
 {
@@ -115,9 +128,9 @@ bf_index_init_meta_page(Page page, Relation index)
 	meta->columns = IndexRelationGetNumberOfKeyAttributes(index);
 	meta->pages_per_range = bf_index_pages_per_range_option(index);
 	meta->levels = bf_index_levels_option(index);
-	meta->upper = parameters_for(BF_INDEX_UPPER_FPR, BF_KEYS_VALUE);
 	for (int column = 0; column < meta->columns; column++)
 		meta->column[column] = parameters_for(bf_index_fpr_option(index, column), keys_of_column(index, column));
+	meta->upper = parameters_for(upper_rate(meta), BF_KEYS_VALUE);
 	bf_index_seal_meta_page(meta);
 	set_content_size(page, BF_PAGE_SPACE);
 }

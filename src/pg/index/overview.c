@@ -45,6 +45,7 @@ typedef struct Overview
 	Relation	heap;
 	bool		heap_is_there;	/* its length could be found out */
 	BlockNumber blocks;			/* of the index */
+	BlockNumber heap_blocks;
 	uint32		ranges;			/* of level 0 that the heap has now */
 	uint32		summarized;
 	int			levels;			/* that have groups */
@@ -151,6 +152,7 @@ read_pages(void *argument)
 	bool		found = false;
 
 	overview->heap_is_there = true;
+	overview->heap_blocks = heap_blocks;
 	overview->blocks = RelationGetNumberOfBlocks(overview->index);
 	if (overview->blocks == 0)
 		bf_index_report_damage(overview->index, 0, "the file is empty");
@@ -251,8 +253,8 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	FormData_pg_class form;
 	Overview	overview = {0};
 	TupleDesc	descriptor;
-	Datum		values[7];
-	bool		nulls[7] = {false};
+	Datum		values[8];
+	bool		nulls[8] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -275,10 +277,11 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[1] = detail == NULL ? (Datum) 0 : CStringGetTextDatum(detail);
 	nulls[2] = overview.blocks == 0;
 	values[2] = Int64GetDatum((int64) overview.blocks * BLCKSZ);
-	nulls[3] = nulls[4] = nulls[5] = nulls[6] = !is_good;
+	nulls[3] = nulls[4] = nulls[5] = nulls[6] = nulls[7] = !is_good;
 	values[3] = Int64GetDatum(overview.ranges);
 	values[4] = Int64GetDatum(overview.summarized);
 	values[5] = Int32GetDatum(overview.levels);
 	values[6] = BoolGetDatum(overview.too_full);
+	values[7] = Int64GetDatum((int64) overview.heap_blocks * BLCKSZ);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -466,7 +466,7 @@ bf_index_sample_table(Sample *sample, Relation heap, BlockNumber most)
 	begin_columns(sample, Min(most, sample->heap_blocks));
 	ItemPointerSet(&from, 0, FirstOffsetNumber);
 	ItemPointerSet(&to, 0, FirstOffsetNumber);
-	scan = table_beginscan_tidrange(heap, GetActiveSnapshot(), &from, &to);
+	scan = sb_begin_scan_of_rows(heap, GetActiveSnapshot(), &from, &to);
 	if (sample->heap_blocks > 0)
 	{
 		choose_range_lengths(sample, scan, slot, row_context);

@@ -239,10 +239,10 @@ bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oi
 	}
 	if (type == TEXTOID || type == VARCHAROID)
 	{
-		Oid			trgm = opclass_anywhere(bf_index_am_oid(), "trgm_ops");
+		Oid			grams = opclass_in(bf_index_am_oid(), "gram_ops", opclass_namespace(opclass));
 
-		if (OidIsValid(trgm))
-			column->uses = psprintf("for LIKE and regular expressions there is the operator class %s", opclass_name(trgm));
+		if (OidIsValid(grams))
+			column->uses = psprintf("for LIKE, ILIKE and regular expressions there is the operator class %s", opclass_name(grams));
 		preparation.opclass = opclass_anywhere(GIN_AM_OID, "gin_trgm_ops");
 		if (!OidIsValid(preparation.opclass))
 			return false;

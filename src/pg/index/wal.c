@@ -36,9 +36,9 @@
  *
  * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version
  * that wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with
- * those of earlier versions. On 15, 17 and 18 such records are replayed by test/tap/021_kill_nine.pl (after a crash),
+ * those of earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/021_kill_nine.pl (after a crash),
  * and by test/attack/030_standby.pl (on a standby that compares each page with the primary's, by
- * wal_consistency_checking). On a version whose sources were not looked at, GenericXLogFinish() is used here too. It
+ * wal_consistency_checking). On a version on which these tests were not run, GenericXLogFinish() is used here too. It
  * is slower, but correct by definition.
  */
 #include "index/bf_index.h"
@@ -48,8 +48,8 @@
 #include "access/rmgr.h"
 #include "miscadmin.h"
 
-/* Was the format of generic records looked at in this version? See above. */
-#define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 190000)
+/* Were generic records replayed and compared on this version? See above. */
+#define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 200000)
 
 /* Bytes of a page, and those by which they are replaced. */
 typedef struct Change

@@ -537,7 +537,7 @@ SB_FUNCTION_IN_OWN_MEMORY(stable_histogram)
 	StableValue stable;
 	uint64_t	counts[SB_STABLE_MAX_VALUE + 1];
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	stable_open(PG_GETARG_DATUM(0), &stable);
 	must_finish(sb_stable_count(&stable.header, stable.cells, counts));
 	for (int value = 0; value <= sb_stable_max(&stable.header); value++)

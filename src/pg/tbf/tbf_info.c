@@ -97,7 +97,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_histogram)
 	TbfValue	tbf;
 	int			used;
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	tbf_open(PG_GETARG_DATUM(0), &tbf);
 	used = measure_widths(&tbf, &stats);
 	for (int digits = tbf_is_exact(&tbf.header) ? 1 : 0; digits < used; digits++)

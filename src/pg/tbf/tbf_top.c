@@ -69,7 +69,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_top)
 	list = opened;
 	look_up_finish(&list, NULL, value, sb_lookup_top(&list, items));
 
-	InitMaterializedSRF(fcinfo, 0);
+	begin_rows(fcinfo);
 	for (uint32_t i = 0; i < list.listed && i < (uint32_t) wanted; i++)
 	{
 		sb_lookup	counters = opened;

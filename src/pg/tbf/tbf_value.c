@@ -239,37 +239,64 @@ check_tbf(const void *data, size_t size)
 SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
- * Have the filters the same parameters, times, totals and counters? The content of a list of hot items depends on the
- * order of the hits, so it is not compared. The size of the list is a parameter, and is compared.
+ * Parameters, times, totals and counters are compared. The content of a list of hot items depends on the order of the
+ * hits, so it is left out. The size of the list is a parameter, and is compared.
  */
-static bool
-same_filter(FunctionCallInfo fcinfo)
+static size_t
+compared_size(const sb_tbf *header)
 {
-	TbfValue	left;
-	TbfValue	right;
-	sb_tbf		header;
+	sb_tbf		without_list = *header;
+
+	if (header->top != 0)
+		without_list.extra = 0;
+	return sb_tbf_size(&without_list);
+}
+
+static ComparedBytes
+compared_bytes(Datum value, unsigned char header[SB_TBF_HEADER])
+{
+	TbfValue	tbf;
+	ComparedBytes bytes = {.header = header, .header_size = SB_TBF_HEADER};
+
+	tbf_open(value, &tbf);
+	bytes.rest = tbf.cells;
+	bytes.rest_size = compared_size(&tbf.header) - SB_TBF_HEADER;
+	if (tbf.header.top != 0)
+		tbf.header.extra = 0;
+	sb_tbf_encode_header(&tbf.header, header);
+	return bytes;
+}
+
+static int
+tbf_order(FunctionCallInfo fcinfo)
+{
+	sb_tbf		left_header;
+	sb_tbf		right_header;
+	size_t		left_size;
+	size_t		right_size;
 	unsigned char left_bytes[SB_TBF_HEADER];
 	unsigned char right_bytes[SB_TBF_HEADER];
+	ComparedBytes left;
+	ComparedBytes right;
 
-	tbf_open_header(PG_GETARG_DATUM(0), &header);
-	if (header.top == 0)
-		return value_equal(fcinfo);
-	tbf_open(PG_GETARG_DATUM(0), &left);
-	tbf_open(PG_GETARG_DATUM(1), &right);
-	left.header.extra = 0;		/* leaves out the bytes of the list: the size is then that of header and counters */
-	right.header.extra = 0;
-	sb_tbf_encode_header(&left.header, left_bytes);
-	sb_tbf_encode_header(&right.header, right_bytes);
-	return memcmp(left_bytes, right_bytes, SB_TBF_HEADER) == 0 &&
-		equal_in_pieces(left.cells, right.cells, sb_tbf_size(&left.header) - SB_TBF_HEADER);
+	tbf_open_header(PG_GETARG_DATUM(0), &left_header);
+	tbf_open_header(PG_GETARG_DATUM(1), &right_header);
+	left_size = compared_size(&left_header);
+	right_size = compared_size(&right_header);
+	if (left_size != right_size)
+		return left_size < right_size ? -1 : 1;
+	left = compared_bytes(PG_GETARG_DATUM(0), left_bytes);
+	right = compared_bytes(PG_GETARG_DATUM(1), right_bytes);
+	return compared_bytes_order(&left, &right);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(tbf_eq)
+static uint64_t
+tbf_hash_of(Datum value)
 {
-	PG_RETURN_BOOL(same_filter(fcinfo));
+	unsigned char header[SB_TBF_HEADER];
+	ComparedBytes bytes = compared_bytes(value, header);
+
+	return compared_bytes_hash(&bytes);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(tbf_ne)
-{
-	PG_RETURN_BOOL(!same_filter(fcinfo));
-}
+SB_VALUE_COMPARISONS(tbf, tbf_order, tbf_hash_of)

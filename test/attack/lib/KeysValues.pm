@@ -8,13 +8,19 @@ use strict;
 use warnings;
 use utf8;
 
-my @words = qw(get post alpha beta gamma quick brown fox page index html php admin Größe straße ßß item red blue green log error x yz abc ABC aBc aaaa the 日本語 naïve I i İ ſ);
+my @words = qw(get post alpha beta gamma quick brown fox page index html php admin Größe straße ßß item red blue green log error x yz abc ABC aBc aaaa the 日本語 naïve I i İ ſ 10.2.33.104 /wp-login.php);
+# Words whose other case pg_trgm does not know: rows with them are lost by its indexes.
+my @words_of_several_cases = qw(ı ΣΊΣΥΦΟΣ σίσυφος K ǰ Ǆ ẞ Ì ì İSTANBUL ıspanak);
 my @odd = ('%', '_', '\\', "'", '"', '/', '-', '.', '  ', '100%', 'a_b', 'C:\\dir', '%%', '{', '}', "\t", "\n", '$', '^', '(', '٣', 'ﬀ', '😀');
 my @keys = ('a', 'b', 'tags', 'who', 'name', 'state', '', 'Größe', 'x y', 'long');
 my %seen;
 my %recent;
 # How much longer than usual values may be.
 our $wide = 1;
+# Is nothing asked of pg_trgm?
+our $any_case = 0;
+
+sub add_any_case { push @words, @words_of_several_cases; $any_case = 1; }
 
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
@@ -178,21 +184,28 @@ sub like_pattern
 	return $whole < 0.75 ? "%$pattern%" : $whole < 0.85 ? "$pattern%" : $whole < 0.95 ? "%$pattern" : $pattern;
 }
 
+sub piece_of_regular { my $piece = piece(); return $any_case ? $piece : $piece =~ tr/ſ/s/r; }
+
+sub regular_piece { return piece_of_regular() =~ s/[^\w ]/./gr; }
+
 # Without the letter whose capital is another letter's, too: pg_trgm (and so GIN) loses S for "(?i)ſ".
 sub regular
 {
 	my $pattern = '';
-	foreach my $character (split //, piece() =~ tr/ſ/s/r)
+	foreach my $character (split //, piece_of_regular())
 	{
 		my $kind = rand();
 		my $escaped = $character =~ /[\w ]/ ? $character : $character eq "\n" ? '\\n' : $character eq "\t" ? '\\t' : "\\$character";
-		$pattern .= $kind < 0.06 ? '.' : $kind < 0.1 ? '[' . ($character =~ /\w/ ? $character : 'a') . 'bx]' : $kind < 0.13 ? "$escaped+" : $kind < 0.15 ? "$escaped?" : $kind < 0.17 ? "$escaped*" :
+		$pattern .= $kind < 0.06 ? '.' : $kind > 0.985 && $character =~ /\w/ ? "[\U$character\L$character\E]" : $kind > 0.97 && $character =~ /[\w.\/]/ ? "[$character]" : $kind > 0.96 ? "(?:$escaped)" : $kind > 0.95 ? "$escaped\{2}" : $kind > 0.945 ? '[[:alnum:]]' :
+			$kind > 0.94 ? "($escaped)?" : $kind < 0.1 ? '[' . ($character =~ /\w/ ? $character : 'a') . 'bx]' : $kind < 0.13 ? "$escaped+" : $kind < 0.15 ? "$escaped?" : $kind < 0.17 ? "$escaped*" :
 			$kind < 0.19 ? "(?:$escaped|xy)" : $kind < 0.2 ? "$escaped\{1,2}" : $escaped;
 	}
-	$pattern = "($pattern|" . (piece() =~ tr/ſ/s/r =~ s/[^\w ]/./gr) . ')' if chance(0.12);
+	$pattern = "($pattern|" . regular_piece() . ')' if chance(0.12);
 	$pattern = "^$pattern" if chance(0.1);
 	$pattern .= '$' if chance(0.1);
 	$pattern = '\\m' . $pattern if chance(0.04);
+	$pattern = '***=' . piece_of_regular() if chance(0.02);
+	$pattern = "(?:$pattern)" . pick('', '', '+', '?', '{0,1}', '{1,3}') . regular_piece() if chance(0.06);
 	$pattern .= pick('(?!foo)', '.*', '\\M', '[a-z]{3}', '\\d', '\\w+') if chance(0.12);
 	$pattern = "(?i)$pattern" if chance(0.04);
 	return $pattern;
@@ -206,7 +219,8 @@ sub on_line
 	my $kind = rand();
 	return "$column " . pick('LIKE', 'LIKE', 'ILIKE') . ' ' . literal(like_pattern()) if $kind < 0.42;
 	return "$column " . pick('~', '~', '~*') . ' ' . literal(regular()) if $kind < 0.72;
-	return "$column = " . literal(seen('line', \&line)) if $kind < 0.82;
+	return "$column = " . literal(seen('line', \&line)) if $kind < 0.79;
+	return "$column ^@ " . literal(substr(seen('line', \&line) // 'x', 0, int rand 12)) if $kind < 0.82;
 	return "$column " . pick('LIKE', 'ILIKE') . pick(' ANY (', ' ANY (', ' ALL (') . array_of(map { chance(0.1) ? undef : like_pattern() } 0 .. int rand 3) . '::text[])' if $kind < 0.9;
 	return "$column ~ ANY (" . array_of(regular(), regular()) . ')' if $kind < 0.93;
 	return "$column = ANY (" . array_of(map { seen('line', \&line) } 1 .. 3) . '::text[])' if $kind < 0.96;

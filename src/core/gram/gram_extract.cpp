@@ -1,0 +1,118 @@
+/*
+ * gram_extract.cpp: the grams of a text, in one pass.
+ */
+#include <algorithm>
+
+#include "base/stop.hpp"
+#include "gram/gram_text.hpp"
+
+namespace streambloom {
+namespace {
+
+/* The grams seen last, by some of their bits: they need not be written again. The slots begin with a gram that is written first. */
+class recent_grams
+{
+  public:
+	explicit recent_grams(uint64_t first)
+	{
+		for (uint64_t &slot : slots_)
+			slot = first;
+	}
+	bool has(uint64_t gram)
+	{
+		uint64_t &slot = slots_[gram >> 56];
+		const bool same = slot == gram;
+		slot = gram;
+		return same;
+	}
+
+  private:
+	uint64_t slots_[256];
+};
+
+/* Below this number of bytes there are few repetitions, and to clear the slots takes longer than to write them. */
+constexpr size_t short_text = 64;
+
+/* So many bytes take well below a millisecond. */
+constexpr size_t bytes_between_stops = size_t{1} << 16;
+
+template <sb_gram_text text, bool fold>
+sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint64_t *grams, size_t *written)
+{
+	const unsigned char *const end = from + size;
+	gram_roller roller(length);
+	size_t count = 0;
+	auto push = [&](uint32_t character) {
+		if (roller.push(character))
+			grams[count++] = roller.gram();
+	};
+
+	push(mark_of_beginning);
+	if (size > short_text)
+	{
+		while (from < end && count == 0)
+			from += emit_character<text, fold>(from, end, push);
+		if (from < end)
+		{
+			recent_grams recent(grams[0]);
+			auto push_new = [&](uint32_t character) {
+				if (roller.push(character) && !recent.has(roller.gram()))
+					grams[count++] = roller.gram();
+			};
+			while (from < end)
+			{
+				const unsigned char *const pause = from + std::min(static_cast<size_t>(end - from), bytes_between_stops);
+				while (from < pause)
+					from += emit_character<text, fold>(from, end, push_new);
+				if (stop_wanted())
+					return SB_INTERRUPTED;
+			}
+		}
+	}
+	while (from < end)
+		from += emit_character<text, fold>(from, end, push);
+	push(mark_of_end);
+	if (count == 0)
+		grams[count++] = roller.gram_of_short_text();
+	*written = count;
+	return SB_OK;
+}
+
+} // namespace
+} // namespace streambloom
+
+size_t sb_gram_most(size_t size) noexcept
+{
+	/* Two bytes become at most three characters, and there are the two marks. */
+	return size + size / 2 + 2;
+}
+
+sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams, size_t *count) noexcept
+{
+	using namespace streambloom;
+	const auto *from = static_cast<const unsigned char *>(text);
+	switch (form->text)
+	{
+	case SB_GRAM_UTF8:
+		return form->fold ? extract<SB_GRAM_UTF8, true>(form->length, from, size, grams, count) :
+							extract<SB_GRAM_UTF8, false>(form->length, from, size, grams, count);
+	case SB_GRAM_ONE_BYTE:
+		return form->fold ? extract<SB_GRAM_ONE_BYTE, true>(form->length, from, size, grams, count) :
+							extract<SB_GRAM_ONE_BYTE, false>(form->length, from, size, grams, count);
+	case SB_GRAM_BYTES:
+		break;
+	}
+	return extract<SB_GRAM_BYTES, false>(form->length, from, size, grams, count);
+}
+
+size_t sb_gram_characters(const sb_gram_form *form, const void *text, size_t size, uint32_t *characters) noexcept
+{
+	using namespace streambloom;
+	const auto *from = static_cast<const unsigned char *>(text), *end = from + size;
+	size_t count = 0;
+	characters[count++] = mark_of_beginning;
+	while (from < end)
+		from += emit_character_of(*form, from, end, [&](uint32_t character) { characters[count++] = character; });
+	characters[count++] = mark_of_end;
+	return count;
+}

@@ -1,0 +1,177 @@
+/*
+ * gram_program.hpp: builds the program of an sb_gram_query while a pattern is read from left to right.
+ */
+#ifndef STREAMBLOOM_GRAM_PROGRAM_HPP
+#define STREAMBLOOM_GRAM_PROGRAM_HPP
+
+#include <cstring>
+
+#include "gram/gram_text.hpp"
+
+namespace streambloom {
+
+/* A step: the number of a gram, or what becomes of so many topmost answers. */
+inline constexpr uint32_t step_all = 0x40000000, step_any = 0x80000000, step_kind = 0xc0000000;
+
+/* Of a longer pattern only some grams are taken, about this number, evenly chosen. */
+inline constexpr size_t most_grams = 768;
+
+/* A list that grows. */
+template <typename T>
+class growing
+{
+  public:
+	explicit growing(const sb_memory *memory) : memory_(memory) {}
+	growing(const growing &) = delete;
+	growing &operator=(const growing &) = delete;
+	~growing() { release(items_); }
+	bool push(T value)
+	{
+		if (count_ == room_)
+		{
+			const uint32_t room = room_ == 0 ? 64 : room_ * 2;
+			auto *items = static_cast<T *>(memory_->allocate(memory_->context, room * sizeof(T)));
+			if (items == nullptr)
+				return false;
+			if (count_ > 0)
+				std::memcpy(items, items_, count_ * sizeof(T));
+			release(items_);
+			items_ = items;
+			room_ = room;
+		}
+		items_[count_++] = value;
+		return true;
+	}
+	void cut(uint32_t count) { count_ = count; }
+	uint32_t count() const { return count_; }
+
+	/* Hands the items over; the list is empty then. */
+	T *take()
+	{
+		T *items = items_;
+		items_ = nullptr;
+		count_ = room_ = 0;
+		return items;
+	}
+
+  private:
+	void release(T *items)
+	{
+		if (items != nullptr)
+			memory_->release(memory_->context, items);
+	}
+
+	const sb_memory *memory_;
+	T *items_ = nullptr;
+	uint32_t count_ = 0, room_ = 0;
+};
+
+/*
+ * The program. Answers are pushed by characters that follow each other (a *run*), and joined by all() and any(). Where memory is
+ * wanting everything is ignored from then on, and failed() is true.
+ */
+class gram_program
+{
+  public:
+	gram_program(const sb_gram_form &form, size_t pattern_size, const sb_memory *memory)
+		: form_(form), roller_(form.length), grams_(memory), steps_(memory), one_of_(pattern_size / most_grams + 1)
+	{
+	}
+
+	/* Where the program is. Going back forgets what was added since; the run of characters is then a new one. */
+	struct place
+	{
+		uint32_t grams, steps, answers;
+	};
+	place here() const { return {grams_.count(), steps_.count(), answers_}; }
+	void back_to(const place &before)
+	{
+		break_run();
+		grams_.cut(before.grams);
+		steps_.cut(before.steps);
+		answers_ = before.answers;
+	}
+
+	/* What follows does not follow directly on what was before. */
+	void break_run() { roller_.begin_run(); }
+
+	void beginning_of_text()
+	{
+		break_run();
+		push(mark_of_beginning);
+	}
+	/* `whole`: the run began with the text. */
+	void end_of_text(bool whole)
+	{
+		push(mark_of_end);
+		if (whole && roller_.count() < form_.length)
+			add(roller_.gram_of_short_text());
+		break_run();
+	}
+
+	/* The character that begins at `from` comes next. Returns the number of its bytes. */
+	size_t character(const unsigned char *from, const unsigned char *end)
+	{
+		return emit_character_of(form_, from, end, [this](uint32_t each) { push(each); });
+	}
+
+	/* Joins the answers since `before`: all of them are required, or any of them is enough. Without one nothing is required. */
+	void all(const place &before) { join(before, step_all); }
+	void any(const place &before) { join(before, step_any); }
+
+	const sb_gram_form &form() const { return form_; }
+	bool failed() const { return failed_; }
+
+	/* Hands the program over, whose stack has this room. */
+	sb_gram_query finish(bool *stack)
+	{
+		const uint32_t gram_count = grams_.count(), step_count = steps_.count();
+		return {grams_.take(), gram_count, steps_.take(), step_count, stack};
+	}
+	uint32_t step_count() const { return steps_.count(); }
+
+  private:
+	void push(uint32_t character)
+	{
+		if (roller_.push(character) && ++seen_ % one_of_ == 0)
+			add(roller_.gram());
+	}
+	void add(uint64_t gram)
+	{
+		if (!step(grams_.count()) || !grams_.push(gram))
+			failed_ = true;
+		answers_++;
+	}
+	bool step(uint32_t which)
+	{
+		if (!steps_.push(which))
+			failed_ = true;
+		return !failed_;
+	}
+	void join(const place &before, uint32_t kind)
+	{
+		const uint32_t joined = answers_ - before.answers;
+		if (joined == 1)
+			return;
+		step(kind | joined);
+		answers_ = before.answers + 1;
+	}
+
+	sb_gram_form form_;
+	gram_roller roller_;
+	growing<uint64_t> grams_;
+	growing<uint32_t> steps_;
+	size_t one_of_, seen_ = 0;
+	uint32_t answers_ = 0;
+	bool failed_ = false;
+};
+
+/*
+ * Reads an advanced regular expression, and pushes one answer for all of it. Returns false if it is not understood: then nothing is
+ * known of what matches. SB_INTERRUPTED is told by *stopped.
+ */
+bool read_regex(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped);
+
+} // namespace streambloom
+
+#endif

@@ -1,0 +1,434 @@
+/*
+ * gram_regex.cpp: which grams each text has that matches an advanced regular expression of PostgreSQL (regex/re_syntax: "ARE").
+ *
+ * It reads the expression by recursive descent and gives up where it would have to guess. What it takes from it:
+ *  - characters that follow each other are a run; each of its grams is required;
+ *  - a part that may be missing (*, ?, {0,...}) requires nothing and ends the run; one that is repeated (+, {2}) ends a run and
+ *    begins another, with one occurrence in each;
+ *  - of alternatives one has to be there; runs do not reach into them or out of them;
+ *  - ^ and $ stand beside the marks of the text's beginning and end, because newlines are no lines' ends to begin with;
+ *  - everything else (a dot, a set of characters, a backward reference, a constraint) ends the run.
+ */
+#include "base/stop.hpp"
+#include "gram/gram_program.hpp"
+
+namespace streambloom {
+namespace {
+
+/* Parentheses inside each other beyond this are not understood: the stack has its limits. */
+constexpr int most_parentheses = 100;
+
+constexpr bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_letter(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/* How often an atom occurs. */
+enum class quantity { once, perhaps, repeatedly };
+
+class regex_reader
+{
+  public:
+	regex_reader(gram_program *program, const unsigned char *from, const unsigned char *end) : program_(program), at_(from), end_(end) {}
+
+	/* Reads all of it, or gives up. */
+	bool read()
+	{
+		bool literal = false;
+		if (!read_director(&literal))
+			return false;
+		if (literal)
+		{
+			const gram_program::place before = program_->here();
+			while (at_ < end_)
+				at_ += program_->character(at_, end_);
+			program_->all(before);
+			return true;
+		}
+		return read_alternatives(0) && at_ == end_;
+	}
+	bool stopped() const { return stopped_; }
+
+  private:
+	bool at(char c) const { return at_ < end_ && *at_ == static_cast<unsigned char>(c); }
+	bool take(char c)
+	{
+		if (!at(c))
+			return false;
+		at_++;
+		return true;
+	}
+	bool take(const char *text)
+	{
+		const size_t size = std::strlen(text);
+		if (static_cast<size_t>(end_ - at_) < size || std::memcmp(at_, text, size) != 0)
+			return false;
+		at_ += size;
+		return true;
+	}
+
+	/* "***=" (what follows is no expression), "***:", and options such as "(?i)". */
+	bool read_director(bool *literal)
+	{
+		if (take("***"))
+		{
+			*literal = take('=');
+			if (*literal)
+				return true;
+			if (!take(':'))
+				return false;
+		}
+		if (at_ + 2 < end_ && at_[0] == '(' && at_[1] == '?' && is_letter(at_[2]))
+		{
+			at_ += 2;
+			while (at_ < end_ && is_letter(*at_))
+			{
+				/* The others change the syntax, or what a newline is. */
+				if (*at_ != 'c' && *at_ != 's' && *at_ != 't' && !(*at_ == 'i' && program_->form().fold))
+					return false;
+				at_++;
+			}
+			return take(')');
+		}
+		return true;
+	}
+
+	/* Alternatives up to a parenthesis or the end. Pushes one answer. */
+	bool read_alternatives(int depth)
+	{
+		const gram_program::place before = program_->here();
+		do
+		{
+			const gram_program::place branch = program_->here();
+			program_->break_run();
+			if (!read_branch(depth))
+				return false;
+			program_->break_run();
+			program_->all(branch);
+		} while (take('|'));
+		program_->any(before);
+		return true;
+	}
+
+	bool read_branch(int depth)
+	{
+		while (at_ < end_ && *at_ != '|' && *at_ != ')')
+		{
+			if (stop_wanted())
+			{
+				stopped_ = true;
+				return false;
+			}
+			if (!read_atom(depth))
+				return false;
+		}
+		/* A parenthesis that nothing has opened. */
+		return depth > 0 || at_ == end_ || *at_ == '|';
+	}
+
+	bool read_atom(int depth)
+	{
+		switch (*at_)
+		{
+		case '^':
+			at_++;
+			program_->beginning_of_text();
+			return !quantifier_follows();
+		case '$':
+			at_++;
+			program_->end_of_text(false);
+			return !quantifier_follows();
+		case '(':
+			return read_group(depth);
+		case '[':
+			return read_bracket();
+		case '\\':
+			return read_escape();
+		case '.':
+			at_++;
+			return read_unknown_atom();
+		case '*':
+		case '+':
+		case '?':
+			return false;
+		case '{':
+			/* Before anything but a digit it stands for itself. */
+			if (at_ + 1 < end_ && is_digit(at_[1]))
+				return false;
+			break;
+		default:
+			break;
+		}
+		const unsigned char *from = at_;
+		size_t bytes;
+		if (program_->form().text == SB_GRAM_UTF8)
+			next_of_utf8(at_, end_, &bytes);
+		else
+			bytes = 1;
+		at_ += bytes;
+		return read_literal_atom(from);
+	}
+
+	bool quantifier_follows() const
+	{
+		return at_ < end_ && (*at_ == '*' || *at_ == '+' || *at_ == '?' || (*at_ == '{' && at_ + 1 < end_ && is_digit(at_[1])));
+	}
+
+	bool read_number(uint32_t *number)
+	{
+		*number = 0;
+		if (at_ == end_ || !is_digit(*at_))
+			return false;
+		while (at_ < end_ && is_digit(*at_))
+		{
+			*number = *number * 10 + (*at_ - uint32_t{'0'});
+			if (*number > 255)
+				return false;
+			at_++;
+		}
+		return true;
+	}
+
+	bool read_quantifier(quantity *quantity)
+	{
+		*quantity = quantity::once;
+		if (!quantifier_follows())
+			return true;
+		if (take('*') || take('?'))
+			*quantity = quantity::perhaps;
+		else if (take('+'))
+			*quantity = quantity::repeatedly;
+		else
+		{
+			uint32_t least, most;
+			at_++;
+			if (!read_number(&least))
+				return false;
+			most = least;
+			if (take(',') && !at('}') && !read_number(&most))
+				return false;
+			if (!take('}'))
+				return false;
+			*quantity = least == 0 ? quantity::perhaps : quantity::repeatedly;
+		}
+		take('?');
+		/* a** is an error. */
+		return !quantifier_follows();
+	}
+
+	/* An atom of which nothing is known has been read. */
+	bool read_unknown_atom()
+	{
+		quantity quantity;
+		program_->break_run();
+		return read_quantifier(&quantity);
+	}
+
+	/* An atom that is the character at `character` has been read. */
+	bool read_literal_atom(const unsigned char *character)
+	{
+		quantity quantity;
+		if (!read_quantifier(&quantity))
+			return false;
+		switch (quantity)
+		{
+		case quantity::once:
+			program_->character(character, end_);
+			break;
+		case quantity::perhaps:
+			program_->break_run();
+			break;
+		case quantity::repeatedly:
+			program_->character(character, end_);
+			program_->break_run();
+			program_->character(character, end_);
+			break;
+		}
+		return true;
+	}
+
+	bool read_group(int depth)
+	{
+		const gram_program::place before = program_->here();
+		bool constraint = false;
+		quantity quantity;
+
+		at_++;
+		if (depth == most_parentheses)
+			return false;
+		if (take('?') && !take(':'))
+		{
+			/* Lookahead and lookbehind: what they look at is there or not there, but not at this place. */
+			constraint = true;
+			take('<');
+			if (!take('=') && !take('!'))
+				return false;
+		}
+		program_->break_run();
+		if (!read_alternatives(depth + 1) || !take(')') || !read_quantifier(&quantity))
+			return false;
+		program_->break_run();
+		if (constraint || quantity == quantity::perhaps)
+			program_->back_to(before);
+		return true;
+	}
+
+	/* A set of characters. One that has a single character, in one case or more, is that character. */
+	bool read_bracket()
+	{
+		const unsigned char *only = nullptr;
+		bool several = false;
+
+		at_++;
+		if (take('^'))
+			several = true;
+		for (bool first = true; first || !at(']'); first = false)
+		{
+			/* Ranges and classes begin within the set, too; escapes are the same inside and outside. */
+			if (at_ == end_ || *at_ == '\\' || (*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':')))
+				return read_complex_bracket();
+			if (*at_ == '-')
+				several = true;
+			if (only == nullptr)
+				only = at_;
+			else if (!same_folded(only, at_))
+				several = true;
+			at_ += bytes_of(at_);
+		}
+		at_++;
+		if (several)
+			return read_unknown_atom();
+		return read_literal_atom(only);
+	}
+
+	/* What a set holds does not matter any more, but where it ends does. */
+	bool read_complex_bracket()
+	{
+		while (at_ < end_ && *at_ != ']')
+		{
+			if (*at_ == '\\')
+			{
+				at_++;
+				if (at_ == end_)
+					return false;
+			}
+			else if (*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':'))
+			{
+				const unsigned char delimiter = at_[1];
+				at_ += 2;
+				while (at_ + 1 < end_ && !(at_[0] == delimiter && at_[1] == ']'))
+					at_++;
+				if (at_ + 1 >= end_)
+					return false;
+				at_++;
+			}
+			at_++;
+		}
+		if (!take(']'))
+			return false;
+		return read_unknown_atom();
+	}
+
+	size_t bytes_of(const unsigned char *character) const
+	{
+		size_t bytes = 1;
+		if (program_->form().text == SB_GRAM_UTF8)
+			next_of_utf8(character, end_, &bytes);
+		return bytes;
+	}
+
+	bool same_folded(const unsigned char *a, const unsigned char *b) const
+	{
+		uint32_t folded[2][4] = {};
+		const unsigned char *characters[2] = {a, b};
+		for (int i = 0; i < 2; i++)
+		{
+			int count = 0;
+			emit_character_of(program_->form(), characters[i], end_, [&](uint32_t each) { folded[i][count++] = each; });
+		}
+		return std::memcmp(folded[0], folded[1], sizeof folded[0]) == 0;
+	}
+
+	bool read_escape()
+	{
+		at_++;
+		if (at_ == end_)
+			return false;
+		const unsigned char c = *at_;
+		static const unsigned char controls[] = "\t\n\r\f\v";
+		if (!is_letter(c) && !is_digit(c))
+		{
+			const unsigned char *from = at_;
+			at_ += bytes_of(at_);
+			return read_literal_atom(from);
+		}
+		at_++;
+		switch (c)
+		{
+		case 't':
+			return read_control(&controls[0]);
+		case 'n':
+			return read_control(&controls[1]);
+		case 'r':
+			return read_control(&controls[2]);
+		case 'f':
+			return read_control(&controls[3]);
+		case 'v':
+			return read_control(&controls[4]);
+		case 'd':
+		case 's':
+		case 'w':
+		case 'D':
+		case 'S':
+		case 'W':
+			return read_unknown_atom();
+		case 'A':
+			program_->beginning_of_text();
+			return !quantifier_follows();
+		case 'Z':
+			program_->end_of_text(false);
+			return !quantifier_follows();
+		case 'm':
+		case 'M':
+		case 'y':
+		case 'Y':
+			program_->break_run();
+			return !quantifier_follows();
+		default:
+			/* characters by number, backward references */
+			return false;
+		}
+	}
+
+	/* A control character. It is one byte of its own, and so is its own end. */
+	bool read_control(const unsigned char *control)
+	{
+		const unsigned char *end = end_;
+		quantity quantity;
+		if (!read_quantifier(&quantity))
+			return false;
+		end_ = control + 1;
+		if (quantity != quantity::perhaps)
+			program_->character(control, end_);
+		if (quantity != quantity::once)
+			program_->break_run();
+		if (quantity == quantity::repeatedly)
+			program_->character(control, end_);
+		end_ = end;
+		return true;
+	}
+
+	gram_program *program_;
+	const unsigned char *at_, *end_;
+	bool stopped_ = false;
+};
+
+} // namespace
+
+bool read_regex(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped)
+{
+	regex_reader reader(program, from, end);
+	const bool understood = reader.read();
+	*stopped = reader.stopped();
+	return understood;
+}
+
+} // namespace streambloom

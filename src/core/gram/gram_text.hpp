@@ -1,0 +1,131 @@
+/*
+ * gram_text.hpp: bytes become characters, and characters grams.
+ */
+#ifndef STREAMBLOOM_GRAM_TEXT_HPP
+#define STREAMBLOOM_GRAM_TEXT_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.hpp"
+#include "gram/gram_fold.hpp"
+#include "gram/sb_gram.h"
+
+namespace streambloom {
+
+/* What stands for the beginning and the end of a text, and before the characters of a text with fewer than n: no characters. */
+inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = SB_GRAM_END, mark_of_short_text = 0x110002;
+
+/* A byte that is not part of a character of UTF-8 becomes this plus the byte: surrogates, which no text has. */
+inline constexpr uint32_t stray_byte = 0xdc00;
+
+/* The character that begins at `from`, and the number of its bytes. REQUIRES: from < end. */
+inline uint32_t next_of_utf8(const unsigned char *from, const unsigned char *end, size_t *bytes)
+{
+	const uint32_t first = *from;
+	*bytes = 1;
+	if (first < 0x80)
+		return first;
+	const size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+	if (first < 0xc2 || first > 0xf4 || static_cast<size_t>(end - from) <= more)
+		return stray_byte + first;
+	uint32_t character = first & (0x3fu >> more);
+	for (size_t i = 1; i <= more; i++)
+	{
+		if ((from[i] & 0xc0) != 0x80)
+			return stray_byte + first;
+		character = character << 6 | (from[i] & 0x3fu);
+	}
+	*bytes = more + 1;
+	return character;
+}
+
+/* Calls emit() for each folded character of the one that begins at `from`. Returns the number of its bytes. */
+template <sb_gram_text text, bool fold, typename Emit>
+inline size_t emit_character(const unsigned char *from, const unsigned char *end, Emit &&emit)
+{
+	size_t bytes = 1;
+	if constexpr (text == SB_GRAM_UTF8)
+	{
+		const uint32_t character = next_of_utf8(from, end, &bytes);
+		if constexpr (fold)
+			fold_character(character, emit);
+		else
+			emit(character);
+	}
+	else if constexpr (text == SB_GRAM_ONE_BYTE && fold)
+		/* Which byte is the other case of which is not known here. In a Turkish locale one beyond ASCII is that of i. */
+		emit(*from >= 0x80 ? uint32_t{'i'} : fold_ascii(*from));
+	else
+		emit(uint32_t{*from});
+	return bytes;
+}
+
+/* The same for a form that is known at run time only. */
+template <typename Emit>
+inline size_t emit_character_of(const sb_gram_form &form, const unsigned char *from, const unsigned char *end, Emit &&emit)
+{
+	switch (form.text)
+	{
+	case SB_GRAM_UTF8:
+		return form.fold ? emit_character<SB_GRAM_UTF8, true>(from, end, emit) : emit_character<SB_GRAM_UTF8, false>(from, end, emit);
+	case SB_GRAM_ONE_BYTE:
+		return form.fold ? emit_character<SB_GRAM_ONE_BYTE, true>(from, end, emit) :
+						   emit_character<SB_GRAM_ONE_BYTE, false>(from, end, emit);
+	case SB_GRAM_BYTES:
+		break;
+	}
+	return emit_character<SB_GRAM_BYTES, false>(from, end, emit);
+}
+
+/*
+ * The grams of a run of characters, one after the other. A gram is the value of a polynomial whose coefficients are its
+ * characters, so that each comes from the one before in a few instructions. The index hashes it once more.
+ */
+class gram_roller
+{
+  public:
+	explicit gram_roller(uint32_t length) : length_(length)
+	{
+		for (uint32_t i = 0; i < length; i++)
+			leaving_ *= factor;
+	}
+
+	/* Takes the next character. Returns whether the last n characters are a gram. */
+	bool push(uint32_t character)
+	{
+		const uint64_t coefficient = character + uint64_t{1};
+		value_ = value_ * factor + coefficient - window_[at_] * leaving_;
+		window_[at_] = coefficient;
+		at_ = at_ + 1 == length_ ? 0 : at_ + 1;
+		count_++;
+		return count_ >= length_;
+	}
+	uint64_t gram() const { return value_; }
+
+	/* The number of characters since the run began. */
+	size_t count() const { return count_; }
+
+	void begin_run()
+	{
+		value_ = 0;
+		count_ = 0;
+		at_ = 0;
+		for (uint64_t &coefficient : window_)
+			coefficient = 0;
+	}
+
+	/* The gram of a whole text with fewer than n characters, all of which have been pushed. */
+	uint64_t gram_of_short_text() const { return mix(value_ * factor + mark_of_short_text); }
+
+  private:
+	static constexpr uint64_t factor = random_step;
+	uint64_t leaving_ = 1, value_ = 0;
+	uint64_t window_[SB_GRAM_MAX_LENGTH] = {};
+	size_t count_ = 0;
+	uint32_t length_, at_ = 0;
+};
+
+} // namespace streambloom
+
+#endif

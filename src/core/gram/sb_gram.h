@@ -1,0 +1,101 @@
+/*
+ * sb_gram.h: n-grams of texts, and what a pattern says about them. Part of streambloom.h.
+ *
+ * A text is taken for the sequence of its characters between a mark for its beginning and one for its end. Its *grams* are all
+ * runs of n consecutive characters in this sequence, marks included, each as an integer of 64 bits. A sequence with fewer than n
+ * characters is one gram.
+ * A pattern (of LIKE, of a regular expression) gives grams that every text has which matches it; where it has alternatives,
+ * one of several sets of grams. So a text that lacks them cannot match. Nothing is promised the other way round.
+ *
+ * With `fold`, letters are folded before (gram_fold.hpp), so that grams also serve comparisons that ignore case.
+ */
+#ifndef STREAMBLOOM_SB_GRAM_H
+#define STREAMBLOOM_SB_GRAM_H
+
+#include "base/sb_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SB_GRAM_MIN_LENGTH 3
+#define SB_GRAM_MAX_LENGTH 8
+#define SB_GRAM_DEFAULT_LENGTH 4
+
+/* How bytes become characters. */
+typedef enum sb_gram_text
+{
+	SB_GRAM_UTF8,				/* a byte that does not belong to a character of UTF-8 is a character of its own */
+	SB_GRAM_ONE_BYTE,			/* each byte is a character; folded, all bytes beyond ASCII and the letter i are alike */
+	SB_GRAM_BYTES				/* each byte is a character, and nothing is folded */
+} sb_gram_text;
+
+/* What the grams of an index are. Grams of different forms have nothing to do with each other. */
+typedef struct sb_gram_form
+{
+	uint32_t	length;			/* n: SB_GRAM_MIN_LENGTH to SB_GRAM_MAX_LENGTH characters */
+	bool		fold;
+	sb_gram_text text;
+} sb_gram_form;
+
+/* The most grams that a text of so many bytes has. */
+size_t		sb_gram_most(size_t size) SB_NOEXCEPT;
+
+/*
+ * The grams of a text, of which there is at least one; their number goes to *count. Most repetitions are left out. REQUIRES: room
+ * for sb_gram_most(size) in *grams. SB_INTERRUPTED.
+ */
+SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *text, size_t size, uint64_t *grams,
+									   size_t *count) SB_NOEXCEPT;
+
+/* What stands for the beginning and the end of a text among its characters. */
+#define SB_GRAM_BEGINNING 0x110000
+#define SB_GRAM_END 0x110001
+
+/*
+ * The characters of which the grams are made, marks included: code points of Unicode, or bytes. Returns how many there are.
+ * REQUIRES: room for sb_gram_most(size) in *characters.
+ */
+size_t		sb_gram_characters(const sb_gram_form *form, const void *text, size_t size, uint32_t *characters) SB_NOEXCEPT;
+
+/* How a text is compared with a pattern. */
+typedef enum sb_gram_comparison
+{
+	SB_GRAM_EQUAL,				/* text = pattern */
+	SB_GRAM_STARTS_WITH,		/* text ^@ pattern */
+	SB_GRAM_LIKE,				/* text LIKE pattern, with \ for ESCAPE */
+	SB_GRAM_LIKE_ANY_CASE,		/* text ILIKE pattern */
+	SB_GRAM_REGEX,				/* text ~ pattern: an advanced regular expression of PostgreSQL */
+	SB_GRAM_REGEX_ANY_CASE		/* text ~* pattern */
+} sb_gram_comparison;
+
+/*
+ * What a pattern requires: grams, and a program over them. Each step of the program pushes the answer of one gram to a stack, or
+ * replaces the topmost answers by one.
+ */
+typedef struct sb_gram_query
+{
+	uint64_t   *grams;			/* a gram may be there twice */
+	uint32_t	gram_count;		/* 0: the pattern requires nothing, any text may match */
+	uint32_t   *steps;
+	uint32_t	step_count;
+	bool	   *stack;			/* room for the answers */
+} sb_gram_query;
+
+/*
+ * Takes a pattern apart. A pattern that is not understood requires nothing, and so does one that the comparison refuses with an
+ * error. sb_gram_release() frees its memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
+ */
+SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern, size_t size,
+										  const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
+
+void		sb_gram_release(const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
+
+/* Can a text match that has at most those grams of the query for which there[] is not 0? */
+bool		sb_gram_can_match(const sb_gram_query *query, const signed char *there) SB_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* STREAMBLOOM_SB_GRAM_H */

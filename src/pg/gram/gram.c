@@ -1,0 +1,306 @@
+/*
+ * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes, with which LIKE, ILIKE, regular
+ * expressions, ^@ and = leave pages unread. They have GIN's signatures (index/keys.h); the keys are the n-grams of core/gram,
+ * which also says what a pattern requires.
+ *
+ * The grams depend on nothing but the bytes of a text, the options of the operator class and the encoding of the database: not on
+ * a collation, nor on a version of the operating system's or ICU's rules.
+ */
+#include "base/compat.h"
+
+#include "access/gin.h"
+#include "access/reloptions.h"
+#include "catalog/pg_type.h"
+#include "mb/pg_wchar.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/call.h"
+#include "base/memory.h"
+#include "index/class_options.h"
+
+/* The operators' numbers in gram_ops; in bytea_gram_ops there are those of = and LIKE. */
+static const struct
+{
+	StrategyNumber strategy;
+	sb_gram_comparison comparison;
+}			comparisons[] = {
+	{1, SB_GRAM_EQUAL},			/* = */
+	{2, SB_GRAM_STARTS_WITH},	/* ^@ */
+	{3, SB_GRAM_LIKE},			/* ~~ */
+	{4, SB_GRAM_LIKE_ANY_CASE}, /* ~~* */
+	{5, SB_GRAM_REGEX},			/* ~ */
+	{6, SB_GRAM_REGEX_ANY_CASE} /* ~* */
+};
+
+/* ------------------------------------------------------------------------ options */
+
+typedef struct GramOptions
+{
+	BfClassOptions common;
+	int			n;
+	bool		fold;
+} GramOptions;
+
+static void
+declare_options(local_relopts *options)
+{
+	bf_index_declare_class_options(options, sizeof(GramOptions), BF_INDEX_GRAM_FPR);
+	add_local_int_reloption(options, "n", "Number of characters of a gram", SB_GRAM_DEFAULT_LENGTH, SB_GRAM_MIN_LENGTH,
+							SB_GRAM_MAX_LENGTH, offsetof(GramOptions, n));
+}
+
+SB_FUNCTION(bf_gram_class_options);
+Datum
+bf_gram_class_options(PG_FUNCTION_ARGS)
+{
+	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
+
+	declare_options(options);
+	add_local_bool_reloption(options, "fold", "Takes letters alike but for case for the same", true, offsetof(GramOptions, fold));
+	PG_RETURN_VOID();
+}
+
+SB_FUNCTION(bf_bytea_gram_class_options);
+Datum
+bf_bytea_gram_class_options(PG_FUNCTION_ARGS)
+{
+	declare_options((local_relopts *) PG_GETARG_POINTER(0));
+	PG_RETURN_VOID();
+}
+
+static sb_gram_form
+form_of_database(uint32 length, bool fold)
+{
+	return (sb_gram_form) {
+		.length = length,
+		.fold = fold,
+		.text = GetDatabaseEncoding() == PG_UTF8 ? SB_GRAM_UTF8 : SB_GRAM_ONE_BYTE
+	};
+}
+
+/* The form of the grams of texts: what the options say, which the function that is called has with it. */
+static sb_gram_form
+form_of_texts(FunctionCallInfo fcinfo)
+{
+	GramOptions *options;
+
+	if (!PG_HAS_OPCLASS_OPTIONS())
+		return form_of_database(SB_GRAM_DEFAULT_LENGTH, true);
+	options = (GramOptions *) PG_GET_OPCLASS_OPTIONS();
+	return form_of_database(options->n, options->fold);
+}
+
+static sb_gram_form
+form_of_bytea(FunctionCallInfo fcinfo)
+{
+	sb_gram_form form = {.length = SB_GRAM_DEFAULT_LENGTH, .text = SB_GRAM_BYTES};
+
+	if (PG_HAS_OPCLASS_OPTIONS())
+		form.length = ((GramOptions *) PG_GET_OPCLASS_OPTIONS())->n;
+	return form;
+}
+
+/* -------------------------------------------------------------------------- bytes */
+
+/* Bytes of which grams are taken. */
+typedef struct Bytes
+{
+	const char *data;
+	size_t		size;
+} Bytes;
+
+static Bytes
+bytes_of(struct varlena *value)
+{
+	return (Bytes) {.data = VARDATA_ANY(value), .size = VARSIZE_ANY_EXHDR(value)};
+}
+
+/*
+ * The same with one byte for each character beyond ASCII, in an encoding that is not UTF-8 but has characters of several bytes. All of
+ * them are alike then, and so are their cases.
+ */
+static Bytes
+one_byte_a_character(Bytes text)
+{
+	const int	encoding = GetDatabaseEncoding();
+	char	   *to = palloc_extended(Max(text.size, 1), MCXT_ALLOC_HUGE);
+	size_t		count = 0;
+
+	for (size_t at = 0; at < text.size; count++)
+	{
+		if (count % PIECE_BYTES == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (!IS_HIGHBIT_SET(text.data[at]))
+			to[count] = text.data[at++];
+		else
+		{
+			to[count] = (char) 0x80;
+			at += Max(pg_encoding_mblen(encoding, text.data + at), 1);
+		}
+	}
+	return (Bytes) {.data = to, .size = count};
+}
+
+static Bytes
+characters_of(struct varlena *text)
+{
+	Bytes		bytes = bytes_of(text);
+
+	if (GetDatabaseEncoding() == PG_UTF8 || pg_database_encoding_max_length() == 1)
+		return bytes;
+	return one_byte_a_character(bytes);
+}
+
+/* --------------------------------------------------------------- support functions */
+
+/* Grams are kept in keys of type bigint. */
+static Datum *
+keys_of_grams(uint64 *grams, size_t count)
+{
+#ifdef USE_FLOAT8_BYVAL
+	StaticAssertStmt(sizeof(Datum) == sizeof(uint64), "a gram fits in a Datum");
+	return (Datum *) grams;
+#else
+	Datum	   *keys = palloc_extended(count * sizeof(Datum), MCXT_ALLOC_HUGE);
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = Int64GetDatum((int64) grams[i]);
+	return keys;
+#endif
+}
+
+static Datum
+extract_value(sb_gram_form form, Bytes bytes, int32 *count)
+{
+	uint64	   *grams = palloc_extended(sb_gram_most(bytes.size) * sizeof(uint64), MCXT_ALLOC_HUGE);
+	size_t		found;
+
+	must_finish(sb_gram_extract(&form, bytes.data, bytes.size, grams, &found));
+	/* A value has less than 2^30 bytes, and half as many grams more at most. */
+	*count = (int32) found;
+	return PointerGetDatum(keys_of_grams(grams, found));
+}
+
+static sb_gram_comparison
+comparison_of(StrategyNumber strategy)
+{
+	for (size_t i = 0; i < lengthof(comparisons); i++)
+		if (comparisons[i].strategy == strategy)
+			return comparisons[i].comparison;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("an operator class for grams has an operator with number %d", strategy),
+			 errhint("Numbers are those of the operator class gram_ops: 1 is =, 2 is ^@, 3 is ~~, 4 is ~~*, 5 is ~, 6 is ~*.")));
+}
+
+/* What comes between extractQuery and triConsistent: the first key's extra data. */
+static Datum
+extract_query(FunctionCallInfo fcinfo, sb_gram_form form, Bytes pattern)
+{
+	int32	   *count = (int32 *) PG_GETARG_POINTER(1);
+	sb_gram_comparison comparison = comparison_of(PG_GETARG_UINT16(2));
+	Pointer   **extra = (Pointer **) PG_GETARG_POINTER(4);
+	int32	   *mode = (int32 *) PG_GETARG_POINTER(6);
+	sb_memory	memory = memory_in(CurrentMemoryContext);
+	sb_gram_query *query = palloc(sizeof(sb_gram_query));
+
+	must_finish(sb_gram_take_apart(&form, comparison, pattern.data, pattern.size, &memory, query));
+	*count = query->gram_count;
+	if (query->gram_count == 0)
+	{
+		*mode = GIN_SEARCH_MODE_ALL;
+		PG_RETURN_POINTER(NULL);
+	}
+	*extra = palloc0(query->gram_count * sizeof(Pointer));
+	(*extra)[0] = (Pointer) query;
+	PG_RETURN_POINTER(keys_of_grams(query->grams, query->gram_count));
+}
+
+SB_FUNCTION(bf_gram_extract_value);
+Datum
+bf_gram_extract_value(PG_FUNCTION_ARGS)
+{
+	return extract_value(form_of_texts(fcinfo), characters_of(PG_GETARG_VARLENA_PP(0)), (int32 *) PG_GETARG_POINTER(1));
+}
+
+SB_FUNCTION(bf_gram_extract_value_bytea);
+Datum
+bf_gram_extract_value_bytea(PG_FUNCTION_ARGS)
+{
+	return extract_value(form_of_bytea(fcinfo), bytes_of(PG_GETARG_VARLENA_PP(0)), (int32 *) PG_GETARG_POINTER(1));
+}
+
+SB_FUNCTION(bf_gram_extract_query);
+Datum
+bf_gram_extract_query(PG_FUNCTION_ARGS)
+{
+	return extract_query(fcinfo, form_of_texts(fcinfo), characters_of(PG_GETARG_VARLENA_PP(0)));
+}
+
+SB_FUNCTION(bf_gram_extract_query_bytea);
+Datum
+bf_gram_extract_query_bytea(PG_FUNCTION_ARGS)
+{
+	return extract_query(fcinfo, form_of_bytea(fcinfo), bytes_of(PG_GETARG_VARLENA_PP(0)));
+}
+
+/* For patterns of both types. The same program has been made for each of the calls, so what is there is all that counts. */
+SB_FUNCTION(bf_gram_triconsistent);
+Datum
+bf_gram_triconsistent(PG_FUNCTION_ARGS)
+{
+	const signed char *there = (const signed char *) PG_GETARG_POINTER(0);
+	const Pointer *extra = (const Pointer *) PG_GETARG_POINTER(4);
+
+	StaticAssertStmt(sizeof(GinTernaryValue) == 1 && GIN_FALSE == 0, "what is certainly not there is 0");
+	PG_RETURN_GIN_TERNARY_VALUE(sb_gram_can_match((const sb_gram_query *) extra[0], there) ? GIN_MAYBE : GIN_FALSE);
+}
+
+/* ---------------------------------------------------------------------- to look at */
+
+/* Writes a character as text, marks as ^ and $. Returns the number of bytes, at most MAX_MULTIBYTE_CHAR_LEN. */
+static int
+write_character(uint32 character, unsigned char *to)
+{
+	if (character == SB_GRAM_BEGINNING || character == SB_GRAM_END)
+		character = character == SB_GRAM_BEGINNING ? '^' : '$';
+	if (GetDatabaseEncoding() != PG_UTF8)
+	{
+		/* folded, a byte beyond ASCII is an i */
+		*to = character < 0x80 ? (unsigned char) character : '?';
+		return 1;
+	}
+	unicode_to_utf8(character, to);
+	return pg_utf_mblen(to);
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_grams)
+{
+	Bytes		text = characters_of(PG_GETARG_VARLENA_PP(0));
+	int			n = PG_GETARG_INT32(1);
+	sb_gram_form form = form_of_database(n, PG_GETARG_BOOL(2));
+	uint32	   *characters;
+	size_t		count;
+	ArrayBuildState *grams = initArrayResult(TEXTOID, CurrentMemoryContext, false);
+	unsigned char buffer[SB_GRAM_MAX_LENGTH * MAX_MULTIBYTE_CHAR_LEN];
+
+	if (n < SB_GRAM_MIN_LENGTH || n > SB_GRAM_MAX_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("n is %d, but a gram has %d to %d characters", n, SB_GRAM_MIN_LENGTH, SB_GRAM_MAX_LENGTH)));
+	characters = palloc_extended(sb_gram_most(text.size) * sizeof(uint32), MCXT_ALLOC_HUGE);
+	count = sb_gram_characters(&form, text.data, text.size, characters);
+	for (size_t first = 0; first == 0 || first + n <= count; first++)
+	{
+		int			size = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (size_t i = first; i < Min(first + n, count); i++)
+			size += write_character(characters[i], buffer + size);
+		grams = accumArrayResult(grams, PointerGetDatum(cstring_to_text_with_len((char *) buffer, size)), false, TEXTOID,
+								 CurrentMemoryContext);
+	}
+	PG_RETURN_DATUM(makeArrayResult(grams, result_memory()));
+}

@@ -1,0 +1,31 @@
+/*
+ * class_options.h: the options of operator classes. Each class has the rate; a class may have others behind it.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
+#define STREAMBLOOM_PG_INDEX_CLASS_OPTIONS_H
+
+#include "base/compat.h"
+
+#include "access/reloptions.h"
+
+/* The options that all classes have, of one column. BF_OPTIONS_PROC declares them. */
+typedef struct BfClassOptions
+{
+	int32		vl_len_;
+	double		false_positive_rate;	/* negative: it was not given; with the sign changed it is the class's own default */
+} BfClassOptions;
+
+/* The rate for grams: a pattern of eight letters has five of them, and a row must have them all. */
+#define BF_INDEX_GRAM_FPR 0.2
+
+/*
+ * Declares these options, with this rate where neither the column nor the index says another one. `size` is that of a struct that
+ * begins with them.
+ */
+extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate);
+
+/* The functions that declare options of the classes for grams (gram/gram.c). */
+extern PGDLLEXPORT Datum bf_gram_class_options(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum bf_bytea_gram_class_options(PG_FUNCTION_ARGS);
+
+#endif

@@ -1,0 +1,40 @@
+# Proves of object files that no two of them define a class or a function of the same name differently (the one-definition rule):
+#   cmake -D NM=nm "-D OBJECTS=a.o;b.o" -P one_definition.cmake
+# The linker keeps one of several weak definitions, and does not compare them. Here they are compared by their sizes, which are the same
+# where unoptimised objects were compiled from the same lines. It fails if a weak symbol has two sizes.
+
+if(NOT NM OR NOT OBJECTS)
+	message(FATAL_ERROR "NM or OBJECTS is not given")
+endif()
+set(found "")
+set(shared 0)
+foreach(object ${OBJECTS})
+	execute_process(COMMAND ${NM} --defined-only --print-size ${object}
+		OUTPUT_VARIABLE symbols ERROR_VARIABLE complaints RESULT_VARIABLE status)
+	if(NOT status EQUAL 0)
+		message(FATAL_ERROR "${NM} failed: ${complaints}")
+	endif()
+	# W, V, u: weak symbols of functions and of data.
+	string(REGEX MATCHALL "[0-9a-f]+ [0-9a-f]+ [WVu] [^\n]+" symbols "${symbols}")
+	foreach(symbol ${symbols})
+		string(REGEX MATCH "^[0-9a-f]+ ([0-9a-f]+) [WVu] (.+)$" symbol "${symbol}")
+		set(size ${CMAKE_MATCH_1})
+		string(MAKE_C_IDENTIFIER "${CMAKE_MATCH_2}" name)
+		if(DEFINED size_of_${name})
+			math(EXPR shared "${shared} + 1")
+			if(NOT size_of_${name} STREQUAL size)
+				list(APPEND found "${CMAKE_MATCH_2} in ${object_of_${name}} and in ${object}")
+			endif()
+		else()
+			set(size_of_${name} ${size})
+			set(object_of_${name} ${object})
+		endif()
+	endforeach()
+endforeach()
+if(shared EQUAL 0)
+	message(FATAL_ERROR "no symbol is defined in two objects: nothing would be proved")
+endif()
+if(found)
+	string(REPLACE ";" "\n  " found "${found}")
+	message(FATAL_ERROR "defined in two ways:\n  ${found}")
+endif()

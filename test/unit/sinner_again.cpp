@@ -1,0 +1,15 @@
+/*
+ * sinner_again.cpp: the second half of the sin DEFINES_TWICE of sinner.cpp.
+ */
+struct counter
+{
+	int count = 0;
+	int next() { return count += count + 3; }
+	int same() { return count; }
+};
+int sin_again();
+int sin_again()
+{
+	counter from;
+	return from.next() + from.same();
+}

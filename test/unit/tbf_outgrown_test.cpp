@@ -1,0 +1,193 @@
+/*
+ * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items, so that they are over the cells of the largest
+ * filter: how they meet builders of every form. The limits are made small here.
+ */
+#include "tbf_builder_support.h"
+
+#include "tbf/tbf_builder.hpp"
+
+using namespace test;
+
+namespace {
+
+/* As long as it lives, builders have outgrown a set of so many slots (of 60: with 38 items), and then have so many blocks. */
+class SmallLimits
+{
+  public:
+	explicit SmallLimits(uint32_t blocks = 2, uint64_t slots = 60) { streambloom::outgrown = {slots, blocks}; }
+	~SmallLimits() { streambloom::outgrown = {}; }
+	SmallLimits(const SmallLimits &) = delete;
+	SmallLimits &operator=(const SmallLimits &) = delete;
+};
+
+constexpr size_t few = 20;
+constexpr size_t many = 300;
+
+bool is_outgrown(const sb_tbf_builder *builder)
+{
+	return builder->form == streambloom::sums_form::cells;
+}
+
+Owned self_sized(const sb_memory *memory, const sb_tbf &plan, const std::vector<Hit> &hits)
+{
+	Owned builder = begun(memory, plan, SB_TBF_SUMS_OF_ITEMS, true);
+	add_all(builder.get(), hits);
+	EXPECT_EQ(sb_tbf_builder_settle(builder.get()), SB_OK);
+	return builder;
+}
+
+Owned like(const sb_memory *memory, const Owned &other)
+{
+	sb_tbf_builder *builder = nullptr;
+	EXPECT_EQ(sb_tbf_builder_like(memory, other.get(), &builder), SB_OK);
+	return Owned(builder);
+}
+
+sb_status add_filter(const Owned &builder, const Tbf &filter)
+{
+	sb_difference difference;
+	return sb_tbf_builder_add_filter(builder.get(), &filter.parameters, filter.cells.data(), 1, &difference);
+}
+
+std::vector<Hit> joined_hits(std::vector<Hit> a, const std::vector<Hit> &b)
+{
+	a.insert(a.end(), b.begin(), b.end());
+	return a;
+}
+
+} // namespace
+
+/* What tbf_agg's leader does first: it begins a state like one that has arrived. */
+TEST(TbfOutgrown, ALikeOneHasTheSameCells)
+{
+	SmallLimits limits;
+	Random random(1);
+	Memory memory;
+	for (int64_t half_life : {INT64_C(0), hour})
+	{
+		const std::vector<Hit> hits = hits_of(random, 4 * many, many, 20);
+		Owned worker = self_sized(memory, planned(1, half_life, true), hits);
+		ASSERT_TRUE(is_outgrown(worker.get()));
+		const Bytes bytes = sent(worker.get());
+		Owned there = arrived(memory, bytes);
+		Owned leader = like(memory, there);
+		EXPECT_TRUE(is_outgrown(leader.get()));
+		EXPECT_EQ(sb_tbf_cells(sb_tbf_builder_parameters(leader.get())), sb_tbf_cells(sb_tbf_builder_parameters(worker.get())));
+		ASSERT_EQ(unite(leader.get(), there.get()), SB_OK);
+		const Tbf expected = stored_by(worker.get());
+		EXPECT_EQ(sb_tbf_cells(&expected.parameters), uint64_t{2} * SB_TBF_BLOCK);
+		expect_no_undercount(expected, hits);
+		EXPECT_TRUE(same_bytes(stored_by(leader.get()).value(), expected.value()));
+		add_all(leader.get(), hits);
+		EXPECT_TRUE(readable(stored_by(leader.get())));
+	}
+}
+
+/* One that is begun so is the same as one that has outgrown its set. */
+TEST(TbfOutgrown, OneMayBeginOverCells)
+{
+	SmallLimits limits;
+	Random random(2);
+	Memory memory;
+	const sb_tbf any = planned(1, hour, true);
+	const std::vector<Hit> hits = hits_of(random, 4 * many, many, 20);
+	Owned cells = begun(memory, any, SB_TBF_SUMS_OF_CELLS, true);
+	add_all(cells.get(), hits);
+	EXPECT_TRUE(same_bytes(stored_by(cells.get()).value(), stored_by(self_sized(memory, any, hits).get()).value()));
+}
+
+/* Outgrown or not, sent or not, in either order: the same bytes. */
+TEST(TbfOutgrown, MeetsEveryForm)
+{
+	SmallLimits limits;
+	Random random(3);
+	Memory memory;
+	for (int64_t half_life : {INT64_C(0), hour})
+		for (const size_t items : {few, many})
+			for (const size_t others : {few, many})
+			{
+				const sb_tbf any = planned(1, half_life, true);
+				const std::vector<Hit> hits = hits_of(random, 4 * items, items, 90);
+				const std::vector<Hit> more = hits_of(random, 4 * others, others, 90);
+				const Tbf expected = stored_by(self_sized(memory, any, joined_hits(hits, more)).get());
+				expect_no_undercount(expected, joined_hits(hits, more));
+				for (int way = 0; way < 4; way++)
+				{
+					Owned a = self_sized(memory, any, hits);
+					Owned b = self_sized(memory, any, more);
+					const Bytes first = sent(a.get());
+					const Bytes second = sent(b.get());
+					if (way % 2 == 1)
+						a = arrived(memory, first);
+					if (way / 2 == 1)
+						b = arrived(memory, second);
+					ASSERT_EQ(unite(a.get(), b.get()), SB_OK);
+					EXPECT_TRUE(same_bytes(stored_by(a.get()).value(), expected.value())) << items << " " << others << " " << way;
+					const Bytes further = sent(a.get());
+					Owned next = arrived(memory, further);
+					EXPECT_TRUE(same_bytes(stored_by(next.get()).value(), expected.value())) << items << " " << others << " " << way;
+				}
+			}
+}
+
+/* Filters with cells, of any size and told or not, before and after the items outgrow their set, here and in another builder. */
+TEST(TbfOutgrown, KeepsFiltersWithCells)
+{
+	Random random(4);
+	Memory memory;
+	for (int round = 0; round < 64; round++)
+	{
+		const int64_t half_life = round % 4 < 2 ? 0 : hour;
+		const sb_tbf any = planned(1, half_life, true);
+		sb_tbf told = shape(round % 8 < 4 ? 256 : 4 * SB_TBF_BLOCK, any.hash_count, half_life, any.epoch);
+		told.layout = SB_TBF_EXTENSIBLE;
+		told.expected_items = round % 16 < 8 ? 100 : 0;
+		if (round % 3 == 0)
+			told.flags |= SB_TBF_MINIMUM_INCREASE;
+		const std::vector<Hit> in_cells = hits_of(random, 100, 30, 1 + round);
+		Owned cells = begun(memory, told, SB_TBF_SUMS_OF_CELLS);
+		add_all(cells.get(), in_cells);
+		const Tbf filter = stored_by(cells.get());
+
+		std::vector<Hit> all = in_cells;
+		std::vector<Tbf> exact;
+		std::vector<size_t> order = {0, 1, 2, 3, 4};
+		for (size_t i = 0; i < 4; i++)
+		{
+			const std::vector<Hit> hits = hits_of(random, 60, 15 + i * 7, 1 + round);
+			exact.push_back(stored_by(self_sized(memory, any, hits).get()));
+			ASSERT_TRUE(streambloom::is_exact(&exact.back().parameters));
+			all = joined_hits(all, hits);
+		}
+		SmallLimits limits(round % 2 == 0 ? 2 : 8);
+		for (int way = 0; way < 12; way++)
+		{
+			std::shuffle(order.begin(), order.end(), random);
+			Owned a = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+			Owned b = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+			for (size_t i : order)
+			{
+				const Owned &to = way % 3 == 0 || i % 2 == 0 ? a : b;
+				ASSERT_EQ(add_filter(to, i == 4 ? filter : exact[i]), SB_OK) << round << " " << way;
+			}
+			const Bytes first = sent(a.get());
+			const Bytes second = sent(b.get());
+			if (way % 2 == 0)
+				b = arrived(memory, second);
+			if (way % 4 == 1)
+				a = arrived(memory, first);
+			Owned leader = like(memory, a);
+			ASSERT_EQ(unite(leader.get(), a.get()), SB_OK) << round << " " << way;
+			ASSERT_EQ(unite(leader.get(), b.get()), SB_OK) << round << " " << way;
+			ASSERT_EQ(unite(b.get(), a.get()), SB_OK) << round << " " << way;
+			for (const Owned &united : {std::ref(leader), std::ref(b)})
+			{
+				const Tbf result = stored_by(united.get());
+				expect_no_undercount(result, all);
+				const Bytes further = sent(united.get());
+				Owned next = arrived(memory, further);
+				EXPECT_TRUE(same_bytes(stored_by(next.get()).value(), result.value())) << round << " " << way;
+			}
+		}
+	}
+}
