@@ -1,5 +1,5 @@
 -- rollup: making, refreshing, asking and dropping roll-ups. Each count is compared with the exact answer of SQL over the rows that the
--- source had. test/tap/037_rollups_kept.pl replays logs; sql/rollup_errors.sql has what is refused.
+-- source had. test/tap/039_rollups_kept.pl replays logs; sql/rollup_refused.sql has what is refused.
 
 SET timezone = 'UTC';
 SET client_min_messages = warning;
@@ -119,6 +119,23 @@ CALL tbf_rollup_refresh('site_heat');
 SELECT tier, starts AT TIME ZONE 'Europe/Berlin' AS starts, hits FROM site_heat;
 CALL tbf_rollup_refresh('site_heat', '-infinity', 'infinity');
 SELECT count(*) FROM site_heat;
+
+-- A filter with counters can take a new hit for one that it has: then the row is as new as this hit. Otherwise a window, or a decay, would miss it.
+CREATE TABLE many (at timestamptz, n int);
+CREATE INDEX ON many (at);
+SELECT tbf_rollup_create('many_heat', 'many', 'n', 'at', half_life => NULL);
+INSERT INTO many SELECT timestamptz '2024-01-01 00:00' + i * interval '1 millisecond', i FROM generate_series(1, 100000) i;
+CALL tbf_rollup_refresh('many_heat');
+SELECT layout FROM many_heat, tbf_info(f);
+INSERT INTO many SELECT timestamptz '2024-01-01 00:30' + i * interval '1 millisecond', i FROM generate_series(90001, 150000) i;
+CALL tbf_rollup_refresh('many_heat');
+SELECT count(*) AS items, count(*) FILTER (WHERE c.hits_to < e.hits) AS too_low FROM (SELECT n, count(*) AS hits FROM many WHERE at >= '2024-01-01 00:20' GROUP BY n) e, tbf_rollup_count_between('many_heat', n, '2024-01-01 00:20', '2024-01-01 02:00') c WHERE n % 101 = 0;
+SELECT count(*) AS items, count(*) FILTER (WHERE c.hits_to < e.hits OR c.hits_from > e.hits) AS wrong FROM (SELECT n, count(*) AS hits FROM many GROUP BY n) e, tbf_rollup_count_between('many_heat', n, NULL, NULL) c WHERE n % 211 = 0;
+CREATE TEMP TABLE many_before AS SELECT ctid AS id, xmin::text AS made FROM many_heat;
+CALL tbf_rollup_refresh('many_heat');
+SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made FROM many_heat) a FULL JOIN many_before b USING (id, made) WHERE a.id IS NULL OR b.id IS NULL;
+SELECT tbf_rollup_drop('many_heat');
+DROP TABLE many;
 
 SELECT tbf_rollup_drop('page_heat');
 SELECT tbf_rollup_drop('site_heat');

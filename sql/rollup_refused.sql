@@ -79,6 +79,16 @@ CALL tbf_rollup_refresh('w', NULL, NULL);
 SELECT hits_from = 2147483647.0 * 11 AS sum FROM tbf_rollup_count_between('w', '/', NULL, NULL);
 SELECT tbf_rollup_drop('w');
 
+-- what the rows depend on cannot be changed, and the rest only to what a roll-up can have; the view works for all whatever somebody writes
+SELECT error_of($$UPDATE tbf_rollup SET tiers = '{day,week,month}'$$), error_of($$UPDATE tbf_rollup SET zone = 'Europe/Berlin'$$), error_of($$UPDATE tbf_rollup SET group_columns = '{n}'$$);
+SELECT error_of($$UPDATE tbf_rollup SET keep = '{2 days,1 day,null}'$$), error_of($$UPDATE tbf_rollup SET lateness = '-1 day'$$), error_of($$UPDATE tbf_rollup SET top = 0$$);
+SELECT error_of($$UPDATE tbf_rollup SET folded = '{}'$$);
+CREATE VIEW no_table AS SELECT 1;
+SELECT error_of($$INSERT INTO tbf_rollup SELECT (jsonb_populate_record(r, '{"rollup": "no_table"}')).* FROM tbf_rollup r$$);
+DROP VIEW no_table;
+UPDATE tbf_rollup SET keep = '{40 days,3 years,null}', lateness = '3 hours', top = 50, half_life = '1 day';
+SELECT keep, lateness, top, half_life FROM tbf_rollups;
+
 -- elements of arrays, and times without zone
 SELECT tbf_rollup_create('t', 'log', 'unnest(tags)', 'local', half_life => NULL);
 CALL tbf_rollup_refresh('t');

@@ -47,22 +47,73 @@ COMMENT ON COLUMN tbf_rollup.last_error_at IS 'when it failed first with this er
 -- A table that was dropped without tbf_rollup_drop() leaves a row behind, which need not be restored.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
 
--- The expressions in a row are run by the owner of the roll-up, so nobody else may write them.
+-- An error if there can be no roll-up with these parameters.
+CREATE FUNCTION tbf_rollup_check(tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS void
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	units CONSTANT text[] := '{minute,hour,day,week,month,quarter,year}';
+BEGIN
+	IF cardinality(tiers) NOT BETWEEN 1 AND 7 OR cardinality(keep) <> cardinality(tiers) THEN
+		RAISE EXCEPTION 'a roll-up with % tiers and % times to keep them', cardinality(tiers), cardinality(keep) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Give tiers such as ''{hour,day,month}'' and as many times to keep them, such as ''{35 days,2 years,null}''.';
+	END IF;
+	FOR i IN 1 .. cardinality(tiers) LOOP
+		IF array_position(units, tiers[i]) IS NULL OR i = 1 AND NOT tiers[i] = ANY ('{minute,hour,day}')
+				OR i > 1 AND (array_position(units, tiers[i]) <= array_position(units, tiers[i - 1]) OR tiers[i - 1] = 'week') THEN
+			RAISE EXCEPTION 'tier % of a roll-up cannot be %', i, coalesce(quote_literal(tiers[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'The tiers rise: minute, hour or day, and then any of hour, day, week, month, quarter, year. Weeks are parts of no longer tier.';
+		ELSIF keep[i] IS NULL AND i < cardinality(tiers) OR NOT keep[i] > interval '0' OR NOT keep[i] < interval '10000 years' OR i > 1 AND NOT keep[i] > keep[i - 1] THEN
+			RAISE EXCEPTION 'tier % of a roll-up cannot be kept for %', i, coalesce(quote_literal(keep[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'The times rise from tier to tier. Only that of the last tier may be null, which means for ever.';
+		END IF;
+	END LOOP;
+	IF NOT (lateness >= interval '0' AND lateness < keep[1] IS NOT FALSE AND lateness < interval '1000 years') THEN
+		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'It is 0 or more, and less than the first tier is kept.';
+	END IF;
+	IF top NOT BETWEEN 1 AND 10000 THEN
+		RAISE EXCEPTION 'a list of % hot items is out of range', top USING ERRCODE = 'invalid_parameter_value', HINT = 'top is from 1 to 10000.';
+	END IF;
+	PERFORM timestamptz '2000-01-01' AT TIME ZONE zone;
+	IF half_life IS NOT NULL THEN
+		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
+	END IF;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
+
+-- The expressions in a row are run by the owner of the roll-up, so nobody else may write them. What the rows of a roll-up were made by cannot be changed,
+-- because the same hits would fall into other buckets.
 CREATE FUNCTION tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	asked regclass;
 	owner oid;
 BEGIN
 	FOREACH asked IN ARRAY CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.rollup] WHEN 'DELETE' THEN ARRAY[OLD.rollup] ELSE ARRAY[OLD.rollup, NEW.rollup] END LOOP
-		SELECT relowner INTO owner FROM pg_class WHERE oid = asked;
-		IF FOUND AND NOT pg_has_role(owner, 'USAGE') OR NOT FOUND AND TG_OP <> 'DELETE' THEN
+		SELECT relowner INTO owner FROM pg_class WHERE oid = asked AND relkind = 'r';
+		IF NOT FOUND AND TG_OP <> 'DELETE' THEN
+			RAISE EXCEPTION '% is no table', asked USING ERRCODE = 'wrong_object_type', HINT = 'Make roll-ups with tbf_rollup_create().';
+		ELSIF FOUND AND NOT pg_has_role(owner, 'USAGE') THEN
 			RAISE EXCEPTION 'must be owner of roll-up %', asked USING ERRCODE = 'insufficient_privilege',
 				DETAIL = 'Its owner runs the expressions that its definition holds.';
 		END IF;
 	END LOOP;
-	RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+	IF TG_OP = 'DELETE' THEN
+		RETURN OLD;
+	END IF;
+	IF TG_OP = 'UPDATE' AND (NEW.rollup, NEW.tiers, NEW.group_columns, NEW.zone) IS DISTINCT FROM (OLD.rollup, OLD.tiers, OLD.group_columns, OLD.zone) THEN
+		RAISE EXCEPTION 'tiers, grouping columns and zone of roll-up % cannot be changed', OLD.rollup USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'Its rows were made by them.', HINT = 'Make another roll-up.';
+	END IF;
+	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;
+	IF cardinality(NEW.folded) <> cardinality(NEW.tiers) OR array_position(NEW.folded, NULL) IS NOT NULL THEN
+		RAISE EXCEPTION 'a roll-up with % tiers cannot be folded to %', cardinality(NEW.tiers), NEW.folded USING ERRCODE = 'invalid_parameter_value',
+			HINT = 'Only tbf_rollup_refresh() changes this column.';
+	END IF;
+	RETURN NEW;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup: only the owner of a roll-up changes its definition';
+COMMENT ON FUNCTION tbf_rollup_guard() IS 'trigger of tbf_rollup: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
 CREATE TRIGGER tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup FOR EACH ROW EXECUTE FUNCTION tbf_rollup_guard();
 
 -- The definition of a roll-up, or an error that says what is none.
@@ -80,12 +131,22 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the functions of roll-ups: the definition of a roll-up, or an error';
 
--- The end of a bucket. Days, and longer buckets, begin at midnight in the zone, or at the first moment of the day where there is none.
+-- The start of the bucket that has a time. Days, and longer buckets, begin at midnight in the zone: at the first one where clocks are put
+-- back over midnight, and at the first moment of the day where they are put forward over it. (date_trunc() takes the second midnight,
+-- so it can return a time that is later than its argument.)
+CREATE FUNCTION tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT pg_catalog.date_trunc(unit, at, zone) - CASE WHEN unit NOT IN ('minute', 'hour')
+		AND (pg_catalog.date_trunc(unit, at, zone) - interval '1 hour') AT TIME ZONE zone >= pg_catalog.date_trunc(unit, at, zone) AT TIME ZONE zone THEN interval '1 hour' ELSE interval '0' END;
+END;
+COMMENT ON FUNCTION tbf_rollup_bucket_start(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of the bucket that has this time';
+
+-- The end of a bucket, which is the start of the next one.
 CREATE FUNCTION tbf_rollup_bucket_end(starts timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit IN ('minute', 'hour') THEN starts + ('1 ' || unit)::pg_catalog.interval
-		ELSE pg_catalog.date_trunc(unit, (starts AT TIME ZONE zone + CASE unit WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || unit)::pg_catalog.interval END
-			+ interval '12 hours') AT TIME ZONE zone, zone) END;
+		ELSE tbf_rollup_bucket_start((starts AT TIME ZONE zone + CASE unit WHEN 'quarter' THEN interval '3 months' ELSE ('1 ' || unit)::pg_catalog.interval END
+			+ interval '12 hours') AT TIME ZONE zone, unit, zone) END;
 END;
 COMMENT ON FUNCTION tbf_rollup_bucket_end(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the end of the bucket that starts at this time';
 
@@ -96,13 +157,11 @@ CREATE FUNCTION tbf_rollup_make(default_schema name, name text, source regclass,
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	units CONSTANT text[] := '{minute,hour,day,week,month,quarter,year}';
 	parts text[];
 	part name;
 	place text;
 	made regclass;
 	type record;
-	i integer;
 BEGIN
 	-- parameters
 	IF name IS NULL OR source IS NULL OR item IS NULL OR time_column IS NULL OR group_by IS NULL OR tiers IS NULL OR keep IS NULL OR lateness IS NULL OR top IS NULL OR zone IS NULL THEN
@@ -129,31 +188,7 @@ BEGIN
 			RAISE EXCEPTION 'column % of % does not exist', coalesce(quote_ident(part), 'null'), source USING ERRCODE = 'undefined_column', HINT = 'group_by has names of columns.';
 		END IF;
 	END LOOP;
-	IF cardinality(tiers) NOT BETWEEN 1 AND 7 OR cardinality(keep) <> cardinality(tiers) THEN
-		RAISE EXCEPTION 'a roll-up with % tiers and % times to keep them', cardinality(tiers), cardinality(keep) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Give tiers such as ''{hour,day,month}'' and as many times to keep them, such as ''{35 days,2 years,null}''.';
-	END IF;
-	FOR i IN 1 .. cardinality(tiers) LOOP
-		IF array_position(units, tiers[i]) IS NULL OR i = 1 AND NOT tiers[i] = ANY ('{minute,hour,day}')
-				OR i > 1 AND (array_position(units, tiers[i]) <= array_position(units, tiers[i - 1]) OR tiers[i - 1] = 'week') THEN
-			RAISE EXCEPTION 'tier % of a roll-up cannot be %', i, coalesce(quote_literal(tiers[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'The tiers rise: minute, hour or day, and then any of hour, day, week, month, quarter, year. Weeks are parts of no longer tier.';
-		ELSIF keep[i] IS NULL AND i < cardinality(tiers) OR NOT keep[i] > interval '0' OR NOT keep[i] < interval '10000 years' OR i > 1 AND NOT keep[i] > keep[i - 1] THEN
-			RAISE EXCEPTION 'tier % of a roll-up cannot be kept for %', i, coalesce(quote_literal(keep[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'The times rise from tier to tier. Only that of the last tier may be null, which means for ever.';
-		END IF;
-	END LOOP;
-	IF NOT (lateness >= interval '0' AND lateness < keep[1] IS NOT FALSE AND lateness < interval '1000 years') THEN
-		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'It is 0 or more, and less than the first tier is kept.';
-	END IF;
-	IF top NOT BETWEEN 1 AND 10000 THEN
-		RAISE EXCEPTION 'a list of % hot items is out of range', top USING ERRCODE = 'invalid_parameter_value', HINT = 'top is from 1 to 10000.';
-	END IF;
-	PERFORM timestamptz '2000-01-01' AT TIME ZONE zone;
-	IF half_life IS NOT NULL THEN
-		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
-	END IF;
+	EXECUTE format('SELECT %s.tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
 	IF row_security_active(source) THEN
 		RAISE EXCEPTION 'cannot roll up % under row-level security', source USING ERRCODE = 'feature_not_supported',
 			DETAIL = 'A roll-up counts the rows of all, and everybody who may read it would see them.',

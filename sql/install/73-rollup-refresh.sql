@@ -35,7 +35,7 @@ BEGIN
 	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
 	-- The tier of a time, and its bucket.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
-		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || format('date_trunc(%L, at, %L)', def.tiers[i], def.zone);
+		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || CASE WHEN def.zone = 'UTC' THEN format('date_trunc(%L, at, ''UTC'')', def.tiers[i]) ELSE format('%s.tbf_rollup_bucket_start(at, %L, %L)', extension, def.tiers[i], def.zone) END;
 		tier_of := tier_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || i;
 		end_of := end_of || format(' WHEN %s THEN %s.tbf_rollup_bucket_end(starts, %L, %L)', i, extension, def.tiers[i], def.zone);
 	END LOOP;
@@ -78,7 +78,8 @@ BEGIN
 			SELECT tier, starts, groups, item, sum(n) AS n, min(oldest) AS oldest, max(newest) AS newest
 			FROM (SELECT tier, starts, %10$s AS groups, item, n, oldest, newest
 				FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item %13$s, %14$s AS n, min(at) AS oldest, max(at) AS newest FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3 %13$s) s) s
-			WHERE n > 0 GROUP BY tier, starts, groups, item
+			-- Where clocks are put back by half an hour, hours overlap: a bucket that begins before lo is none of this step.
+			WHERE n > 0 AND starts >= $1 AND starts < $2 GROUP BY tier, starts, groups, item
 		), compared AS MATERIALIZED (
 			SELECT i.tier, i.starts, i.groups, i.item, i.n, i.oldest, i.newest, coalesce(sum(%2$s.tbf_count(f.f, i.item)), 0) AS before, coalesce(bool_and(f.exact), true) AS exact
 			FROM item i LEFT JOIN filter f ON f.tier = i.tier AND f.starts = i.starts AND f.groups = i.groups
@@ -93,6 +94,12 @@ BEGIN
 		), gone AS (
 			DELETE FROM %1$s r USING verdict v WHERE v.whole AND r.tier = v.tier AND r.starts = v.starts AND r.groups = v.groups
 			RETURNING r.hits
+		), span AS MATERIALIZED (
+			SELECT tier, starts, groups, max(newest) AS newest FROM compared GROUP BY tier, starts, groups
+		), widened AS (
+			-- A filter with counters can take a new hit for one that it has. Such a hit is in that row, so the row is as new as the hit.
+			UPDATE %1$s r SET oldest = r.starts, newest = n.newest FROM span n
+			WHERE r.tier = n.tier AND r.starts = n.starts AND r.groups = n.groups AND r.newest < n.newest AND (SELECT layout FROM %2$s.tbf_info(r.f)) <> 'exact'
 		), difference AS (
 			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE greatest(n - before, 0) END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR n > before OR NOT c.exact
@@ -108,8 +115,10 @@ BEGIN
 			SELECT tier, starts, groups, %2$s.tbf_agg(item, NULL::timestamptz, NULL::interval, %16$s) AS f FROM ranked %17$s WHERE d > 0 GROUP BY tier, starts, groups
 		), made AS (
 			INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
-			SELECT tier, starts, ends, closed, groups, oldest, newest, hits, f, coalesce(hot, '{}'), coalesce(hot_hits, '{}'), hot_over, hot_rest FROM list JOIN filled USING (tier, starts, groups)
-			ORDER BY starts
+			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
+				coalesce(hot, '{}'), coalesce(hot_hits, '{}'), hot_over, hot_rest
+			FROM list l JOIN filled USING (tier, starts, groups) JOIN span s USING (tier, starts, groups), LATERAL (SELECT layout FROM %2$s.tbf_info(f)) i
+			ORDER BY s.starts
 			RETURNING hits
 		)
 		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0)$sql$,
@@ -164,7 +173,7 @@ BEGIN
 			FROM ranked GROUP BY groups
 		)
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
-		SELECT $4, $2, $3, true, groups, k.oldest, k.newest, k.hits, k.f, coalesce(l.hot, '{}'), coalesce(l.hot_hits, '{}'), coalesce(l.hot_over, 0),
+		SELECT $4, $2, $3, true, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f, coalesce(l.hot, '{}'), coalesce(l.hot_hits, '{}'), coalesce(l.hot_over, 0),
 			greatest(coalesce(l.rest, 0), CASE WHEN k.exact AND k.cardinality <= l.candidates THEN 0 ELSE k.rest END)
 		FROM known k LEFT JOIN list l USING (groups)$sql$, rollup, extension)
 		USING from_tier, lo, hi, to_tier, def.top;
@@ -174,11 +183,13 @@ COMMENT ON FUNCTION tbf_rollup_fold(regclass, integer, timestamptz, timestamptz,
 -- One step of a refresh, for a transaction of its own. goal: NULL at first; then the time up to which this refresh counts. place: how far
 -- it is; infinity: what remains is folding.
 CREATE FUNCTION tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, OUT done boolean)
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
 	ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
+	bucket_start CONSTANT text := format('SELECT %s.tbf_rollup_bucket_start($1, $2, $3)', extension);
+	bucket_end CONSTANT text := format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension);
 	asked text;
 	first timestamptz;
 	target timestamptz;
@@ -237,7 +248,8 @@ BEGIN
 			-- The first time: what is old goes into the tier where it belongs.
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
-					def.folded[i] := greatest(def.folded[i], date_trunc(def.tiers[least(i + 1, tiers)], goal - greatest(def.keep[i], def.lateness), def.zone));
+					EXECUTE bucket_start INTO target USING goal - greatest(def.keep[i], def.lateness), def.tiers[least(i + 1, tiers)], def.zone;
+					def.folded[i] := greatest(def.folded[i], target);
 				END IF;
 			END LOOP;
 			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1 AND folded <> $2', extension) USING rollup, def.folded;
@@ -246,7 +258,7 @@ BEGIN
 			WHILE tier < tiers AND place < def.folded[tier] LOOP
 				tier := tier + 1;
 			END LOOP;
-			place := date_trunc(def.tiers[tier], place, def.zone);
+			EXECUTE bucket_start INTO place USING place, def.tiers[tier], def.zone;
 		END IF;
 	END IF;
 	closing := CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END;
@@ -257,7 +269,13 @@ BEGIN
 	-- counting
 	IF place < 'infinity' THEN
 		place := greatest(place, def.folded[tiers]);
-		EXECUTE format('SELECT min(at) FROM %s', asked) INTO first USING place, goal;
+		-- First in the next day, so that a source without an index on its times is not read as a whole for each step.
+		IF isfinite(place) AND place < goal - interval '1 day' THEN
+			EXECUTE format('SELECT min(at) FROM %s', asked) INTO first USING place, place + interval '1 day';
+		END IF;
+		IF first IS NULL THEN
+			EXECUTE format('SELECT min(at) FROM %s', asked) INTO first USING place, goal;
+		END IF;
 		IF first IS NULL OR NOT ordinary AND first >= to_time THEN
 			place := 'infinity';
 			RETURN;
@@ -266,11 +284,10 @@ BEGIN
 		WHILE tier < tiers AND first < def.folded[tier] LOOP
 			tier := tier + 1;
 		END LOOP;
-		lo := date_trunc(def.tiers[tier], first, def.zone);
-		hi := CASE def.tiers[tier] WHEN 'minute' THEN date_trunc('hour', first, def.zone) + interval '1 hour' WHEN 'hour' THEN date_trunc('day', first, def.zone) ELSE lo END;
-		IF def.tiers[tier] <> 'minute' THEN
-			EXECUTE format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension) INTO hi USING hi, CASE def.tiers[tier] WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
-		END IF;
+		-- minutes by the hour, hours by the day, others one by one
+		EXECUTE bucket_start INTO lo USING first, def.tiers[tier], def.zone;
+		EXECUTE bucket_start INTO hi USING first, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
+		EXECUTE bucket_end INTO hi USING hi, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
 		EXECUTE format('SELECT %s.tbf_rollup_step($1, $2, $3, $4)', extension) USING rollup, lo, hi, closing;
 		IF ordinary THEN
 			EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = $2 WHERE r.rollup = $1 AND (counted_to >= $2) IS NOT TRUE', extension) USING rollup, least(goal, hi);
@@ -290,15 +307,15 @@ BEGIN
 	IF ordinary THEN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
-			target := date_trunc(def.tiers[least(i + 1, tiers)], goal - greatest(def.keep[i], def.lateness), def.zone);
+			EXECUTE bucket_start INTO target USING goal - greatest(def.keep[i], def.lateness), def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
 				EXECUTE format('DELETE FROM %s WHERE tier = $1 AND starts < $2', rollup) USING i, target;
 			ELSE
 				EXECUTE format('SELECT min(starts) FROM %s WHERE tier = $1 AND starts < $2', rollup) INTO lo USING i, target;
 				IF lo IS NOT NULL THEN
-					lo := date_trunc(def.tiers[i + 1], lo, def.zone);
-					EXECUTE format('SELECT %s.tbf_rollup_bucket_end($1, $2, $3)', extension) INTO target USING lo, def.tiers[i + 1], def.zone;
+					EXECUTE bucket_start INTO lo USING lo, def.tiers[i + 1], def.zone;
+					EXECUTE bucket_end INTO target USING lo, def.tiers[i + 1], def.zone;
 					EXECUTE format('SELECT %s.tbf_rollup_fold($1, $2, $3, $4, $5)', extension) USING rollup, i, lo, target, i + 1;
 				END IF;
 			END IF;
@@ -327,9 +344,9 @@ DECLARE
 BEGIN
 	LOOP
 		COMMIT;
+		EXIT WHEN done;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-		EXIT WHEN done;
 		extension := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 		BEGIN
 			EXECUTE format('SELECT * FROM %s.tbf_rollup_work($1, $2, $3, $4, $5)', extension) INTO goal, place, done USING rollup, from_time, to_time, goal, place;
