@@ -54,9 +54,8 @@ FROM pairs p, unnest(ARRAY[
 	'SELECT %3$L::tbf @> %2$s', 'SELECT %2$s <@ %3$L::tbf', 'SELECT %3$L::tbf -> %2$s',
 	'SELECT tbf_count(%3$L, %2$s)', 'SELECT tbf_rate(%3$L, %2$s)', 'SELECT tbf_contains(%3$L, %2$s)',
 	'SELECT tbf_add(%3$L, %2$s, ''2024-01-01'')', 'SELECT %3$L::tbf + %5$L::tbf']) command;
--- (a literal without a type is read as the kind of the filter: untyped_kinds)
-SELECT count(*) > 15000 AS many, bool_and(state = '42804') AS all_refused FROM outcome WHERE other <> $$'a'$$;
-SELECT command, holds, other, state FROM outcome WHERE state <> '42804' AND other <> $$'a'$$
+SELECT count(*) > 15000 AS many, bool_and(state = '42804') AS all_refused FROM outcome;
+SELECT command, holds, other, state FROM outcome WHERE state <> '42804'
 ORDER BY command COLLATE "C", holds COLLATE "C", other COLLATE "C" LIMIT 10;
 
 -- elements of arrays are items of their own kind

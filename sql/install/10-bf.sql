@@ -148,8 +148,8 @@ CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added. An error if the filter holds items of another kind. The filter is copied (but for a PL/pgSQL variable, from PostgreSQL 18 on), so bf_add_all() is the way to add many';
 CREATE FUNCTION bf_add(filter bf, item bf_untyped_item) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
+COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
@@ -170,14 +170,14 @@ CREATE FUNCTION bf_contains(filter bf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain; true is wrong for the share current_false_positive_rate of other items (bf_info). An error if the filter holds items of another kind';
 CREATE FUNCTION bf_contains(filter bf, item bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION bf_contained(item "any", filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
 COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? bf_contains() with its arguments exchanged';
 CREATE FUNCTION bf_contained(item bf_untyped_item, filter bf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = bf_untyped_item, FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (bf, "any") IS 'may hold the item';

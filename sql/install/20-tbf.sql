@@ -96,7 +96,7 @@ COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamp
 CREATE FUNCTION tbf_add(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
-COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
@@ -121,11 +121,11 @@ CREATE FUNCTION tbf_count(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_count);
 CREATE OPERATOR -> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_count);
 COMMENT ON OPERATOR -> (tbf, "any") IS 'the item''s decayed count now';
@@ -137,24 +137,24 @@ CREATE FUNCTION tbf_rate(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';
 
 CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not dropped? false is certain. An error if the filter holds items of another kind';
 CREATE FUNCTION tbf_contains(filter tbf, item bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION tbf_contained(item "any", filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not dropped? tbf_contains() with its arguments exchanged';
 CREATE FUNCTION tbf_contained(item bf_untyped_item, filter tbf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (tbf, "any") IS 'may hold hits of the item';

@@ -90,8 +90,8 @@ CREATE FUNCTION sbf_add(filter sbf, item "any") RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter after one more item. The filter is copied, so sbf_add_all() is the way to add many';
 CREATE FUNCTION sbf_add(filter sbf, item bf_untyped_item) RETURNS sbf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_add);
 COMMENT ON OPERATOR || (sbf, "any") IS 'add an item';
 
@@ -115,14 +115,14 @@ CREATE FUNCTION sbf_contains(filter sbf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_contains(sbf, "any") IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (sbf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
 CREATE FUNCTION sbf_contains(filter sbf, item bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION sbf_contained(item "any", filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION sbf_contained("any", sbf) IS 'does the filter remember this item? sbf_contains() with its arguments exchanged';
 CREATE FUNCTION sbf_contained(item bf_untyped_item, filter sbf) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = bf_untyped_item, FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (sbf, "any") IS 'remembers the item';

@@ -92,8 +92,8 @@ CREATE FUNCTION ibf_add(filter ibf, item "any", importance double precision) RET
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter after one more item. A null importance is an error. The filter is copied, so ibf_add_all() is the way to add many';
 CREATE FUNCTION ibf_add(filter ibf, item bf_untyped_item, importance double precision) RETURNS ibf
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_add_all(filter ibf, items anyarray, importances double precision[]) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter after all elements of the array that are not null, in their order, each with its importance';
@@ -117,14 +117,14 @@ CREATE FUNCTION ibf_contains(filter ibf, item "any") RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_contains(ibf, "any") IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (ibf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
 CREATE FUNCTION ibf_contains(filter ibf, item bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE FUNCTION ibf_contained(item "any", filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION ibf_contained("any", ibf) IS 'does the filter remember this item? ibf_contains() with its arguments exchanged';
 CREATE FUNCTION ibf_contained(item bf_untyped_item, filter ibf) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'the same for a literal or a parameter without a type, which is read as the kind of the filter''s items is: text, numbers, dates and the like';
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'the same for a literal or a parameter without a type, which is text';
 CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = bf_untyped_item, FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 COMMENT ON OPERATOR @> (ibf, "any") IS 'remembers the item';

@@ -52,9 +52,6 @@ struct ItemHasher
 	bool		by_value;
 	char		align;
 	bool		untyped;		/* an untyped literal or parameter: text, or char(n) if the filter holds that */
-	ItemHasher *reader;			/* of the items that an untyped one was last read as; NULL: it was text */
-	FmgrInfo	input;			/* of such a hasher: reads the text of an item */
-	Oid			input_parameter;
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* once item_text() was called */
 	struct SliceCache *slices;
@@ -451,82 +448,12 @@ item_integer(const ItemHasher *hasher)
 	}
 }
 
-/* Is it a literal or a parameter without a type? */
-static bool
-has_no_type(const ItemHasher *hasher)
-{
-	return hasher->untyped || hasher->way == HASH_CSTRING;
-}
-
-/* The type that items of a kind can be read as; InvalidOid if they are text or the kind has several types that are not equal to each other. */
-static Oid
-type_of_kind(const sb_kind *kind)
-{
-	switch (kind->code)
-	{
-		case SB_KIND_INTEGER:
-			return INT8OID;
-		case SB_KIND_FLOAT:
-			return FLOAT8OID;
-		case SB_KIND_BYTEA:
-			return BYTEAOID;
-		case SB_KIND_UUID:
-			return UUIDOID;
-		case SB_KIND_BOOLEAN:
-			return BOOLOID;
-		case SB_KIND_DATE:
-			return DATEOID;
-		case SB_KIND_TIME:
-			return TIMEOID;
-		case SB_KIND_TIMESTAMP:
-			return TIMESTAMPOID;
-		case SB_KIND_TIMESTAMPTZ:
-			return TIMESTAMPTZOID;
-		default:
-			return InvalidOid;
-	}
-}
-
-/* Finds out how an untyped item is read, for a filter of this kind. It is text if the filter has no kind or holds text. */
-static void
-choose_reader(ItemHasher *hasher, const sb_kind *filter_kind)
-{
-	Oid			type = type_of_kind(filter_kind);
-	MemoryContext context = GetMemoryChunkContext(hasher);
-	Oid			function;
-
-	if (!OidIsValid(type))
-		hasher->reader = NULL;
-	else if (hasher->reader == NULL || hasher->reader->type != type)
-	{
-		hasher->reader = make_hasher(type, InvalidOid, context);
-		getTypeInputInfo(type, &function, &hasher->reader->input_parameter);
-		fmgr_info_cxt(function, &hasher->reader->input, context);
-	}
-}
-
-/* An untyped item as its reader reads it. Raises the error of the type's input function. */
-static Datum
-read_item(ItemHasher *hasher, Datum item)
-{
-	ItemHasher *reader = hasher->reader;
-	char	   *literal = hasher->untyped ? TextDatumGetCString(item) : DatumGetCString(item);
-
-	return InputFunctionCall(&reader->input, literal, reader->input_parameter, -1);
-}
-
 uint64_t
 item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 {
 	uint64_t	hash;
 
-	if (has_no_type(hasher))
-	{
-		choose_reader(hasher, filter_kind);
-		if (hasher->reader != NULL)
-			return item_hash(hasher->reader, read_item(hasher, item));
-	}
-	if (has_no_type(hasher) && filter_kind->code == SB_KIND_CHARACTER &&
+	if ((hasher->untyped || hasher->way == HASH_CSTRING) && filter_kind->code == SB_KIND_CHARACTER &&
 		filter_kind->detail == hasher->kind.detail)
 	{
 		char	   *literal;
@@ -573,8 +500,6 @@ item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind)
 char *
 item_text(ItemHasher *hasher, Datum item)
 {
-	if (hasher->reader != NULL)
-		return item_text(hasher->reader, read_item(hasher, item));
 	if (hasher->way == HASH_CSTRING)
 		return pstrdup(DatumGetCString(item));
 	if (!OidIsValid(hasher->output.fn_oid))

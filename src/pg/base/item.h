@@ -35,8 +35,7 @@ extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
  * The item's hash, for a filter of this kind (which may be none). Raises an error that names both kinds if they
- * differ. A literal or parameter without a type is taken as char(n) if the filter holds char(n), and read by the input
- * function of the type if it holds numbers, uuids, booleans, bytea, dates or times: as in a comparison.
+ * differ. An untyped literal is taken as char(n) if the filter holds char(n), as in a comparison.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
 
@@ -46,7 +45,7 @@ extern uint64_t item_hash_to_add(ItemHasher *hasher, Datum item, sb_kind *filter
 /*
  * Does item_hash() return the same as item_hash_for() for all further items of this hasher and a filter of this kind?
  * REQUIRES: item_hash_for() was called for one such item. This is not so for records, which may be of another kind in
- * each row, nor for untyped literals if the filter holds anything but text.
+ * each row, nor for untyped literals if the filter holds char(n).
  */
 extern bool item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind);
 
@@ -78,7 +77,7 @@ item_as_integer(ItemInteger size, Datum item)
 
 /*
  * The item as its type's output function writes it, in palloc'd memory and in the encoding of the database. It is
- * meant for people. An untyped item is written as it was read by the last call of item_hash_for(): the same item can be written in several ways, because it depends on settings such as TimeZone.
+ * meant for people: the same item can be written in several ways, because it depends on settings such as TimeZone.
  */
 extern char *item_text(ItemHasher *hasher, Datum item);
 
