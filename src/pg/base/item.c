@@ -277,7 +277,8 @@ reader_for_kind(ItemHasher *hasher, const sb_kind *kind)
 		[SB_KIND_TIMESTAMP] = TIMESTAMPOID,
 		[SB_KIND_TIMESTAMPTZ] = TIMESTAMPTZOID,
 	};
-	int			code = (int) kind->code < lengthof(types) && OidIsValid(types[kind->code]) ? (int) kind->code : SB_KIND_NONE;
+	bool		has_type = kind->code < lengthof(types) && OidIsValid(types[kind->code]);
+	sb_kind_code code = has_type ? kind->code : SB_KIND_NONE;
 	ItemHasher *reader = hasher->readers[code];
 
 	if (reader == NULL)
@@ -514,7 +515,8 @@ item_integer(const ItemHasher *hasher)
 static bool
 is_read(const sb_kind *kind)
 {
-	return kind->code != SB_KIND_NONE && kind->code != SB_KIND_TEXT && kind->code != SB_KIND_CHARACTER && kind->code != SB_KIND_NAMED;
+	return kind->code != SB_KIND_NONE && kind->code != SB_KIND_TEXT && kind->code != SB_KIND_CHARACTER &&
+		kind->code != SB_KIND_NAMED;
 }
 
 uint64_t
@@ -536,7 +538,8 @@ item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 	if (hasher->untyped && is_read(filter_kind))
 	{
 		hasher->read_by = reader_for_kind(hasher, filter_kind);
-		hasher->read_item = InputFunctionCall(&hasher->read_by->input, TextDatumGetCString(item), hasher->read_by->input_parameter, -1);
+		hasher->read_item = InputFunctionCall(&hasher->read_by->input, TextDatumGetCString(item),
+											  hasher->read_by->input_parameter, -1);
 		return item_hash_for(hasher->read_by, hasher->read_item, filter_kind);
 	}
 	hash = item_hash(hasher, item);
