@@ -81,10 +81,12 @@ COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = do
 
 -- items
 
--- Two types for items. An item may be of any type, so the functions below take "any". But for "any" the parser refuses a parameter
+-- Two types for items. An item may be of any type, so the functions below take "any", and @> and <@ take anyelement: PostgreSQL knows
+-- arrays of anyelement, but not of "any", so only then can a query say f @> ANY (array). But for both the parser refuses a parameter
 -- without a type, such as the $1 of f @> $1 that drivers send.
 
--- An untyped literal or parameter that is given as an item gets this type, which is text under another name. No other type is converted
+-- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored as text. When the
+-- function runs, it reads the text as the type of the filter's items; so it is STABLE, as input functions are. No other type is converted
 -- to it. It is in the category of strings, because if an argument has no type the parser prefers the function that takes a string.
 CREATE TYPE bf_untyped_item;
 CREATE FUNCTION bf_untyped_item_in(cstring) RETURNS bf_untyped_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -104,7 +106,7 @@ CREATE TYPE bf_untyped_item (
 	CATEGORY = 'S',
 	COLLATABLE = true
 );
-COMMENT ON TYPE bf_untyped_item IS 'the type of an untyped literal or parameter that is given as an item; it is text, and is not meant for any other use';
+COMMENT ON TYPE bf_untyped_item IS 'the type of an untyped literal or parameter that is given as an item or an array of items; it is stored as text, and is not meant for any other use';
 CREATE CAST (bf_untyped_item AS text) WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (bf_untyped_item AS text) IS 'for a parameter that the query also compares with text: f @> $1 AND url = $1';
 
@@ -148,8 +150,8 @@ CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added. An error if the filter holds items of another kind. The filter is copied (but for a PL/pgSQL variable, from PostgreSQL 18 on), so bf_add_all() is the way to add many';
 CREATE FUNCTION bf_add(filter bf, item bf_untyped_item) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
+COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
@@ -163,36 +165,45 @@ COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
 CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements of the array added that are not null';
+CREATE FUNCTION bf_add_all(filter bf, items bf_untyped_item) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 SUPPORT bf_add_support;
+COMMENT ON FUNCTION bf_add_all(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- asking
 
-CREATE FUNCTION bf_contains(filter bf, item "any") RETURNS boolean
+CREATE FUNCTION bf_contains(filter bf, item anyelement) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain; true is wrong for the share current_false_positive_rate of other items (bf_info). An error if the filter holds items of another kind';
+COMMENT ON FUNCTION bf_contains(bf, anyelement) IS 'may the filter hold this item? false is certain; true is wrong for the share current_false_positive_rate of other items (bf_info). An error if the filter holds items of another kind';
 CREATE FUNCTION bf_contains(filter bf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE FUNCTION bf_contained(item anyelement, filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE FUNCTION bf_contained(item "any", filter bf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? bf_contains() with its arguments exchanged';
+COMMENT ON FUNCTION bf_contained(anyelement, bf) IS 'may this item be in the filter? bf_contains() with its arguments exchanged';
 CREATE FUNCTION bf_contained(item bf_untyped_item, filter bf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = anyelement, FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = bf_untyped_item, FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR @> (bf, "any") IS 'may hold the item';
+COMMENT ON OPERATOR @> (bf, anyelement) IS 'may hold the item';
 COMMENT ON OPERATOR @> (bf, bf_untyped_item) IS 'may hold the item';
-CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = anyelement, RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR <@ ("any", bf) IS 'may be in the filter';
+COMMENT ON OPERATOR <@ (anyelement, bf) IS 'may be in the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, bf) IS 'may be in the filter';
 
 CREATE FUNCTION bf_contains_any(filter bf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bf_contains_any(bf, anyarray) IS 'may the filter hold one of these items? null elements are skipped; false for an empty array';
+CREATE FUNCTION bf_contains_any(filter bf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_contains_any(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION bf_contains_all(filter bf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of these items? null elements are skipped; true for an empty array';
+CREATE FUNCTION bf_contains_all(filter bf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_contains_all(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- combining
 

@@ -311,7 +311,7 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 	int			hashed = 0;
 	Datum		result;
 
-	elements_open(&elements, fcinfo, 1);
+	elements_open(&elements, fcinfo, 1, SB_LOOKUP_BF);
 	builder = items_to_change(fcinfo, &target);
 	if (builder != NULL)
 	{
@@ -402,7 +402,7 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 	Elements	elements;
 	BfValue		bf;
 
-	elements_open(&elements, fcinfo, 1);
+	elements_open(&elements, fcinfo, 1, SB_LOOKUP_BF);
 	if (slices_are_cheaper(value, elements.count, 1))
 		return look_up_elements(SB_LOOKUP_BF, value, &elements, answer);
 	bf_open(value, &bf);

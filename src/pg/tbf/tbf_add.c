@@ -248,7 +248,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 
 	if (any_argument_is_null(fcinfo, 4))
 		PG_RETURN_NULL();
-	elements_open(&elements, fcinfo, 1);
+	elements_open(&elements, fcinfo, 1, SB_LOOKUP_TBF);
 	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));
