@@ -104,8 +104,10 @@ BEGIN
 			SELECT c.*, v.ends, v.closing, v.whole, CASE WHEN v.whole THEN n ELSE greatest(n - before, 0) END AS d
 			FROM compared c JOIN verdict v USING (tier, starts, groups) WHERE v.whole OR n > before OR NOT c.exact
 		), ranked AS MATERIALIZED (
-			SELECT *, d > 0 AND length < 1001 AND row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (d > 0 AND length < 1001) DESC, d DESC, item::text) <= CASE WHEN whole THEN $4 ELSE greatest(least($4, 10), $4 / 5) END AS listed
-			FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s
+			-- A piece of a bucket, of which there is one for each refresh, lists fewer items: five, and ten if they stand out.
+			SELECT *, d > 0 AND length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 10), $4 / 10) ELSE least($4, 5) END AS listed
+			FROM (SELECT *, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY (d > 0 AND length < 1001) DESC, d DESC, item::text) AS place, avg(d) FILTER (WHERE d > 0) OVER (PARTITION BY tier, starts, groups) AS mean
+				FROM (SELECT *, CASE WHEN d > 0 THEN octet_length(item::text) END AS length FROM difference) s) s
 		), list AS (
 			SELECT tier, starts, groups, ends, whole AND closing AS closed, min(oldest) FILTER (WHERE d > 0) AS oldest, max(newest) FILTER (WHERE d > 0) AS newest, sum(d) AS hits,
 				array_agg(item ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot, array_agg(d ORDER BY d DESC, item::text) FILTER (WHERE listed) AS hot_hits,

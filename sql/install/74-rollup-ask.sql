@@ -77,17 +77,21 @@ BEGIN
 		)$sql$
 		|| CASE WHEN counted THEN $sql$, place AS (
 			SELECT groups, hits_from, row_number() OVER (PARTITION BY groups ORDER BY hits_from DESC) AS place FROM bounded
-		), candidate AS MATERIALIZED (
-			-- all that may be among the first k
-			SELECT groups, item, others_to FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_to DESC) AS place FROM bounded) b
-			WHERE place <= 10 * $8::bigint AND hits_to >= coalesce((SELECT p.hits_from FROM place p WHERE p.groups = b.groups AND p.place = $8), 0)
+		), chosen AS MATERIALIZED (
+			-- those that may be among the first k
+			SELECT *, place <= 10 * $8::bigint AND hits_to >= coalesce((SELECT p.hits_from FROM place p WHERE p.groups = b.groups AND p.place = $8), 0) AS candidate
+			FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_to DESC) AS place FROM bounded) b
+		), others AS MATERIALIZED (
+			SELECT groups, greatest(max(others_to), max(hits_to) FILTER (WHERE NOT candidate)) AS others_to FROM chosen GROUP BY groups
 		), last AS (
-			SELECT c.groups, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to, max(c.others_to) AS others_to
+			SELECT c.groups, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to, max(o.others_to) AS others_to
 			FROM (SELECT p.*, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r
-				JOIN candidate c ON c.groups = r.groups, %2$s.tbf_count(r.f, c.item) n
+				JOIN chosen c ON c.groups = r.groups AND c.candidate JOIN others o ON o.groups = c.groups, %2$s.tbf_count(r.f, c.item) n
 			GROUP BY c.groups, c.item
 		)$sql$ ELSE ', last AS (SELECT * FROM bounded)' END || $sql$
-		SELECT groups, item::text, hits_from, hits_to, others_to FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_from DESC, hits_to DESC, item::text) AS place FROM last WHERE hits_to > 0) l
+		SELECT groups, item::text, hits_from, hits_to, greatest(others_to, left_out) FROM (
+			SELECT *, max(hits_to) FILTER (WHERE place > $8) OVER (PARTITION BY groups) AS left_out
+			FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_from DESC, hits_to DESC, item::text) AS place FROM last WHERE hits_to > 0) l) l
 		WHERE place <= $8 ORDER BY groups, place$sql$,
 		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END)
 		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
@@ -99,7 +103,7 @@ CREATE FUNCTION tbf_rollup_top(rollup regclass, k integer DEFAULT 10, at timesta
 BEGIN ATOMIC
 	SELECT h.item, h.hits_from, h.hits_to, h.others_to FROM tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, groups, false, counted) h;
 END;
-COMMENT ON FUNCTION tbf_rollup_top(regclass, integer, timestamptz, text, jsonb, boolean) IS 'the k hottest items of a roll-up at a time, from its lists, with bounds of their decayed hits; no item that the lists do not name has more than others_to. weight: an expression of age (an interval), such as decay_polynomial(age, 1, ''1 day'') (null: by the half-life of the roll-up); where it rises with age it must be the largest between age and age + width. groups: only these values of the grouping columns. counted: bounds by the filters, which differ only by the lengths of buckets';
+COMMENT ON FUNCTION tbf_rollup_top(regclass, integer, timestamptz, text, jsonb, boolean) IS 'the k hottest items of a roll-up at a time, from its lists, with bounds of their decayed hits; no item that is not among them has more than others_to. weight: an expression of age (an interval), such as decay_polynomial(age, 1, ''1 day'') (null: by the half-life of the roll-up); where it rises with age it must be the largest between age and age + width. groups: only these values of the grouping columns. counted: bounds by the filters, which differ only by the lengths of buckets';
 
 CREATE FUNCTION tbf_rollup_top_by_group(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, counted boolean DEFAULT false,
 		OUT groups jsonb, OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 100

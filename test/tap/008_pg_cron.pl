@@ -133,6 +133,8 @@ ALTER TABLE role_heat OWNER TO streambloom_tap_fader;
 SQL
 my $role_decay = 'UPDATE role_heat SET f = tbf_decay(f, now()) WHERE f <> tbf_decay(f, now())';
 
+$db->sql("CREATE TABLE log (at timestamptz, url text); INSERT INTO log SELECT now() - i * interval '1 hour', '/' || i % 7 FROM generate_series(0, 1000) i; SELECT tbf_rollup_create('kept', 'log', 'url', 'at')");
+schedule('keep', $often, "CALL tbf_rollup_refresh('kept')");
 schedule('fade', $often, $decay);
 schedule('fade always', $often, $decay_always);
 schedule('roll up', $often, $roll_up);
@@ -149,7 +151,9 @@ subtest 'pg_cron lives in one database' => sub {
 		'42501', 'an ordinary role may not schedule for another database');
 };
 
-wait_for_runs(1, $_, 'succeeded') foreach 'fade', 'fade always', 'roll up', 'fade elsewhere', 'fade as a role';
+wait_for_runs(1, $_, 'succeeded') foreach 'fade', 'fade always', 'roll up', 'fade elsewhere', 'fade as a role', 'keep';
+$db->sql("INSERT INTO log SELECT now() - i * interval '1 minute', '/late' FROM generate_series(0, 100) i");
+$db->wait_until('SELECT (SELECT sum(hits) FROM kept) = (SELECT count(*) FROM log)', 'the roll-up to be refreshed');
 wait_for_runs(1, $_, 'failed') foreach 'fade the wrong one', 'fade as a stranger', 'fade as nobody';
 
 # Late hits of an hour that is rolled up, and of one that has had none.
@@ -242,11 +246,14 @@ subtest 'a job runs as the role that scheduled it' => sub {
 $_->sql('UPDATE heat SET f = b.f FROM heat_before b WHERE b.id = heat.id') foreach $db, $other;
 schedule('fade at the start', '@reboot', $decay);
 schedule('fade elsewhere at the start', '@reboot', $decay, database => $other->name);
+$db->sql("INSERT INTO log SELECT now() - i * interval '1 minute', '/later' FROM generate_series(0, 100) i");
+schedule('keep at the start', '@reboot', "CALL tbf_rollup_refresh('kept')");
 StreambloomTap::restart_own_cluster('cron.use_background_workers' => 'on', 'cron.host' => 'nowhere.invalid');
-wait_for_runs(1, $_, 'succeeded') foreach 'fade at the start', 'fade elsewhere at the start';
+wait_for_runs(1, $_, 'succeeded') foreach 'fade at the start', 'fade elsewhere at the start', 'keep at the start';
 unschedule_all();
 
 subtest 'cron.use_background_workers needs no connection' => sub {
+	is($db->sql('SELECT (SELECT sum(hits) FROM kept) = (SELECT count(*) FROM log)'), 't', 'a roll-up is refreshed');
 	foreach ($db, $other)
 	{
 		is($_->sql('SELECT count(*) FROM heat h JOIN heat_before b USING (id), tbf_info(h.f) hi, tbf_info(b.f) bi ' .

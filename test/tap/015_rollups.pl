@@ -1,4 +1,4 @@
-# The recipes for roll-ups, as README.md, docs/tbf.md and docs/operations.md print them, hour by hour over a whole log. Jobs run late,
+# The recipes for roll-ups, as docs/tbf.md and docs/operations.md print them, hour by hour over a whole log. Jobs run late,
 # twice, in any order, or not at all for a time. Hits are committed out of order and up to two hours late, and no day of the log
 # follows for some weeks in the middle, so that old hours are deleted. After each run the hours and the view over both tables are
 # compared with the log: no hit is lost or doubled. Now and then each count is compared with the exact answer of SQL. A made-up log is
@@ -22,7 +22,7 @@ my %readme = StreambloomTap::recipes('README.md');
 # The clock and the scheduler, and how a filter is compared with exact counts.
 my $harness = <<'SQL';
 CREATE SCHEMA replay;
-CREATE SCHEMA readme;
+CREATE SCHEMA one_table;
 CREATE SCHEMA cron;
 CREATE FUNCTION replay.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT current_setting('replay.now')::timestamptz$$;
 CREATE TABLE cron.job (name text PRIMARY KEY, command text);
@@ -36,7 +36,7 @@ CREATE TABLE new_hits (at timestamptz NOT NULL, url text NOT NULL);
 -- The recipe of README.md has a table hourly of its own.
 CREATE PROCEDURE replay.search(recipe text) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('search_path', 'replay, pg_catalog, ' || CASE recipe WHEN 'readme' THEN 'readme, public' ELSE 'public' END, false);
+	PERFORM set_config('search_path', 'replay, pg_catalog, ' || CASE recipe WHEN 'one_table' THEN 'one_table, public' ELSE 'public' END, false);
 END $$;
 
 -- What a query that gives one filter counts, beside a query of exact counts (url, hits, and what rounding may add to them).
@@ -86,7 +86,7 @@ BEGIN
 				age, age_of_row, of_rows));
 		WHEN 'what is hot now' THEN
 			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, age_of_row, of_rows));
-		WHEN 'readme' THEN
+		WHEN 'one_table' THEN
 			CALL replay.compare_ten(asked.name, format('SELECT *, hits AS place FROM (%s) q', rtrim(asked.query, E';\n')), format(hot, age, of_hours));
 		WHEN 'sudden risers' THEN
 			CALL replay.compare_ten(asked.name, format('SELECT url, hits, hits / (hits_a_day_before + 1) AS place FROM (%s) q', rtrim(asked.query, E';\n')),
@@ -123,8 +123,8 @@ DECLARE
 	filter tbf;
 BEGIN
 	FOR looked IN SELECT * FROM (VALUES ('hourly', 'SELECT tbf_merge_agg(f) FROM public.hourly WHERE hour > now() - interval ''12 hours''', 'date_trunc(''hour'', at, ''UTC'') > now() - interval ''12 hours'''),
-		('readme', 'SELECT tbf_merge_agg(f) FROM readme.hourly WHERE hour > now() - interval ''12 hours''', 'date_trunc(''hour'', at, ''UTC'') > now() - interval ''12 hours'''),
-		('all of readme', 'SELECT tbf_merge_agg(f) FROM readme.hourly', 'true'),
+		('one_table', 'SELECT tbf_merge_agg(f) FROM one_table.hourly WHERE hour > now() - interval ''12 hours''', 'date_trunc(''hour'', at, ''UTC'') > now() - interval ''12 hours'''),
+		('all of one table', 'SELECT tbf_merge_agg(f) FROM one_table.hourly', 'true'),
 		('hourly_and_daily', 'SELECT tbf_merge_agg(f) FROM public.hourly_and_daily', 'true'),
 		('a year of days', (SELECT query FROM replay.recipe WHERE name = 'a year of days'), 'true')) s (source, query, condition) WHERE condition <> 'true' OR at_all LOOP
 		CALL replay.search('');
@@ -157,7 +157,7 @@ BEGIN
 		FOR i IN 1 .. CASE WHEN batch % every = 0 THEN 1 WHEN batch % 11 IN (3, 4, 5) THEN 0 WHEN batch % 7 = 0 THEN 2 ELSE 1 END LOOP
 			CALL replay.run('hours');
 			CALL replay.run('new hits');
-			CALL replay.run('readme');
+			CALL replay.run('one_table');
 			UPDATE replay.state SET runs = runs + 1;
 			IF batch % 9 = 0 THEN
 				CALL replay.run('days');
@@ -176,7 +176,7 @@ BEGIN
 	END LOOP;
 	CALL replay.run('hours');
 	CALL replay.run('new hits');
-	CALL replay.run('readme');
+	CALL replay.run('one_table');
 	CALL replay.run('days');
 	CALL replay.ask();
 	-- and as if the log were an old one
@@ -191,7 +191,7 @@ sub replay
 	my ($name, $every, $gap, $load) = @_;
 	my $db = StreambloomTap->new("015_$name");
 	my $path = "SET search_path = replay, pg_catalog, public; SET timezone = 'America/New_York'; SET jit = off; SET max_parallel_workers_per_gather = 0;\n";
-	my ($readme_table, $readme_job, $readme_query) = split /(?<=;)\n\n/, $readme{'what is hot'};
+	my ($one_table_table, $one_table_job, $one_table_query) = split /(?<=;)\n\n/, $tbf{'one table'};
 
 	$db->sql($harness);
 	$load->($db);
@@ -206,8 +206,8 @@ CREATE INDEX ON source (written);
 ANALYZE source;
 SQL
 	$db->sql("SET search_path = public; $tbf{'tables'} $tbf{'hours and days'} $tbf{'a list of what is hot'} $jobs{'jobs'}");
-	$db->sql("SET search_path = readme, public; $readme_table");
-	$db->sql("INSERT INTO cron.job VALUES ('readme', \$q\$$readme_job\$q\$); INSERT INTO replay.recipe VALUES ('readme', \$q\$$readme_query\$q\$)");
+	$db->sql("SET search_path = one_table, public; $one_table_table");
+	$db->sql("INSERT INTO cron.job VALUES ('one_table', \$q\$$one_table_job\$q\$); INSERT INTO replay.recipe VALUES ('one_table', \$q\$$one_table_query\$q\$)");
 	$db->sql("INSERT INTO replay.recipe VALUES ('$_', \$q\$$tbf{$_}\$q\$)") foreach 'any window', 'a year of days', 'any decay', 'what is hot now', 'sudden risers', 'ask the list';
 	$db->sql("INSERT INTO replay.recipe VALUES ('the heat', 'SELECT f FROM heat')");
 	$db->sql("$path CALL replay.all($every)");
@@ -217,7 +217,7 @@ SQL
 	foreach ($db->rows('SELECT recipe, count(*), max(items), sum(under), sum(over), max(mean), max(most) FROM replay.result GROUP BY 1 ORDER BY 1'))
 	{
 		my ($recipe, $times, $items, $under, $over, $mean, $most) = @$_;
-		cmp_ok($items, '>=', $recipe =~ /hot|risers|list|readme/ ? 3 : 100, "$recipe: asked for items");
+		cmp_ok($items, '>=', $recipe =~ /hot|risers|list|one_table/ ? 3 : 100, "$recipe: asked for items");
 		is($under, 0, "$recipe: no count is too low, and none of the wanted is missing");
 		is($over, 0, "$recipe: no count is too high by more than rounding");
 		diag(sprintf('%s: %-32s asked %d times, %6d items, too high by %.4f on average, %.4f at most', $name, $recipe, $times, $items, $mean, $most));
@@ -225,11 +225,11 @@ SQL
 	foreach ($db->rows('SELECT source, count(*), max(hits), sum(wrong), min(at) FILTER (WHERE wrong > 0) FROM replay.step GROUP BY 1 ORDER BY 1'))
 	{
 		my ($source, $steps, $hits, $wrong, $first) = @$_;
-		cmp_ok($steps, '>=', $source =~ /^(?:hourly|readme)$/ ? 200 : 30, "$source: looked at after the runs");
+		cmp_ok($steps, '>=', $source =~ /^(?:hourly|one_table)$/ ? 200 : 30, "$source: looked at after the runs");
 		cmp_ok($hits, '>=', 300, "$source: has hits");
 		is($wrong, 0, "$source: no hit is lost or doubled") or diag("first at $first");
 	}
-	cmp_ok($db->sql('SELECT (SELECT count(*) FROM readme.hourly) - (SELECT count(*) FROM hourly)'), '>=', 30, 'old hours were deleted');
+	cmp_ok($db->sql('SELECT (SELECT count(*) FROM one_table.hourly) - (SELECT count(*) FROM hourly)'), '>=', 30, 'old hours were deleted');
 	# the rows are those of one aggregate over their hits, but for the hits since the last run
 	is($db->sql("SELECT count(*) FILTER (WHERE h.f IS DISTINCT FROM e.f), count(*) > 100 FROM hourly h FULL JOIN (SELECT date_trunc('hour', at, 'UTC') AS hour, tbf_agg(url, at, NULL) AS f
 		FROM access_log GROUP BY 1) e USING (hour) WHERE hour >= (SELECT max(day) - interval '840 hours' FROM daily)"), '0|t', 'each hour has the bytes of one aggregate over its hits');
@@ -295,12 +295,12 @@ subtest 'more than 65,536 items' => sub {
 # One wrong clock must not stop the jobs: what is written after such a hit is counted as before.
 subtest 'hits from the future' => sub {
 	my $db = StreambloomTap->new('015_future');
-	my ($readme_table, $readme_job, $readme_query) = split /(?<=;)\n\n/, $readme{'what is hot'};
+	my ($one_table_table, $one_table_job, $one_table_query) = split /(?<=;)\n\n/, $tbf{'one table'};
 	my $write = sub { $db->sql("INSERT INTO access_log VALUES ($_[0], '$_[1]'); INSERT INTO new_hits VALUES ($_[0], '$_[1]')") };
-	my $run = sub { $db->sql("SET search_path = public; $tbf{'roll up by the hour'} $tbf{'days from hours'} $tbf{'add new hits'} SET search_path = readme, public; $readme_job") };
+	my $run = sub { $db->sql("SET search_path = public; $tbf{'roll up by the hour'} $tbf{'days from hours'} $tbf{'add new hits'} SET search_path = one_table, public; $one_table_job") };
 
-	$db->sql('CREATE SCHEMA readme; CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL); CREATE TABLE new_hits (LIKE access_log)');
-	$db->sql("$tbf{'tables'} $tbf{'hours and days'} $tbf{'a list of what is hot'} SET search_path = readme, public; $readme_table");
+	$db->sql('CREATE SCHEMA one_table; CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL); CREATE TABLE new_hits (LIKE access_log)');
+	$db->sql("$tbf{'tables'} $tbf{'hours and days'} $tbf{'a list of what is hot'} SET search_path = one_table, public; $one_table_table");
 	$write->("now() - interval '3 days'", '/old');
 	$run->();
 	$write->($_, '/future') foreach "now() + interval '1 year'", "now() + interval '2 hours'";
@@ -308,7 +308,7 @@ subtest 'hits from the future' => sub {
 	$write->('now()', '/new');
 	$run->();
 	$run->();
-	foreach my $schema ('public', 'readme')
+	foreach my $schema ('public', 'one_table')
 	{
 		is($db->sql("SELECT f -> '/old', f -> '/future', f -> '/new' FROM (SELECT tbf_merge_agg(f) AS f FROM $schema.hourly) s"), '1|2|1', "each hit is in an hour of $schema");
 		is($db->sql("SELECT count(*) FROM $schema.hourly h FULL JOIN (SELECT date_trunc('hour', at, 'UTC') AS hour, tbf_agg(url, at, NULL) AS f FROM access_log GROUP BY 1) e USING (hour)
@@ -316,7 +316,7 @@ subtest 'hits from the future' => sub {
 	}
 	is($db->sql("SELECT count(*), max(day) < now() FROM daily"), '1|t', 'no day of the future');
 	is($db->sql("SELECT tbf_count(f, '/new', now()) > 0.9, tbf_count(f, '/future', now()) BETWEEN 1.9 AND 2.1 FROM heat"), 't|t', 'the list has all of them');
-	is($db->sql("SET search_path = readme, public; SELECT count(*) FROM ($readme_query) q" =~ s/;\s*\) q/) q/r), 3, 'they can be asked for');
+	is($db->sql("SET search_path = one_table, public; SELECT count(*) FROM ($one_table_query) q" =~ s/;\s*\) q/) q/r), 3, 'they can be asked for');
 	is($db->sql($tbf{'any decay'} =~ s/^SELECT (.*?) AS f/SELECT ($1) -> '\/new' > 0.9/sr), 't', 'with any weight');
 };
 

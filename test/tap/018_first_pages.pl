@@ -66,8 +66,10 @@ CREATE SCHEMA cron;
 CREATE TABLE cron.job_run_details (jobid bigint, runid bigint, database text, username text, status text, return_message text, start_time timestamptz);
 CREATE FUNCTION cron.schedule(name text, schedule text, command text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-	-- pg_cron looks at the command when it runs it
-	EXECUTE command;
+	-- pg_cron looks at the command when it runs it; a procedure that commits cannot be run here
+	IF command NOT LIKE 'CALL tbf_rollup_refresh(%)' THEN
+		EXECUTE command;
+	END IF;
 	RETURN 1;
 END $$;
 CREATE FUNCTION cron.schedule_in_database(name text, schedule text, command text, database text) RETURNS bigint LANGUAGE sql AS 'SELECT 1';

@@ -1,0 +1,325 @@
+# Roll-ups that keep themselves (docs/rollups.md), beside the exact answer of SQL at every step: logs whose rows come late, out of order and
+# in batches; refreshes that are killed, that meet, or that come twice; zones whose clocks change; partitions that are detached and
+# dropped; foreign tables; dump and restore. Whatever happens, each hit is counted exactly once, and no count is too low.
+#
+# STREAMBLOOM_SEED says which random ones.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use PsqlSession;
+use StreambloomTap;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+StreambloomTap::require_cluster();
+
+my $seed = $ENV{STREAMBLOOM_SEED} // time() % 1000000;
+srand($seed);
+diag("STREAMBLOOM_SEED=$seed");
+my $db = StreambloomTap->new('039');
+my $random = $seed / 1000000;
+$db->sql('ALTER DATABASE ' . $db->name . " SET timezone = 'UTC'");
+
+# What a roll-up and exact SQL say of all hits, in words; '' if they agree. Undecayed counts of filters without counters are exact.
+$db->sql(<<'SQL');
+CREATE FUNCTION differences(rollup regclass, source text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	said text;
+BEGIN
+	EXECUTE format('WITH e AS MATERIALIZED (SELECT url, count(*)::float8 AS hits FROM %s GROUP BY url),
+			f AS MATERIALIZED (SELECT tbf_rollup_filter_between(%L, NULL, NULL) AS f),
+			c AS MATERIALIZED (SELECT e.*, coalesce(tbf_count(f, url), 0) AS counted, (tbf_info(f)).layout = ''exact'' AS exact FROM e, f)
+		SELECT nullif(concat_ws('', '',
+			CASE WHEN (SELECT coalesce(sum(hits), 0) FROM %s) <> (SELECT coalesce(sum(hits), 0) FROM e) THEN ''all hits: '' || (SELECT coalesce(sum(hits), 0) FROM %3$s) || '' instead of '' || (SELECT coalesce(sum(hits), 0) FROM e) END,
+			(SELECT ''too low: '' || count(*) FROM c WHERE counted < hits HAVING count(*) > 0),
+			(SELECT ''too high: '' || count(*) FROM c WHERE exact AND counted > hits HAVING count(*) > 0),
+			(SELECT ''buckets that meet: '' || count(*) FROM %3$s a JOIN %3$s b ON a.ctid < b.ctid AND a.starts = b.starts AND a.groups = b.groups AND (a.closed OR b.closed OR a.tier <> b.tier) HAVING count(*) > 0),
+			(SELECT ''hits outside of their bucket: '' || count(*) FROM %3$s WHERE oldest < starts OR newest >= ends HAVING count(*) > 0)), '''')',
+		source, rollup, rollup) INTO said;
+	RETURN coalesce(said, '');
+END $$;
+
+-- Bounds of the decayed hits of all items, which do not hold the exact sums.
+CREATE FUNCTION wrong_bounds(rollup regclass, source text, asked timestamptz, weight text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	said text;
+BEGIN
+	EXECUTE format($q$
+		WITH e AS MATERIALIZED (SELECT url AS item, sum((%s)::float8) AS hits FROM (SELECT url, $1 - at AS age FROM %s WHERE at <= $1) s GROUP BY url),
+			t AS MATERIALIZED (SELECT * FROM tbf_rollup_top(%L, 100, $1, $2)),
+			c AS MATERIALIZED (SELECT * FROM tbf_rollup_top(%3$L, 10, $1, $2, counted => true)),
+			f AS MATERIALIZED (SELECT tbf_rollup_filter(%3$L, $1, $2) AS f)
+		SELECT concat_ws(', ',
+			(SELECT 'listed: ' || count(*) FROM t JOIN e USING (item) WHERE hits NOT BETWEEN hits_from * (1 - 1e-9) AND hits_to * (1 + 1e-9) HAVING count(*) > 0),
+			(SELECT 'not listed: ' || count(*) FROM e WHERE item NOT IN (SELECT item FROM t) AND hits > (SELECT max(others_to) FROM t) * (1 + 1e-9) HAVING count(*) > 0),
+			(SELECT 'not counted: ' || count(*) FROM e WHERE item NOT IN (SELECT item FROM c) AND hits > (SELECT max(others_to) FROM c) * (1 + 1e-9) HAVING count(*) > 0),
+			(SELECT 'counted: ' || count(*) FROM c JOIN e USING (item) WHERE hits NOT BETWEEN hits_from * (1 - 1e-9) AND hits_to * (1 + 1e-9) HAVING count(*) > 0),
+			(SELECT 'too low in the filter: ' || count(*) FROM e, f WHERE coalesce(tbf_count(f, item), 0) < hits * (1 - 1e-9) HAVING count(*) > 0),
+			(SELECT 'nothing is listed' WHERE EXISTS (SELECT FROM e) AND NOT EXISTS (SELECT FROM t)))$q$, weight, source, rollup) INTO said USING asked, weight;
+	RETURN said;
+END $$;
+SQL
+
+my @decays = ('decay_exponential(age)', "decay_polynomial(age, 1, '1 day')", "decay_exponential(age, '1 hour')", '1');
+
+# ------------------------------------------------------------- logs, replayed
+
+# Rows of the table NAME_all (at, url) are committed up to two hours after their time, in batches of some minutes to two days. The
+# source has them partitioned by the month, so that some can be dropped.
+sub replay
+{
+	my ($name, $tiers, $keep, $zone, $steps) = @_;
+	my $last = $db->sql("SELECT max(at) FROM ${name}_all");
+
+	$db->sql(<<"SQL");
+SELECT setseed($random);
+ALTER TABLE ${name}_all ADD arrives timestamptz;
+UPDATE ${name}_all SET arrives = at + CASE WHEN random() < 0.1 THEN random() * interval '119 minutes' ELSE interval '0' END;
+CREATE INDEX ON ${name}_all (arrives);
+CREATE TABLE $name (at timestamptz NOT NULL, url text NOT NULL) PARTITION BY RANGE (at);
+CREATE INDEX ON $name (at);
+SELECT format('CREATE TABLE ${name}_%s PARTITION OF $name FOR VALUES FROM (%L) TO (%L)', to_char(m, 'YYYY_MM'), m, m + interval '1 month')
+	FROM generate_series(date_trunc('month', (SELECT min(at) FROM ${name}_all)), (SELECT max(at) FROM ${name}_all), '1 month') m \\gexec
+SELECT tbf_rollup_create('${name}_heat', '$name', 'url', 'at', tiers => '$tiers', keep => '$keep', zone => '$zone');
+SQL
+	my $from = $db->sql("SELECT min(arrives) FROM ${name}_all");
+	my ($wrong, $checks, $killed) = (0, 0, 0);
+	while ($from lt $last)
+	{
+		# a rare long pause, and often some minutes
+		my $minutes = rand() < 0.1 ? int(rand(2880)) : 5 + int(rand($steps));
+		my $to = $db->sql("SELECT least('$from'::timestamptz + interval '$minutes minutes', '$last'::timestamptz + interval '2 hours')");
+		$db->sql("INSERT INTO $name SELECT at, url FROM ${name}_all WHERE arrives >= '$from' AND arrives < '$to' ORDER BY md5(url || at)");
+		$from = $to;
+		next if rand() < 0.1;
+		if (rand() < 0.3)
+		{
+			# a refresh that is killed after some milliseconds
+			my $victim = PsqlSession->new($db->name);
+			my ($pid) = $victim->ask('SELECT pg_backend_pid()');
+			$victim->send("CALL tbf_rollup_refresh('${name}_heat')");
+			sleep(rand(0.1));
+			$db->sql("SELECT pg_terminate_backend($pid, 60000)");
+			my (undef, $state) = $victim->answer;
+			$killed++ if $state ne '00000';
+			$victim->close;
+		}
+		$db->sql("CALL tbf_rollup_refresh('${name}_heat')") foreach 1 .. (rand() < 0.2 ? 2 : 1);
+		my $said = $db->sql("SELECT differences('${name}_heat', '$name')");
+		$checks++;
+		if ($said ne '')
+		{
+			diag("$name, $to: $said") if $wrong++ < 5;
+		}
+		next if rand() > 0.05;
+		foreach my $decay (@decays)
+		{
+			(my $quoted = $decay) =~ s/'/''/g;
+			foreach my $asked ("'$to'::timestamptz", "'$to'::timestamptz - interval '11 hours'")
+			{
+				$said = $db->sql("SELECT wrong_bounds('${name}_heat', '$name', $asked, '$quoted')");
+				diag("$name, $asked, $decay: $said") if $said ne '' && $wrong++ < 5;
+			}
+		}
+	}
+	is($wrong, 0, "$name: each hit is counted once, and bounds hold ($checks refreshes, $killed were killed before)");
+
+	# partitions that were rolled up are detached and dropped: the hits stay, also if all is refreshed
+	$db->sql("CREATE TABLE ${name}_copy AS TABLE $name");
+	my @parts = split /\n/, $db->sql("SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = '$name'::regclass ORDER BY 1");
+	my $middle = $parts[@parts / 2];
+	$db->sql("ALTER TABLE $name DETACH PARTITION $middle");
+	$db->sql("DROP TABLE $parts[0]") if @parts > 1;
+	$db->sql("CALL tbf_rollup_refresh('${name}_heat', '-infinity', 'infinity')");
+	is($db->sql("SELECT differences('${name}_heat', '${name}_copy')"), '', "$name: what the source has lost stays counted");
+	# and what comes too late is counted by a refresh of that time
+	if (@parts > 2)
+	{
+		$db->sql("INSERT INTO $name SELECT at, '/too/late' FROM ${name}_all WHERE at >= (SELECT min(at) FROM $name) ORDER BY at LIMIT 7");
+		$db->sql("INSERT INTO ${name}_copy SELECT at, url FROM $name WHERE url = '/too/late'");
+		$db->sql("CALL tbf_rollup_refresh('${name}_heat')");
+		isnt($db->sql("SELECT differences('${name}_heat', '${name}_copy')"), '', "$name: a refresh does not look at what should be complete");
+		my ($first, $after) = split /\|/, $db->sql("SELECT min(at), max(at) + interval '1 second' FROM $name WHERE url = '/too/late'");
+		$db->sql("CALL tbf_rollup_refresh('${name}_heat', '$first', '$after')");
+		is($db->sql("SELECT differences('${name}_heat', '${name}_copy')"), '', "$name: a refresh of a time does");
+	}
+}
+
+subtest 'a made-up log of 100 days' => sub
+{
+	$db->sql(<<"SQL");
+SELECT setseed($random);
+CREATE TABLE made_all AS SELECT timestamptz '2024-01-15 UTC' + random() * interval '100 days' AS at, '/' || floor(exp(random() * 8))::int AS url FROM generate_series(1, 60000);
+SQL
+	replay('made', '{minute,hour,day,month}', '{3 hours,10 days,60 days,null}', 'America/New_York', 3000);
+};
+
+subtest 'a blog\'s log' => sub
+{
+	my $folder = $ENV{STREAMBLOOM_DATA} // '';
+	plan skip_all => 'no real data: STREAMBLOOM_DATA has no blog-2016.access.log.gz' if !-r "$folder/blog-2016.access.log.gz";
+	$db->load_lines('lines', "$folder/blog-2016.access.log.gz", 'gzip');
+	$db->sql("CREATE TABLE blog_all AS SELECT split_part(split_part(line, '[', 2), ']', 1)::timestamptz AS at, split_part(split_part(line, '\"', 2), ' ', 2) AS url FROM lines; DROP TABLE lines");
+	replay('blog', '{hour,day,month}', '{7 days,20 days,null}', 'Europe/Berlin', 10000);
+};
+
+# ------------------------------------------------------------- clocks that change
+
+subtest 'zones' => sub
+{
+	my @zones = (['America/Havana', '2024-11-01'], ['America/Havana', '2024-03-08'], ['Australia/Lord_Howe', '2024-04-05'], ['Australia/Lord_Howe', '2024-10-04'],
+		['Europe/Berlin', '2024-10-25'], ['Europe/Berlin', '2024-03-29'], ['Asia/Kathmandu', '2024-01-01'], ['Pacific/Apia', '2011-12-28'],
+		['America/Sao_Paulo', '2018-11-02'], ['Asia/Beirut', '2023-10-27']);
+	foreach (@zones)
+	{
+		my ($zone, $day) = @$_;
+		next if $db->sqlstate("SELECT now() AT TIME ZONE '$zone'") ne '00000';
+		foreach (['{hour,day,week}', '{1 day,2 days,null}'], ['{minute,hour,day}', '{1 day,2 days,null}'], ['{day,month}', '{2 days,null}'])
+		{
+			my ($tiers, $keep) = @$_;
+			my $script = "CREATE TABLE z (at timestamptz, url text); CREATE INDEX ON z (at); SELECT setseed($random);\n" .
+				"SELECT tbf_rollup_create('zh', 'z', 'url', 'at', tiers => '$tiers', keep => '$keep', zone => '$zone', half_life => NULL, lateness => '90 minutes') \\g /dev/null\n";
+			foreach my $i (1 .. 40)
+			{
+				$script .= "INSERT INTO z SELECT timestamptz '$day UTC' + ($i * 2.25 - 1.4 * random()) * interval '1 hour', '/' || (random() * 9)::int FROM generate_series(1, 40);\n" .
+					"INSERT INTO z VALUES (timestamptz '$day UTC' + $i * 2.25 * interval '1 hour', '/x');\nCALL tbf_rollup_refresh('zh');\n";
+				$script .= "SELECT $i, differences('zh', 'z') WHERE differences('zh', 'z') <> '';\n" if $i % 4 == 0;
+			}
+			# days, by the calendar of the zone, before they are folded
+			$script .= "SELECT 'days', count(*) FROM (SELECT (at AT TIME ZONE '$zone')::date AS d, count(*) AS n FROM z GROUP BY 1) e
+				FULL JOIN (SELECT (starts AT TIME ZONE '$zone')::date AS d, sum(hits) AS n FROM zh GROUP BY 1) k USING (d) WHERE e.n IS DISTINCT FROM k.n HAVING count(*) > 0;\n" if $tiers eq '{minute,hour,day}';
+			$script .= "SELECT tbf_rollup_drop('zh') \\g /dev/null\nDROP TABLE z;\n";
+			is($db->sql($script), '', "$zone from $day, $tiers");
+		}
+	}
+};
+
+# ------------------------------------------------------------- at once
+
+subtest 'writers, refreshes and readers at once' => sub
+{
+	$db->sql("CREATE TABLE busy (at timestamptz NOT NULL, url text NOT NULL); CREATE INDEX ON busy (at);
+		SELECT tbf_rollup_create('busy_heat', 'busy', 'url', 'at', tiers => '{minute,hour,day}', keep => '{2 hours,1 day,null}', lateness => '1 hour 59 minutes')");
+	$db->sql(<<'SQL');
+CREATE PROCEDURE write_busy() LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. 400 LOOP
+		INSERT INTO busy SELECT timestamptz '2024-01-01 UTC' + i * interval '10 minutes' - random() * interval '55 minutes', '/' || floor(exp(random() * 6)) FROM generate_series(1, 50);
+		PERFORM pg_sleep(random() * 0.01);
+		COMMIT;
+	END LOOP;
+END $$;
+CREATE PROCEDURE refresh_busy() LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. 60 LOOP
+		CALL tbf_rollup_refresh('busy_heat');
+		IF random() < 0.2 THEN
+			CALL tbf_rollup_refresh('busy_heat', '2024-01-01', '2024-01-02');
+		END IF;
+	END LOOP;
+END $$;
+-- One snapshot sees each hit once: never less than a reader before has seen, nor more than the source has.
+CREATE FUNCTION read_busy() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	seen float8 := 0;
+	now_ float8;
+	written bigint;
+	wrong bigint := 0;
+BEGIN
+	FOR i IN 1 .. 300 LOOP
+		SELECT coalesce((SELECT sum(hits) FROM busy_heat), 0), (SELECT count(*) FROM busy) INTO now_, written;
+		wrong := wrong + (now_ < seen OR now_ > written)::int;
+		seen := now_;
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN wrong;
+END $$;
+SQL
+	my @sessions = map { PsqlSession->new($db->name) } 1 .. 4;
+	$sessions[0]->send('CALL write_busy()');
+	$sessions[1]->send('CALL refresh_busy()');
+	$sessions[2]->send('CALL refresh_busy()');
+	$sessions[3]->send('SELECT read_busy()');
+	my @answers = map { [$_->answer] } @sessions;
+	is(join(' ', map { $_->[1] } @answers), '00000 00000 00000 00000', 'all of them end well') or diag(map { $_->[2] // '' } @answers);
+	is($answers[3][0], '0', 'a reader never sees a hit twice, or no longer');
+	$db->sql("CALL tbf_rollup_refresh('busy_heat')");
+	is($db->sql("SELECT differences('busy_heat', 'busy')"), '', 'each hit is counted once');
+	$_->close foreach @sessions;
+};
+
+# ------------------------------------------------------------- dump and restore
+
+subtest 'dump and restore' => sub
+{
+	my $scratch = StreambloomTap::scratch();
+	my $restored = StreambloomTap->new('039_restored', bare => 1);
+	my $source = StreambloomTap->new('039_dumped', bare => 1);
+
+	$source->make_role('streambloom_039', 'NOLOGIN');
+	$source->sql(<<'SQL');
+CREATE SCHEMA "my filters";
+CREATE EXTENSION streambloom SCHEMA "my filters";
+CREATE SCHEMA logs AUTHORIZATION streambloom_039;
+SET ROLE streambloom_039;
+CREATE TABLE logs.log AS SELECT timestamptz '2024-01-01 UTC' + i * interval '17 minutes' AS at, '/' || i % 37 AS url FROM generate_series(1, 5000) i;
+CREATE INDEX ON logs.log (at);
+SELECT "my filters".tbf_rollup_create('logs.heat', 'logs.log', 'url', 'at', half_life => '3 days');
+CALL "my filters".tbf_rollup_refresh('logs.heat');
+SELECT "my filters".tbf_rollup_create('logs.gone', 'logs.log', 'url', 'at');
+DROP TABLE logs.gone;
+RESET ROLE;
+SQL
+	my ($code, undef, $err) = StreambloomTap::run_program('', StreambloomTap::client_program('pg_dump'), '-Fc', '-f', "$scratch/rollups.dump", $source->name);
+	is($code, 0, 'pg_dump') or diag($err);
+	($code, undef, $err) = StreambloomTap::run_program('', StreambloomTap::client_program('pg_restore'), '-j', '2', '-e', '-d', $restored->name, "$scratch/rollups.dump");
+	is($code, 0, 'pg_restore') or diag($err);
+	my $state = 'SELECT rollup, source, item, half_life, counted_to, complete_to, folded, owner FROM "my filters".tbf_rollups';
+	is($restored->sql($state), $source->sql($state), 'the definition, and how far it is');
+	is($restored->sql('SELECT count(*) FROM "my filters".tbf_rollup'), '1', 'but nothing of a roll-up that was dropped');
+	is($restored->sql('SELECT md5(string_agg(h::text, \';\' ORDER BY starts)) FROM logs.heat h'), $source->sql('SELECT md5(string_agg(h::text, \';\' ORDER BY starts)) FROM logs.heat h'), 'the rows');
+	$restored->sql('INSERT INTO logs.log SELECT max(at) + interval \'5 hours\', \'/new\' FROM logs.log; SET ROLE streambloom_039; CALL "my filters".tbf_rollup_refresh(\'logs.heat\')');
+	is($restored->sql('SELECT hits_from, hits_to FROM "my filters".tbf_rollup_count_between(\'logs.heat\', \'/new\', NULL, NULL)') . ' ' . $restored->sql('SELECT sum(hits) = (SELECT count(*) FROM logs.log) FROM logs.heat'), '1|1 t', 'it goes on');
+	($code, undef, $err) = $restored->try('DROP EXTENSION streambloom CASCADE');
+	is($code, 0, 'the extension can be dropped') or diag($err);
+};
+
+# ------------------------------------------------------------- other sources
+
+subtest 'a foreign table' => sub
+{
+	plan skip_all => 'this PostgreSQL has no postgres_fdw' if $db->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'") == 0;
+	my ($port, $host) = split /\|/, $db->sql("SELECT current_setting('port'), split_part(current_setting('unix_socket_directories'), ',', 1)");
+	$db->sql(<<"SQL");
+CREATE EXTENSION postgres_fdw;
+CREATE SERVER here FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname '${\ $db->name}');
+CREATE USER MAPPING FOR CURRENT_USER SERVER here OPTIONS (user '$ENV{PGUSER}', password_required 'false');
+CREATE TABLE far AS SELECT timestamptz '2024-01-01 UTC' + i * interval '13 minutes' AS at, '/' || i % 11 AS url FROM generate_series(1, 3000) i;
+CREATE FOREIGN TABLE near (at timestamptz, url text) SERVER here OPTIONS (table_name 'far');
+SELECT tbf_rollup_create('near_heat', 'near', 'url', 'at');
+CALL tbf_rollup_refresh('near_heat');
+INSERT INTO far SELECT max(at) + interval '1 hour', '/new' FROM far;
+CALL tbf_rollup_refresh('near_heat');
+SQL
+	is($db->sql("SELECT differences('near_heat', 'far')"), '', 'each hit is counted once');
+};
+
+subtest 'a hypertable' => sub
+{
+	plan skip_all => 'TimescaleDB is not installed, or not preloaded' if $db->sql("SELECT count(*) FROM pg_available_extensions WHERE name = 'timescaledb'") == 0 || $db->sqlstate('CREATE EXTENSION timescaledb') ne '00000';
+	$db->sql(<<'SQL');
+CREATE TABLE hyper (at timestamptz NOT NULL, url text);
+SELECT create_hypertable('hyper', 'at', chunk_time_interval => interval '7 days');
+INSERT INTO hyper SELECT timestamptz '2024-01-01 UTC' + i * interval '13 minutes', '/' || i % 11 FROM generate_series(1, 3000) i;
+SELECT tbf_rollup_create('hyper_heat', 'hyper', 'url', 'at');
+CALL tbf_rollup_refresh('hyper_heat');
+CREATE TABLE hyper_copy AS TABLE hyper;
+SELECT drop_chunks('hyper', timestamptz '2024-01-15 UTC');
+CALL tbf_rollup_refresh('hyper_heat', '-infinity', 'infinity');
+SQL
+	is($db->sql("SELECT differences('hyper_heat', 'hyper_copy')"), '', 'each hit is counted once, also of chunks that were dropped');
+};
+
+done_testing();
