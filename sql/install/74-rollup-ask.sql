@@ -64,36 +64,45 @@ BEGIN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	-- g: the number of a group, which is cheaper to compare than its values.
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
-			SELECT %3$s AS groups, r.ctid AS id, r.hot, r.hot_hits, r.hot_over, r.hot_rest, w.low, w.high FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
+			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot, r.hot_hits, r.hot_over, r.hot_rest, w.low, w.high, w.high * (r.hot_hits[1] + r.hot_over) AS most
+			FROM %1$s r JOIN %2$s.tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
+		), live AS MATERIALIZED (
+			-- The lists of rows that have faded are not read: all that they could add is less than 1/2000 of the hits of one item in one row.
+			SELECT g, groups, id, hot, hot_hits, low, high, hot_over - hot_rest AS over, high * hot_rest AS rest FROM (SELECT *, sum(most) OVER (PARTITION BY g ORDER BY most, id) AS faded, max(low * hot_hits[1]) OVER (PARTITION BY g) AS top FROM part) p
+			WHERE NOT (faded < top / 2000) OR most IS NULL
 		), rest AS MATERIALIZED (
-			SELECT groups, sum(high * hot_rest) AS rest FROM part GROUP BY groups
-		), listed AS MATERIALIZED (
-			SELECT p.groups, u.item, sum(p.low * u.hits) AS hits_from, sum(p.high * (u.hits + p.hot_over - p.hot_rest)) AS over
-			FROM part p, unnest(p.hot, p.hot_hits) u(item, hits) GROUP BY p.groups, u.item
+			SELECT g, groups, rest + coalesce((SELECT sum(greatest(most, high * hot_rest)) FROM part p WHERE p.g = r.g AND p.id NOT IN (SELECT id FROM live)), 0) AS rest
+			FROM (SELECT g, groups, sum(rest) AS rest FROM live GROUP BY g, groups) r
 		), bounded AS MATERIALIZED (
-			SELECT groups, item, hits_from, greatest(hits_from, over + rest) AS hits_to, rest AS others_to FROM listed JOIN rest USING (groups)
+			SELECT g, item, hits_from, greatest(hits_from, over + rest) AS hits_to
+			FROM (SELECT g, u.item, sum(low * u.hits) AS hits_from, sum(high * (u.hits + over)) AS over FROM live, unnest(hot, hot_hits) u(item, hits) GROUP BY g, u.item) l JOIN rest USING (g)
 		)$sql$
-		|| CASE WHEN counted THEN $sql$, place AS (
-			SELECT groups, hits_from, row_number() OVER (PARTITION BY groups ORDER BY hits_from DESC) AS place FROM bounded
-		), chosen AS MATERIALIZED (
+		|| CASE WHEN counted THEN $sql$, chosen AS MATERIALIZED (
 			-- those that may be among the first k
-			SELECT *, place <= 10 * $8::bigint AND hits_to >= coalesce((SELECT p.hits_from FROM place p WHERE p.groups = b.groups AND p.place = $8), 0) AS candidate
-			FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_to DESC) AS place FROM bounded) b
+			SELECT b.*, place <= 10 * $8::bigint AND hits_to >= coalesce(kth, 0) AS candidate
+			FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_to DESC) AS place FROM bounded) b
+				LEFT JOIN (SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $8) k USING (g)
 		), others AS MATERIALIZED (
-			SELECT groups, greatest(max(others_to), max(hits_to) FILTER (WHERE NOT candidate)) AS others_to FROM chosen GROUP BY groups
-		), last AS (
-			SELECT c.groups, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to, max(o.others_to) AS others_to
-			FROM (SELECT p.*, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r
-				JOIN chosen c ON c.groups = r.groups AND c.candidate JOIN others o ON o.groups = c.groups, %2$s.tbf_count(r.f, c.item) n
-			GROUP BY c.groups, c.item
-		)$sql$ ELSE ', last AS (SELECT * FROM bounded)' END || $sql$
-		SELECT groups, item::text, hits_from, hits_to, greatest(others_to, left_out) FROM (
-			SELECT *, max(hits_to) FILTER (WHERE place > $8) OVER (PARTITION BY groups) AS left_out
-			FROM (SELECT *, row_number() OVER (PARTITION BY groups ORDER BY hits_from DESC, hits_to DESC, item::text) AS place FROM last WHERE hits_to > 0) l) l
-		WHERE place <= $8 ORDER BY groups, place$sql$,
-		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END)
+			SELECT g, groups, greatest(rest, (SELECT max(hits_to) FROM chosen c WHERE c.g = r.g AND NOT candidate)) AS rest FROM rest r
+		), last AS MATERIALIZED (
+			SELECT c.g, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to
+			FROM (SELECT p.*, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r JOIN chosen c ON c.g = r.g AND c.candidate, %2$s.tbf_count(r.f, c.item) n
+			GROUP BY c.g, c.item
+		)$sql$ ELSE ', others AS (SELECT * FROM rest), last AS (SELECT * FROM bounded)' END
+		|| CASE WHEN each_group THEN $sql$, answer AS (
+			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
+				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, item::text ROWS BETWEEN $8::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $8
+		)$sql$ ELSE $sql$, first AS MATERIALIZED (
+			SELECT *, row_number() OVER (ORDER BY hits_from DESC, hits_to DESC, item::text) AS place FROM last WHERE hits_to > 0 ORDER BY place LIMIT $8
+		), answer AS (
+			SELECT f.*, (SELECT max(hits_to) FROM last WHERE item NOT IN (SELECT item FROM first)) AS left_out FROM first f
+		)$sql$ END
+		|| $sql$
+		SELECT groups, item::text, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
+		rollup, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END)
 		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
