@@ -345,8 +345,8 @@ DECLARE
 	hint pg_catalog.text;
 BEGIN
 	LOOP
+		-- No expression may stand between these two: it might need a snapshot, and then the level cannot be set.
 		COMMIT;
-		EXIT WHEN done;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 		extension := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -365,6 +365,10 @@ BEGIN
 				DETAIL = coalesce(nullif(detail, ''), 'It stays as the last finished step has left it.'),
 				HINT = coalesce(nullif(hint, ''), CASE WHEN failed LIKE '42%' AND failed <> '42501' THEN 'If the source was changed, change the row of the roll-up in tbf_rollup too, or make the roll-up anew.' END,
 					'The next refresh goes on from there.');
+		END IF;
+		IF done THEN
+			COMMIT;
+			EXIT;
 		END IF;
 	END LOOP;
 END $$;
