@@ -37,9 +37,9 @@ CREATE TEMP TABLE told AS SELECT bf_agg(i, 10) AS few, bf_agg(i, 1000000) AS man
 SELECT (bf_info(few)).bits = (bf_info(bf_empty(10))).bits, (bf_info(many)).bits = (bf_info(bf_empty(1000000))).bits, (bf_info(few)).expected_items, (bf_info(many)).expected_items FROM told;
 SELECT count(*) FILTER (WHERE few @> i AND many @> i) FROM told, generate_series(1, 1000) i;
 
--- not told: a power of two of lines of 512 bits that holds them, and no expected number
+-- not told: exact up to 65,536 items, then a power of two of lines of 512 bits that holds them; and no expected number
 SELECT n, bits / 512 AS lines, expected_items, current_false_positive_rate < 0.0125 AS good, bits < 2.2 * bloom_optimal_bits(n, 0.01) + 512 AS small
-FROM unnest('{1,10,40,50,500,5000,50000}'::int[]) n, LATERAL (SELECT bf_agg(i) AS f FROM generate_series(1, n) i) s, bf_info(f)
+FROM unnest('{1,500,65536,65537,100000}'::int[]) n, LATERAL (SELECT bf_agg(i) AS f FROM generate_series(1, n) i) s, bf_info(f)
 ORDER BY n;
 SELECT (bf_info(bf_agg(1, NULL, 0.001))).false_positive_rate;
 

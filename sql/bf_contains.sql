@@ -1,7 +1,7 @@
 -- bf_contains: what was added is always found, and other items seldom
 
 CREATE TEMP TABLE number AS SELECT i, md5(i::text) AS word FROM generate_series(1, 50000) i;
-CREATE TEMP TABLE filter AS SELECT bf_agg(i) AS numbers, bf_agg(word, 50000) AS words FROM number;
+CREATE TEMP TABLE filter AS SELECT bf_agg(i, 50000) AS numbers, bf_agg(word, 50000) AS words FROM number;
 
 SELECT count(*) FILTER (WHERE numbers @> i) AS found, count(*) FILTER (WHERE words @> word) AS found FROM number, filter;
 SELECT count(*) FILTER (WHERE numbers @> i AND i <@ numbers AND bf_contains(numbers, i) AND bf_contained(i, numbers)) AS found FROM number, filter WHERE i <= 1000;

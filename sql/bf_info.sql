@@ -4,8 +4,8 @@ CREATE TEMP TABLE filter (name text, f bf, n int);
 INSERT INTO filter VALUES ('empty', bf_empty(1000), 0), ('one', bf_empty(1000) || 1, 1);
 INSERT INTO filter SELECT 'told', bf_agg(i, 1000), 1000 FROM generate_series(1, 1000) i;
 INSERT INTO filter SELECT 'crowded', bf_agg(i, 100), 300 FROM generate_series(1, 300) i;
-INSERT INTO filter SELECT 'self-sized', bf_agg(i), 20000 FROM generate_series(1, 20000) i;
-INSERT INTO filter SELECT 'accurate', bf_agg(i::text, NULL, 0.0001), 5000 FROM generate_series(1, 5000) i;
+INSERT INTO filter SELECT 'self-sized', bf_agg(i), 70000 FROM generate_series(1, 70000) i;
+INSERT INTO filter SELECT 'compact', bf_compact(bf_agg(i::text), 0.0001), 5000 FROM generate_series(1, 5000) i;
 INSERT INTO filter SELECT 'full', bf_agg(i, 1), 0 FROM generate_series(1, 5000) i;
 
 SELECT name, item_kind, expected_items, false_positive_rate, hashes, bits, bytes FROM filter, bf_info(f) ORDER BY name;
@@ -18,6 +18,9 @@ SELECT fill * bits BETWEEN 1 AND hashes AS few_bits, abs(cardinality - 1) < 0.25
 SELECT name, bits = (bytes - 64) * 8 AS bits, bytes = length(f::bytea) AS bytes, bf_cardinality(f) = cardinality AS cardinality, abs(cardinality - n) <= 0.05 * n + 0.25 AS sane,
 	current_false_positive_rate <= 1.15 * false_positive_rate AS rate_holds
 FROM filter, bf_info(f) WHERE name <> 'full' ORDER BY name;
+-- the estimate is off by no more than some of its standard errors; a filter says how much of its room is used
+SELECT name, abs(cardinality - n) <= 4 * cardinality_error + 0.25 AS as_said, (cardinality_error / greatest(n, 1))::numeric(5,4) AS relative, used::numeric(4,2) FROM filter, bf_info(f) WHERE name <> 'full' ORDER BY name;
+SELECT cardinality_error, used::numeric(4,2) FROM (SELECT bf_agg(i) AS f FROM generate_series(1, 16384) i) s, bf_info(f);
 -- the current rate is what absent items meet
 SELECT name, abs(measured - current_false_positive_rate) < 0.1 * current_false_positive_rate + 0.001 AS as_measured
 FROM filter, bf_info(f), LATERAL (SELECT count(*) FILTER (WHERE f @> i) / 20000.0 AS measured FROM generate_series(1000001, 1020000) i) s WHERE item_kind IN ('integer', 'none') ORDER BY name;

@@ -58,19 +58,26 @@ WHERE proparallel <> 's' OR aggcombinefn = 0 OR aggkind <> 'n' OR
 	(aggfinalfn <> 0 AND aggfinalmodify <> 'r');
 
 -- JDBC and ODBC take ? for a placeholder; bf @> bf and bf || bf would capture untyped literals
--- (bf || bf_text_item and the operators of bf_untyped_item are there to do so: they are text)
+-- (bf || bf_text_item and the operators of bf_untyped_item are there to do so)
 SELECT signature FROM operators WHERE oprname LIKE '%?%';
 SELECT signature FROM operators
 WHERE oprname IN ('@>', '<@', '||', '->') AND (oprleft IN (SELECT oid FROM types)) = (oprright IN (SELECT oid FROM types));
 
--- functions and operators that take an item of any type, but no literal or parameter without a type (|| takes those as bf_text_item)
+-- functions and operators that take an item of any type, or an array of items, but no literal or parameter without a type (|| takes those as bf_text_item;
+-- a roll-up's item has the type of its table's column, so a parameter has to be cast)
 SELECT f.signature FROM functions f
-WHERE '"any"'::regtype = ANY (proargtypes::oid[]) AND prokind = 'f' AND prorettype <> 'internal'::regtype AND NOT EXISTS (
-	SELECT FROM functions u WHERE u.proname = f.proname AND u.proargtypes::oid[] = array_replace(f.proargtypes::oid[], '"any"'::regtype::oid, 'bf_untyped_item'::regtype::oid));
+WHERE proargtypes::oid[] && ARRAY['"any"', 'anyelement', 'anyarray']::regtype[]::oid[] AND 'bf_untyped_item'::regtype <> ALL (proargtypes::oid[])
+	AND prokind = 'f' AND prorettype <> 'internal'::regtype AND NOT EXISTS (
+	SELECT FROM functions u, unnest(ARRAY['"any"', 'anyelement', 'anyarray']::regtype[]::oid[]) generic
+	WHERE u.proname = f.proname AND generic = ANY (f.proargtypes::oid[]) AND u.proargtypes::oid[] = array_replace(f.proargtypes::oid[], generic, 'bf_untyped_item'::regtype::oid));
 SELECT o.signature FROM operators o
-WHERE '"any"'::regtype IN (oprleft, oprright) AND NOT EXISTS (
+WHERE ARRAY[oprleft, oprright] && ARRAY['"any"', 'anyelement']::regtype[]::oid[] AND NOT EXISTS (
 	SELECT FROM operators u WHERE u.oprname = o.oprname AND
 		(u.oprleft, u.oprright) IN ((o.oprleft, 'bf_untyped_item'::regtype), ('bf_untyped_item'::regtype, o.oprright)));
+-- operators that return boolean and take "any" cannot be used as f @> ANY (array)
+SELECT signature FROM operators WHERE oprresult = 'boolean'::regtype AND '"any"'::regtype IN (oprleft, oprright);
+-- what reads an untyped item depends on settings such as DateStyle
+SELECT signature FROM functions WHERE 'bf_untyped_item'::regtype = ANY (proargtypes::oid[]) AND provolatile = 'i' AND proname NOT LIKE 'bf\_untyped\_item%';
 
 -- operators that ask without an estimator, or without the other way round; = without <>
 SELECT signature FROM operators
@@ -96,3 +103,8 @@ SELECT elsewhere.bf_agg(i) OPERATOR(elsewhere.@>) 7 FROM generate_series(1, 10) 
 SELECT elsewhere.tbf_count(elsewhere.tbf_agg(7, now(), interval '1 day'), 7) >= 1;
 SELECT elsewhere.bf_contains(elsewhere.bf_agg(i::text), '7') AS untyped, elsewhere.bf_agg(i::char(9)) OPERATOR(elsewhere.@>) '7  ' AS padded FROM generate_series(1, 10) i;
 ROLLBACK;
+
+-- aggregates of filters have states of ordinary types, so that an engine that splits a query over machines can split these
+SELECT a.aggfnoid::regprocedure AS aggregate, a.aggtranstype::regtype AS state, t.typtype <> 'p' AS ordinary, a.aggcombinefn <> 0 AS combines
+FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN pg_type t ON t.oid = a.aggtranstype
+WHERE p.proargtypes[0] IN ('bf'::regtype, 'sbf'::regtype, 'ibf'::regtype, 'tbf'::regtype) ORDER BY a.aggfnoid::regprocedure::text COLLATE "C";

@@ -6,15 +6,20 @@ DO $$
 DECLARE
 	b bf := bf_empty(1000);
 	t tbf := tbf_empty(1000, half_life => NULL);
-	many bf := bf_empty(1000);
+	many bf := bf_empty(2000);
+	list bf := bf_agg(0);
+	asked int := 0;
 BEGIN
 	FOR i IN 1 .. 1000 LOOP
 		b := bf_add(b, i);
 		t := tbf_add(t, i % 100, '2024-01-01');
 		many := bf_add_all(many, ARRAY[i, i + 1000]);
+		list := bf_add(list, i);
+		asked := asked + (list @> i AND i <@ list AND NOT list @> -i)::int;
 	END LOOP;
 	RAISE NOTICE 'bf: %, tbf: %, many: %', b = (SELECT bf_agg(i, 1000, 0.01) FROM generate_series(1, 1000) i),
-		t = (SELECT tbf_agg(i % 100, '2024-01-01', NULL, 1, 1000, 0.01) FROM generate_series(1, 1000) i), many = (SELECT bf_agg(i, 1000, 0.01) FROM generate_series(1, 2000) i);
+		t = (SELECT tbf_agg(i % 100, '2024-01-01', NULL, 1, 1000, 0.01) FROM generate_series(1, 1000) i), many = (SELECT bf_agg(i, 2000, 0.01) FROM generate_series(1, 2000) i);
+	RAISE NOTICE 'a list: %, % times asked', list = (SELECT bf_agg(i) FROM generate_series(0, 1000) i), asked;
 	RAISE NOTICE 'asked: % %', b @> 1000 AND NOT b @> 12345678, t -> 7;
 END
 $$;
@@ -111,7 +116,7 @@ CREATE TABLE expanded (b bf, t tbf);
 DO $$
 DECLARE
 	b bf := bf_empty(100000);
-	t tbf := tbf_empty(10);
+	t tbf := tbf_empty(100);
 BEGIN
 	FOR i IN 1 .. 100 LOOP
 		b := bf_add(b, i);

@@ -6,7 +6,8 @@ LOAD 'streambloom';
 -- values of all forms: empty, exact, of lines, of sizes that differ, with lists of hot items that differ, and values with one changed bit
 CREATE FUNCTION pg_temp.with_bit(value bytea, at int, type text) RETURNS bytea LANGUAGE plpgsql AS $$
 DECLARE
-	changed bytea := set_bit(value, at, 1 - get_bit(value, at));
+	place int := at % (8 * length(value));
+	changed bytea := set_bit(value, place, 1 - get_bit(value, place));
 	same bytea;
 BEGIN
 	EXECUTE format('SELECT ($1::%s)::bytea', type) INTO same USING changed;

@@ -38,12 +38,13 @@ SELECT (bf_info(bf_agg(i))).item_kind, (tbf_info(tbf_agg(i, now()))).item_kind F
 
 /*
  * Every pair of different kinds: asked and added by each way, united, intersected, merged. (The name of a kind is cut, so
- * the two long ones look alike. oidvector has a hash of its own, so it is not of the kind oid[].) An untyped literal is char(n) for a filter of char(n): the one exception.
+ * the two long ones look alike. oidvector has a hash of its own, so it is not of the kind oid[].) An untyped literal is read as
+ * the kind of the filter, so it is cast to text here: see items_untyped.
  */
 CREATE TEMP TABLE pairs AS
-SELECT f.item AS holds, o.item AS other, f.bf, o.bf AS other_bf, f.tbf, o.tbf AS other_tbf
+SELECT f.item AS holds, CASE o.item WHEN '''a''' THEN '''a''::text' ELSE o.item END AS other, f.bf, o.bf AS other_bf, f.tbf, o.tbf AS other_tbf
 FROM filter f, filter o
-WHERE substr(f.bf, 15, 68) <> substr(o.bf, 15, 68) AND (f.item, o.item) <> ('''a''::char(3)', '''a''');
+WHERE substr(f.bf, 15, 68) <> substr(o.bf, 15, 68);
 CREATE TEMP TABLE outcome AS
 SELECT holds, other, left(command, 30) AS command, sqlstate_of(format(command, p.bf, p.other, p.tbf, p.other_bf, p.other_tbf)) AS state
 FROM pairs p, unnest(ARRAY[
@@ -68,7 +69,7 @@ SELECT sqlstate_of('SELECT bf_agg(v) FROM (VALUES (ROW(1, 2)), (ROW(1, 2::numeri
 	sqlstate_of('SELECT bf_intersection_agg(f) FROM (VALUES (bf_add(bf_empty(), 1)), (bf_add(bf_empty(), true))) s (f)');
 
 -- the messages
-SELECT bf_add(bf_empty(), 1) @> '1';
+SELECT bf_add(bf_empty(), 1) @> '1'::text;
 SELECT bf_add(bf_empty(), '1'::text) @> 1;
 SELECT tbf_add(tbf_empty(), 1.0) -> 1;
 SELECT bf_add(bf_empty(), 1) | bf_add(bf_empty(), 'a'::text);

@@ -3,7 +3,8 @@ SET client_min_messages = warning;
 CREATE EXTENSION citext;
 CREATE EXTENSION streambloom;
 
--- The whole error that a command raises. From PostgreSQL 19 on the hint about functions and operators that do not fit is in two parts.
+-- The whole error that a command raises. From PostgreSQL 19 on the hint about functions and operators that do not fit
+-- is in two parts, or a detail alone where there is none of that name.
 CREATE FUNCTION error_of(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	message text;
@@ -16,6 +17,9 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 	IF detail ~ '^No (function|operator) of that name accepts the given argument types\.$' THEN
 		hint := regexp_replace(detail, '^No (\w+) of that name accepts the given argument types', 'No \1 matches the given name and argument types') || ' ' || hint;
+		detail := '';
+	ELSIF detail ~ '^There is no (function|operator) of that name\.$' AND hint = '' THEN
+		hint := regexp_replace(detail, '^There is no (\w+) of that name', 'No \1 matches the given name and argument types') || ' You might need to add explicit type casts.';
 		detail := '';
 	END IF;
 	RETURN concat_ws(E'\n', SQLSTATE || ': ' || message, 'DETAIL: ' || nullif(detail, ''), 'HINT: ' || nullif(hint, ''));

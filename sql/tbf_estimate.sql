@@ -26,6 +26,14 @@ SELECT tbf_error_bound(tbf_empty(), 1) AS empty, tbf_error_bound(plain, 'infinit
 SELECT tbf_error_bound(plain, 0) FROM filter;
 SELECT tbf_error_bound(plain, 'NaN') FROM filter;
 
+-- what is likely, where the bound says nothing: within a third of the share that is overcounted by more
+SELECT over, (SELECT avg((tbf_count(plain, -item) > over)::int) FROM exact WHERE item > 0) BETWEEN 0.67 * likely AND 1.5 * likely AS close, likely < tbf_error_bound(plain, over) AS below_the_bound
+FROM filter, unnest('{1,2,4,8,12}'::float8[]) over, tbf_error_estimate(plain, over) likely ORDER BY over;
+SELECT over, (SELECT avg((tbf_count(f.fading, -item, '2024-02-01') > over)::int) FROM exact WHERE item > 0) BETWEEN 0.67 * likely AND 1.5 * likely AS close
+FROM filter f, unnest('{0.001,0.002}'::float8[]) over, tbf_error_estimate(f.fading, over, '2024-02-01') likely ORDER BY over;
+SELECT tbf_error_estimate(tbf_empty(), 1) AS empty, tbf_error_estimate(tbf_add(tbf_empty(NULL), 1), 0.5) AS exact, tbf_error_estimate(plain, 'infinity') AS infinite FROM filter;
+SELECT tbf_error_estimate(plain, 0) FROM filter;
+
 -- the estimate is in the mean as much too low as too high, or nearly, and never above the count
 SELECT abs(avg(tbf_estimate(plain, item) - hits)) < 0.4 * avg(tbf_count(plain, item) - hits) AS less_biased, bool_and(tbf_estimate(plain, item) <= tbf_count(plain, item)) AS never_above, bool_or(tbf_estimate(plain, item) < hits) AS may_be_too_small FROM filter, exact;
 SELECT abs(avg(tbf_estimate(f.fading, item, '2024-02-01') - e.fading)) < 0.9 * avg(tbf_count(f.fading, item, '2024-02-01') - e.fading) AS less_biased FROM filter f, exact e;

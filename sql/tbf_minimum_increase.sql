@@ -1,4 +1,5 @@
 -- tbf_minimum_increase: hits raise only the counters that have to be
+SET client_min_messages = error; -- some of the filters are too full; from PostgreSQL 18 on, others
 
 SET timezone = 'UTC';
 -- 20,000 hits of 1,500 items, few of which have most hits, over ten days; and the true counts, decayed and not

@@ -81,10 +81,12 @@ COMMENT ON OPERATOR FAMILY bf_ops USING hash IS 'compares whole filters, as = do
 
 -- items
 
--- Two types for items. An item may be of any type, so the functions below take "any". But for "any" the parser refuses a parameter
+-- Two types for items. An item may be of any type, so the functions below take "any", and @> and <@ take anyelement: PostgreSQL knows
+-- arrays of anyelement, but not of "any", so only then can a query say f @> ANY (array). But for both the parser refuses a parameter
 -- without a type, such as the $1 of f @> $1 that drivers send.
 
--- An untyped literal or parameter that is given as an item gets this type, which is text under another name. No other type is converted
+-- An untyped literal or parameter that is given as an item, or as an array of items, gets this type, which is stored as text. When the
+-- function runs, it reads the text as the type of the filter's items; so it is STABLE, as input functions are. No other type is converted
 -- to it. It is in the category of strings, because if an argument has no type the parser prefers the function that takes a string.
 CREATE TYPE bf_untyped_item;
 CREATE FUNCTION bf_untyped_item_in(cstring) RETURNS bf_untyped_item AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -104,7 +106,7 @@ CREATE TYPE bf_untyped_item (
 	CATEGORY = 'S',
 	COLLATABLE = true
 );
-COMMENT ON TYPE bf_untyped_item IS 'the type of an untyped literal or parameter that is given as an item; it is text, and is not meant for any other use';
+COMMENT ON TYPE bf_untyped_item IS 'the type of an untyped literal or parameter that is given as an item or an array of items; it is stored as text, and is not meant for any other use';
 CREATE CAST (bf_untyped_item AS text) WITHOUT FUNCTION AS IMPLICIT;
 COMMENT ON CAST (bf_untyped_item AS text) IS 'for a parameter that the query also compares with text: f @> $1 AND url = $1';
 
@@ -148,8 +150,8 @@ CREATE FUNCTION bf_add(filter bf, item "any") RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add(bf, "any") IS 'the filter with one item added. An error if the filter holds items of another kind. The filter is copied (but for a PL/pgSQL variable, from PostgreSQL 18 on), so bf_add_all() is the way to add many';
 CREATE FUNCTION bf_add(filter bf, item bf_untyped_item) RETURNS bf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
-COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 SUPPORT bf_add_support;
+COMMENT ON FUNCTION bf_add(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 
 CREATE OPERATOR || (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_add);
 COMMENT ON OPERATOR || (bf, "any") IS 'add an item';
@@ -163,41 +165,50 @@ COMMENT ON OPERATOR || (bf, bf_text_item) IS 'add a text';
 CREATE FUNCTION bf_add_all(filter bf, items anyarray) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 SUPPORT bf_add_support;
 COMMENT ON FUNCTION bf_add_all(bf, anyarray) IS 'the filter with all elements of the array added that are not null';
+CREATE FUNCTION bf_add_all(filter bf, items bf_untyped_item) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 SUPPORT bf_add_support;
+COMMENT ON FUNCTION bf_add_all(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- asking
 
-CREATE FUNCTION bf_contains(filter bf, item "any") RETURNS boolean
+CREATE FUNCTION bf_contains(filter bf, item anyelement) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contains(bf, "any") IS 'may the filter hold this item? false is certain; true is wrong for the share current_false_positive_rate of other items (bf_info). An error if the filter holds items of another kind';
+COMMENT ON FUNCTION bf_contains(bf, anyelement) IS 'may the filter hold this item? false is certain; true is wrong for the share current_false_positive_rate of other items (bf_info). An error if the filter holds items of another kind';
 CREATE FUNCTION bf_contains(filter bf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE FUNCTION bf_contained(item anyelement, filter bf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contains(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE FUNCTION bf_contained(item "any", filter bf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contained("any", bf) IS 'may this item be in the filter? bf_contains() with its arguments exchanged';
+COMMENT ON FUNCTION bf_contained(anyelement, bf) IS 'may this item be in the filter? bf_contains() with its arguments exchanged';
 CREATE FUNCTION bf_contained(item bf_untyped_item, filter bf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
-COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = "any", FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION bf_contained(bf_untyped_item, bf) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = anyelement, FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = bf, RIGHTARG = bf_untyped_item, FUNCTION = bf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR @> (bf, "any") IS 'may hold the item';
+COMMENT ON OPERATOR @> (bf, anyelement) IS 'may hold the item';
 COMMENT ON OPERATOR @> (bf, bf_untyped_item) IS 'may hold the item';
-CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = anyelement, RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = bf, FUNCTION = bf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR <@ ("any", bf) IS 'may be in the filter';
+COMMENT ON OPERATOR <@ (anyelement, bf) IS 'may be in the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, bf) IS 'may be in the filter';
 
 CREATE FUNCTION bf_contains_any(filter bf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bf_contains_any(bf, anyarray) IS 'may the filter hold one of these items? null elements are skipped; false for an empty array';
+CREATE FUNCTION bf_contains_any(filter bf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_contains_any(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION bf_contains_all(filter bf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bf_contains_all(bf, anyarray) IS 'may the filter hold all of these items? null elements are skipped; true for an empty array';
+CREATE FUNCTION bf_contains_all(filter bf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bf_contains_all(bf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- combining
 
 CREATE FUNCTION bf_union(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both. The parameters must be the same, but sizes may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
+COMMENT ON FUNCTION bf_union(bf, bf) IS 'the filter that holds the items of both. The union of two exact filters is exact up to 65,536 items; with more it gets lines with room for four times as many. The number of hashes must be the same, sizes of filters with lines may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
 CREATE FUNCTION bf_intersection(filter bf, other bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_intersection(bf, bf) IS 'a filter that holds the items that are in both; it has more false positives than one that is built from these items. If one of the two is exact, the result is exact, too. The parameters must be the same, but sizes may differ by a power of two';
 CREATE OPERATOR | (LEFTARG = bf, RIGHTARG = bf, FUNCTION = bf_union, COMMUTATOR = |);
@@ -208,6 +219,10 @@ CREATE FUNCTION bf_fold(filter bf, fpr double precision DEFAULT NULL) RETURNS bf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_fold(bf, double precision) IS 'the filter, folded to half its size as often as the false-positive rate for its items stays at most fpr (0.000001 to 0.5; null: the rate that the filter was made for)';
 
+CREATE FUNCTION bf_compact(filter bf, fpr double precision DEFAULT NULL) RETURNS bf
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_compact(bf, double precision) IS 'lines of bits for just the items of an exact filter, at this false-positive rate (0.000001 to 0.5; null: the rate that the filter was made for): the smallest filter of these items, without room for others. A filter that has lines is folded, as by bf_fold()';
+
 -- looking inside
 
 CREATE FUNCTION bf_cardinality(filter bf) RETURNS double precision
@@ -216,9 +231,9 @@ COMMENT ON FUNCTION bf_cardinality(bf) IS 'estimated number of distinct items, f
 CREATE FUNCTION bf_info(filter bf,
 		OUT item_kind text, OUT expected_items bigint, OUT false_positive_rate double precision, OUT hashes integer,
 		OUT bits bigint, OUT layout text, OUT bytes bigint, OUT fill double precision, OUT current_false_positive_rate double precision,
-		OUT cardinality double precision)
+		OUT cardinality double precision, OUT cardinality_error double precision, OUT used double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items; layout: lines, or exact for up to 64 items of a filter that sizes itself; that has no bits, no fill and no false positives, and cardinality is exact';
+COMMENT ON FUNCTION bf_info(bf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; fill: share of bits that are set; bytes: of the stored form; cardinality: estimated number of distinct items; cardinality_error: its standard error; used: cardinality as a share of the items that the filter has room for at the rate asked for, so above 1 it is too full (of an exact filter, as a share of 65,536); layout: lines, or exact for up to 65,536 items of a filter that sizes itself; that has no bits, no fill and no false positives, and cardinality is exact';
 CREATE FUNCTION bf_histogram(filter bf, OUT bits_from integer, OUT bits_to integer, OUT lines bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 16;
 COMMENT ON FUNCTION bf_histogram(bf) IS 'how many of the filter''s lines of 512 bits have from bits_from to bits_to bits set';
@@ -248,7 +263,7 @@ CREATE AGGREGATE bf_agg(item "any") (
 	COMBINEFUNC = bf_agg_combine, SERIALFUNC = bf_agg_serialize, DESERIALFUNC = bf_agg_deserialize,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null. It sizes itself for a false-positive rate of 1 %, and is exact up to 64 distinct items';
+COMMENT ON AGGREGATE bf_agg("any") IS 'filter of the items that are not null. It sizes itself for a false-positive rate of 1 %, and is exact up to 65,536 distinct items';
 
 CREATE AGGREGATE bf_agg(item "any", expected_items bigint) (
 	SFUNC = bf_agg_add, STYPE = internal, SSPACE = 1024,
@@ -266,16 +281,19 @@ CREATE AGGREGATE bf_agg(item "any", expected_items bigint, fpr double precision)
 );
 COMMENT ON AGGREGATE bf_agg("any", bigint, double precision) IS 'filter of the items that are not null, for this many distinct items (1 or more; null: it sizes itself) at this false-positive rate (0.000001 to 0.5; null: 0.01)';
 
-CREATE FUNCTION bf_union_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union_agg_add(bf, bf) IS 'transition and combine function of bf_union_agg';
-CREATE FUNCTION bf_union_agg_final(bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION bf_union_agg_final(bf) IS 'final function of bf_union_agg';
+-- The state is bytes, and not internal: an engine that splits a query over machines can send it from one to the other.
+CREATE FUNCTION bf_union_agg_add(bytea, bf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_add(bytea, bf) IS 'transition function of bf_union_agg';
+CREATE FUNCTION bf_union_agg_combine(bytea, bytea) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_combine(bytea, bytea) IS 'combine function of bf_union_agg';
+CREATE FUNCTION bf_union_agg_final(bytea) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bf_union_agg_final(bytea) IS 'final function of bf_union_agg';
 CREATE AGGREGATE bf_union_agg(filter bf) (
-	SFUNC = bf_union_agg_add, STYPE = bf,
+	SFUNC = bf_union_agg_add, STYPE = bytea, SSPACE = 4096,
 	FINALFUNC = bf_union_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = bf_union_agg_add, PARALLEL = SAFE
+	COMBINEFUNC = bf_union_agg_combine, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Their parameters must be the same, but sizes may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
+COMMENT ON AGGREGATE bf_union_agg(bf) IS 'the filter that holds the items of all filters. Of exact filters the union is exact up to 65,536 items; with more it gets lines with room for four times as many. The number of hashes must be the same, sizes of filters with lines may differ by a power of two, and an exact filter goes with any size. A warning if the rate of the result is more than twice the rate asked for';
 
 CREATE FUNCTION bf_intersection_agg_add(bf, bf) RETURNS bf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bf_intersection_agg_add(bf, bf) IS 'transition and combine function of bf_intersection_agg';

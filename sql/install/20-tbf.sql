@@ -96,11 +96,15 @@ COMMENT ON FUNCTION tbf_add(tbf, "any", timestamptz, double precision, timestamp
 CREATE FUNCTION tbf_add(filter tbf, item bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
-COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
+COMMENT ON FUNCTION tbf_add(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 CREATE FUNCTION tbf_add_all(filter tbf, items anyarray, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
 		not_after timestamptz DEFAULT NULL) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
 COMMENT ON FUNCTION tbf_add_all(tbf, anyarray, timestamptz, double precision, timestamptz) IS 'the filter with one hit added for each element of the array that is not null. weight: how many hits each means, 0 or more. not_after: a later hit is an error (null: a day after the transaction began)';
+CREATE FUNCTION tbf_add_all(filter tbf, items bf_untyped_item, at timestamptz DEFAULT now(), weight double precision DEFAULT 1,
+		not_after timestamptz DEFAULT NULL) RETURNS tbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000 SUPPORT tbf_add_support;
+COMMENT ON FUNCTION tbf_add_all(tbf, bf_untyped_item, timestamptz, double precision, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- This operator always raises an error. Without it tbf || 'x' would be a text: the text form of the filter, and the string.
 CREATE FUNCTION tbf_add_operator(filter tbf, item "any") RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -121,8 +125,8 @@ CREATE FUNCTION tbf_count(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, "any") IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 CREATE FUNCTION tbf_count(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_count(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';
@@ -137,31 +141,31 @@ CREATE FUNCTION tbf_rate(filter tbf, item "any") RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, "any") IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item, at timestamptz) RETURNS double precision
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is text';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item, timestamptz) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 CREATE FUNCTION tbf_rate(filter tbf, item bf_untyped_item) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION tbf_rate(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';
 
-CREATE FUNCTION tbf_contains(filter tbf, item "any") RETURNS boolean
+CREATE FUNCTION tbf_contains(filter tbf, item anyelement) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contains(tbf, "any") IS 'may the filter hold hits of this item that decay has not dropped? false is certain. An error if the filter holds items of another kind';
+COMMENT ON FUNCTION tbf_contains(tbf, anyelement) IS 'may the filter hold hits of this item that decay has not dropped? false is certain. An error if the filter holds items of another kind';
 CREATE FUNCTION tbf_contains(filter tbf, item bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE FUNCTION tbf_contained(item anyelement, filter tbf) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contains(tbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE FUNCTION tbf_contained(item "any", filter tbf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contained("any", tbf) IS 'may this item have hits in the filter that decay has not dropped? tbf_contains() with its arguments exchanged';
+COMMENT ON FUNCTION tbf_contained(anyelement, tbf) IS 'may this item have hits in the filter that decay has not dropped? tbf_contains() with its arguments exchanged';
 CREATE FUNCTION tbf_contained(item bf_untyped_item, filter tbf) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = "any", FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION tbf_contained(bf_untyped_item, tbf) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = anyelement, FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = tbf, RIGHTARG = bf_untyped_item, FUNCTION = tbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR @> (tbf, "any") IS 'may hold hits of the item';
+COMMENT ON OPERATOR @> (tbf, anyelement) IS 'may hold hits of the item';
 COMMENT ON OPERATOR @> (tbf, bf_untyped_item) IS 'may hold hits of the item';
-CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = anyelement, RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = tbf, FUNCTION = tbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR <@ ("any", tbf) IS 'may have hits in the filter';
+COMMENT ON OPERATOR <@ (anyelement, tbf) IS 'may have hits in the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, tbf) IS 'may have hits in the filter';
 
 -- decaying and combining
@@ -188,9 +192,9 @@ CREATE FUNCTION tbf_info(filter tbf,
 		OUT cell_bits integer, OUT unit double precision, OUT bytes bigint, OUT base timestamptz, OUT newest timestamptz,
 		OUT slack double precision, OUT total double precision, OUT fill double precision,
 		OUT current_false_positive_rate double precision, OUT cardinality double precision,
-		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer)
+		OUT minimum_increase boolean, OUT recurring_minimum boolean, OUT top integer, OUT used double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; unit: hits that a counter of 1 means at the time base; newest: begin of the epoch of the newest hit; slack: hits at the base that an item may have and that were dropped; total: all hits at the base; fill: share of counters that are not 0; bytes: of the stored form; cardinality: estimated number of distinct items; layout exact: the filter holds its items themselves, so there are no cells and no fill, cardinality is exact, and the rate is 0; top: entries of the list of hot items';
+COMMENT ON FUNCTION tbf_info(tbf) IS 'parameters and state of a filter: false_positive_rate is the rate asked for, current_false_positive_rate follows from the fill; unit: hits that a counter of 1 means at the time base; newest: begin of the epoch of the newest hit; slack: hits at the base that an item may have and that were dropped; total: all hits at the base; fill: share of counters that are not 0; bytes: of the stored form; cardinality: estimated number of distinct items; layout exact: the filter holds its items themselves, so there are no cells and no fill, cardinality is exact, and the rate is 0; top: entries of the list of hot items; used: cardinality as a share of the items that the filter has room for at the rate asked for, so above 1 it is too full (of an exact filter, as a share of 65,536)';
 CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hits_to double precision, OUT cells bigint) RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
 COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold from hits_from to hits_to hits (as of the base), by powers of two; of an exact filter, how many of its items have so many';
@@ -215,18 +219,20 @@ CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double preci
 COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision) IS 'transition function of tbf_agg_like';
 CREATE FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_like_add(internal, "any", timestamptz, tbf, double precision, timestamptz) IS 'transition function of tbf_agg_like';
-CREATE FUNCTION tbf_merge_agg_add(internal, tbf) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf) IS 'transition function of tbf_merge_agg';
+CREATE FUNCTION tbf_merge_agg_add(bytea, tbf) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge_agg_add(bytea, tbf) IS 'transition function of tbf_merge_agg';
+CREATE FUNCTION tbf_merge_agg_combine(bytea, bytea) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge_agg_combine(bytea, bytea) IS 'combine function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION tbf_agg_final(internal) IS 'final function of tbf_agg';
-CREATE FUNCTION tbf_merge_agg_final(internal) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_merge_agg_final(internal) IS 'final function of tbf_merge_agg';
+CREATE FUNCTION tbf_merge_agg_final(bytea) RETURNS tbf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION tbf_merge_agg_final(bytea) IS 'final function of tbf_merge_agg';
 CREATE FUNCTION tbf_agg_combine(internal, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_combine(internal, internal) IS 'combine function of tbf_agg and tbf_merge_agg';
+COMMENT ON FUNCTION tbf_agg_combine(internal, internal) IS 'combine function of tbf_agg';
 CREATE FUNCTION tbf_agg_serialize(internal) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_agg and tbf_merge_agg';
+COMMENT ON FUNCTION tbf_agg_serialize(internal) IS 'serialize function of tbf_agg';
 CREATE FUNCTION tbf_agg_deserialize(bytea, internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg and tbf_merge_agg';
+COMMENT ON FUNCTION tbf_agg_deserialize(bytea, internal) IS 'deserialize function of tbf_agg';
 
 -- All aggregates take their arguments in the same order: the item, its time, its decay (a half-life, or a filter with all parameters),
 -- its weight. So an untyped third argument can only be a half-life, and a number as third argument is an error.
@@ -296,9 +302,8 @@ CREATE AGGREGATE tbf_agg_like(item "any", at timestamptz, parameters tbf, weight
 COMMENT ON AGGREGATE tbf_agg_like("any", timestamptz, tbf, double precision, timestamptz) IS 'decayed hit counts of the items that are not null, in a filter with the parameters of this empty filter, tbf_empty(...); weight: how many hits a row counts as, 0 or more; not_after: a later hit is an error (null: a day after the transaction began)';
 
 CREATE AGGREGATE tbf_merge_agg(filter tbf) (
-	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
+	SFUNC = tbf_merge_agg_add, STYPE = bytea, SSPACE = 4096,
 	FINALFUNC = tbf_merge_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
-	PARALLEL = SAFE
+	COMBINEFUNC = tbf_merge_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE tbf_merge_agg(tbf) IS 'the hits of all filters. Half-life, epoch and item kind must be the same; sizes may differ by a power of two';

@@ -12,13 +12,12 @@ COMMENT ON OPERATOR * (tbf, double precision) IS 'all counts multiplied by a wei
 CREATE OPERATOR * (LEFTARG = double precision, RIGHTARG = tbf, FUNCTION = tbf_scale, COMMUTATOR = *);
 COMMENT ON OPERATOR * (double precision, tbf) IS 'all counts multiplied by a weight';
 
-CREATE FUNCTION tbf_merge_agg_add(internal, tbf, double precision) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_merge_agg_add(internal, tbf, double precision) IS 'transition function of tbf_merge_agg';
+CREATE FUNCTION tbf_merge_agg_add(bytea, tbf, double precision) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_merge_agg_add(bytea, tbf, double precision) IS 'transition function of tbf_merge_agg';
 
 CREATE AGGREGATE tbf_merge_agg(filter tbf, weight double precision) (
-	SFUNC = tbf_merge_agg_add, STYPE = internal, SSPACE = 1024,
+	SFUNC = tbf_merge_agg_add, STYPE = bytea, SSPACE = 4096,
 	FINALFUNC = tbf_merge_agg_final, FINALFUNC_MODIFY = READ_ONLY,
-	COMBINEFUNC = tbf_agg_combine, SERIALFUNC = tbf_agg_serialize, DESERIALFUNC = tbf_agg_deserialize,
-	PARALLEL = SAFE
+	COMBINEFUNC = tbf_merge_agg_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE tbf_merge_agg(tbf, double precision) IS 'the hits of all filters, multiplied by each filter''s weight, for example a weight by age: decay_polynomial(now() - hour_end, 1, ''1 day'')';

@@ -37,8 +37,8 @@ CREATE FUNCTION tbf_remove(filter tbf, item "any") RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_remove(tbf, "any") IS 'as the form with a time, at the time of now()';
 CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item, at timestamptz, weight double precision DEFAULT 1) RETURNS tbf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item, timestamptz, double precision) IS 'the same for a literal or a parameter without a type, which is text';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item, timestamptz, double precision) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 CREATE FUNCTION tbf_remove(filter tbf, item bf_untyped_item) RETURNS tbf
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION tbf_remove(tbf, bf_untyped_item) IS 'as for an item of any type, at the time of now(): for a literal or a parameter without a type, which is text';

@@ -90,8 +90,8 @@ CREATE FUNCTION sbf_add(filter sbf, item "any") RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_add(sbf, "any") IS 'the filter after one more item. The filter is copied, so sbf_add_all() is the way to add many';
 CREATE FUNCTION sbf_add(filter sbf, item bf_untyped_item) RETURNS sbf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_add(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 CREATE OPERATOR || (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_add);
 COMMENT ON OPERATOR || (sbf, "any") IS 'add an item';
 
@@ -105,38 +105,50 @@ COMMENT ON OPERATOR || (sbf, bf_text_item) IS 'add a text';
 CREATE FUNCTION sbf_add_all(filter sbf, items anyarray) RETURNS sbf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_add_all(sbf, anyarray) IS 'the filter after all elements of the array that are not null, in their order';
+CREATE FUNCTION sbf_add_all(filter sbf, items bf_untyped_item) RETURNS sbf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_add_all(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION sbf_check_add(filter sbf, items anyarray, OUT updated sbf, OUT duplicates boolean[])
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION sbf_check_add(sbf, anyarray) IS 'the filter after all elements of the array, in their order; and for each of them: had it come before? (null for a null)';
+CREATE FUNCTION sbf_check_add(filter sbf, items bf_untyped_item, OUT updated sbf, OUT duplicates boolean[])
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION sbf_check_add(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- asking
 
-CREATE FUNCTION sbf_contains(filter sbf, item "any") RETURNS boolean
+CREATE FUNCTION sbf_contains(filter sbf, item anyelement) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contains(sbf, "any") IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (sbf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
+COMMENT ON FUNCTION sbf_contains(sbf, anyelement) IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (sbf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
 CREATE FUNCTION sbf_contains(filter sbf, item bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE FUNCTION sbf_contained(item "any", filter sbf) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contains(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE FUNCTION sbf_contained(item anyelement, filter sbf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contained("any", sbf) IS 'does the filter remember this item? sbf_contains() with its arguments exchanged';
+COMMENT ON FUNCTION sbf_contained(anyelement, sbf) IS 'does the filter remember this item? sbf_contains() with its arguments exchanged';
 CREATE FUNCTION sbf_contained(item bf_untyped_item, filter sbf) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = "any", FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sbf_contained(bf_untyped_item, sbf) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = anyelement, FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = sbf, RIGHTARG = bf_untyped_item, FUNCTION = sbf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR @> (sbf, "any") IS 'remembers the item';
+COMMENT ON OPERATOR @> (sbf, anyelement) IS 'remembers the item';
 COMMENT ON OPERATOR @> (sbf, bf_untyped_item) IS 'remembers the item';
-CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = sbf, FUNCTION = sbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = anyelement, RIGHTARG = sbf, FUNCTION = sbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = sbf, FUNCTION = sbf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR <@ ("any", sbf) IS 'is remembered by the filter';
+COMMENT ON OPERATOR <@ (anyelement, sbf) IS 'is remembered by the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, sbf) IS 'is remembered by the filter';
 CREATE FUNCTION sbf_contains_any(filter sbf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION sbf_contains_any(sbf, anyarray) IS 'does the filter remember one of these items? null elements are skipped; false for an empty array';
+CREATE FUNCTION sbf_contains_any(filter sbf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION sbf_contains_any(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION sbf_contains_all(filter sbf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION sbf_contains_all(sbf, anyarray) IS 'does the filter remember all of these items? null elements are skipped; true for an empty array';
+CREATE FUNCTION sbf_contains_all(filter sbf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION sbf_contains_all(sbf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- decaying and combining
 

@@ -92,14 +92,20 @@ CREATE FUNCTION ibf_add(filter ibf, item "any", importance double precision) RET
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_add(ibf, "any", double precision) IS 'the filter after one more item. A null importance is an error. The filter is copied, so ibf_add_all() is the way to add many';
 CREATE FUNCTION ibf_add(filter ibf, item bf_untyped_item, importance double precision) RETURNS ibf
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'the same for a literal or a parameter without a type, which is text';
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_add(ibf, bf_untyped_item, double precision) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
 CREATE FUNCTION ibf_add_all(filter ibf, items anyarray, importances double precision[]) RETURNS ibf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_add_all(ibf, anyarray, double precision[]) IS 'the filter after all elements of the array that are not null, in their order, each with its importance';
+CREATE FUNCTION ibf_add_all(filter ibf, items bf_untyped_item, importances double precision[]) RETURNS ibf
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_add_all(ibf, bf_untyped_item, double precision[]) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION ibf_check_add(filter ibf, items anyarray, importances double precision[], OUT updated ibf, OUT duplicates boolean[])
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_check_add(ibf, anyarray, double precision[]) IS 'the filter after all elements of the array, in their order, each with its importance; and for each of them: had it come before? (null for a null)';
+CREATE FUNCTION ibf_check_add(filter ibf, items bf_untyped_item, importances double precision[], OUT updated ibf, OUT duplicates boolean[])
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION ibf_check_add(ibf, bf_untyped_item, double precision[]) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- This operator always raises an error. Without it ibf || 'x' would be a text: the text form of the filter, and the string.
 CREATE FUNCTION ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -113,32 +119,38 @@ COMMENT ON OPERATOR || (ibf, bf_text_item) IS 'always an error: use ibf_add(), o
 
 -- asking
 
-CREATE FUNCTION ibf_contains(filter ibf, item "any") RETURNS boolean
+CREATE FUNCTION ibf_contains(filter ibf, item anyelement) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contains(ibf, "any") IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (ibf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
+COMMENT ON FUNCTION ibf_contains(ibf, anyelement) IS 'does the filter remember this item? Both answers may be wrong: true for the share current_false_positive_rate of other items (ibf_info), false for an item that it has forgotten. An error if the filter holds items of another kind';
 CREATE FUNCTION ibf_contains(filter ibf, item bf_untyped_item) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE FUNCTION ibf_contained(item "any", filter ibf) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contains(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE FUNCTION ibf_contained(item anyelement, filter ibf) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contained("any", ibf) IS 'does the filter remember this item? ibf_contains() with its arguments exchanged';
+COMMENT ON FUNCTION ibf_contained(anyelement, ibf) IS 'does the filter remember this item? ibf_contains() with its arguments exchanged';
 CREATE FUNCTION ibf_contained(item bf_untyped_item, filter ibf) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'the same for a literal or a parameter without a type, which is text';
-CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = "any", FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
+	AS 'MODULE_PATHNAME', 'stable_contained' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION ibf_contained(bf_untyped_item, ibf) IS 'the same for a literal or a parameter without a type, which is read as the type of the filter''s items';
+CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = anyelement, FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR @> (LEFTARG = ibf, RIGHTARG = bf_untyped_item, FUNCTION = ibf_contains, COMMUTATOR = <@, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR @> (ibf, "any") IS 'remembers the item';
+COMMENT ON OPERATOR @> (ibf, anyelement) IS 'remembers the item';
 COMMENT ON OPERATOR @> (ibf, bf_untyped_item) IS 'remembers the item';
-CREATE OPERATOR <@ (LEFTARG = "any", RIGHTARG = ibf, FUNCTION = ibf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
+CREATE OPERATOR <@ (LEFTARG = anyelement, RIGHTARG = ibf, FUNCTION = ibf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
 CREATE OPERATOR <@ (LEFTARG = bf_untyped_item, RIGHTARG = ibf, FUNCTION = ibf_contained, COMMUTATOR = @>, RESTRICT = contsel, JOIN = contjoinsel);
-COMMENT ON OPERATOR <@ ("any", ibf) IS 'is remembered by the filter';
+COMMENT ON OPERATOR <@ (anyelement, ibf) IS 'is remembered by the filter';
 COMMENT ON OPERATOR <@ (bf_untyped_item, ibf) IS 'is remembered by the filter';
 CREATE FUNCTION ibf_contains_any(filter ibf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION ibf_contains_any(ibf, anyarray) IS 'does the filter remember one of these items? null elements are skipped; false for an empty array';
+CREATE FUNCTION ibf_contains_any(filter ibf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_any' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION ibf_contains_any(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 CREATE FUNCTION ibf_contains_all(filter ibf, items anyarray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION ibf_contains_all(ibf, anyarray) IS 'does the filter remember all of these items? null elements are skipped; true for an empty array';
+CREATE FUNCTION ibf_contains_all(filter ibf, items bf_untyped_item) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'stable_contains_all' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION ibf_contains_all(ibf, bf_untyped_item) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
 -- decaying and combining
 

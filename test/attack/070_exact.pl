@@ -1,5 +1,5 @@
 # Small filters, which hold their items themselves, beside exact answers: random histories of self-sized tbf and bf around the
-# limits of their exact form (65,536 and 64 items), mixed with filters that have counters or lines.
+# limit of their exact form (65,536 items), mixed with filters that have counters or lines.
 #
 # tbf: four rows of a table hold filters of the same half-life, epoch and rate, each with its own hits. A history builds them in
 # different ways, adds to them in place, merges them by + and tbf_merge_agg, with weights or without, scales, decays, changes
@@ -341,7 +341,10 @@ BEGIN
 	FOR k IN 1 .. 25 LOOP
 		a := floor(random() * 4);
 		b := (a + 1 + floor(random() * 3)::int) % 4;
-		n := pick('1', '2', '10', '31', '32', '33', '62', '63', '64', '65', '66', '128', '300')::int;
+		n := pick('1', '2', '10', '31', '32', '64', '65', '127', '128', '129', '256', '257', '300', '1000')::int;
+		IF random() < 0.02 THEN -- around the border of the exact form
+			n := pick('30000', '65535', '65536', '65537', '70000')::int;
+		END IF;
 		first := pick('0', '0', '5', '40', '1000');
 		step := CASE WHEN k < 5 THEN 'build' ELSE pick('build', 'told', 'union', 'union', 'union', 'union_agg', 'intersect', 'intersection_agg', 'add', 'add_all', 'fold') END;
 		SELECT s.f, s.told INTO f, exact FROM set_ s WHERE s = a;
@@ -356,7 +359,7 @@ BEGIN
 				DELETE FROM member WHERE s = a;
 				INSERT INTO member SELECT a, generate_series(first, first + n - 1);
 				SELECT bf_agg(item, CASE step WHEN 'told' THEN n END, rate) INTO f FROM member WHERE s = a;
-				INSERT INTO problem SELECT history, 'not exact, or exact' WHERE ((bf_info(f)).layout = 'exact') <> (n <= 64 AND step = 'build');
+				INSERT INTO problem SELECT history, 'not exact, or exact' WHERE ((bf_info(f)).layout = 'exact') <> (n <= 65536 AND step = 'build');
 			WHEN 'union' THEN
 				INSERT INTO problem SELECT history, 'f | g is not g | f' WHERE (f | other.f) <> (other.f | f);
 				f := f | other.f;

@@ -6,30 +6,45 @@
  */
 #include "fuzz_support.h"
 
+#include "bf/bf_exact.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 using namespace fuzz;
 
 const size_t fuzz::prefix_size = 16;
 
-/* An exact filter of up to 64 items. */
+/* The filter of these items that sizes itself, or with room for more; header and all. */
+static Copy filter_of(const std::vector<uint64_t> &hashes, const sb_bf &like, sb_bf *header)
+{
+	const sb_memory memory = *fuzz::memory();
+	sb_bf_builder builder;
+	FUZZ_CHECK(sb_bf_builder_begin_union(&builder, &memory, &like) == SB_OK);
+	FUZZ_CHECK(sb_bf_builder_add_many(&builder, hashes.data(), hashes.size(), false) == SB_OK);
+	FUZZ_CHECK(sb_bf_builder_plan(&builder, true, header) == SB_OK);
+	Copy value(sb_bf_size(header));
+	sb_bf_encode_header(header, value.data());
+	FUZZ_CHECK(sb_bf_builder_write(&builder, header, value.data() + SB_BF_HEADER) == SB_OK);
+	sb_bf_builder_release(&builder);
+	return value;
+}
+
+/* An exact filter of some hundred items, seldom of thousands. */
 static void append_exact(Input *input, Random &random)
 {
 	sb_bf like{};
 	like.kind.code = SB_KIND_INTEGER;
 	like.hash_count = static_cast<uint8_t>(1 + random() % 16);
 	like.fpr = 0.01;
-	sb_bf_exact items{};
-	const int digits = 64 - static_cast<int>(random() % 50);
-	for (uint64_t count = random() % (SB_BF_EXACT_ITEMS + 1); count > 0; count--)
-		sb_bf_exact_add(&items, random() >> (64 - digits));
+	std::vector<uint64_t> hashes;
+	const int digits = SB_BF_HASH_BITS - static_cast<int>(random() % 40);
+	for (uint64_t count = random() % (random() % 32 == 0 ? 5000 : random() % 400 + 1); count > 0; count--)
+		hashes.push_back((random() >> (64 - digits)) << (64 - SB_BF_HASH_BITS));
 	sb_bf bf;
-	sb_bf_exact_plan(&like, &items, &bf);
-	const size_t at = input->size();
-	input->resize(at + sb_bf_size(&bf));
-	sb_bf_encode_header(&bf, input->data() + at);
-	sb_bf_exact_write(&bf, &items, input->data() + at + SB_BF_HEADER);
+	const Copy value = filter_of(hashes, like, &bf);
+	input->insert(input->end(), value.data(), value.data() + value.size());
 }
 
 Input fuzz::make_input(Random &random)
@@ -78,49 +93,66 @@ static bool contains(const sb_bf &bf, const Copy &lines, uint64_t hash)
 static int test_exact(const sb_bf &bf, const Copy &value, uint64_t hash, uint64_t choice)
 {
 	const Copy stored(value.data() + SB_BF_HEADER, value.size() - SB_BF_HEADER);
-	sb_bf_exact items;
-	items.count = 0;
-	const sb_status status = sb_bf_exact_combine(&items, &bf, stored.data(), false);
+	std::vector<uint64_t> items;
+	const sb_status status = streambloom::for_each_hash(&bf, stored.data(), [&](const uint64_t *hashes, size_t count) {
+		items.insert(items.end(), hashes, hashes + count);
+		return SB_OK;
+	});
 	FUZZ_CHECK(status == SB_OK || status == SB_BAD_CELLS);
-	FUZZ_CHECK(sb_bf_check(&bf, stored.data()) == status);
+	FUZZ_CHECK(items.size() <= bf.item_count);
+	const sb_status checked = sb_bf_check(&bf, stored.data());
+	FUZZ_CHECK(checked == SB_OK || checked == SB_BAD_CELLS);
+	FUZZ_CHECK(status == SB_OK || checked == SB_BAD_CELLS);
 	sb_lookup lookup;
 	const sb_status looked = look_up(&lookup, SB_LOOKUP_BF, hash, value);
-	FUZZ_CHECK(looked == SB_OK || looked == status);
+	FUZZ_CHECK(looked == SB_OK || looked == checked);
+	const sb_memory memory = *fuzz::memory();
+	sb_difference difference{};
+
+	/* unions and intersections read damaged items, too, before they refuse them */
 	sb_bf lines = bf;
 	lines.flags = 0;
 	lines.item_count = 0;
 	lines.payload = 0;
 	lines.line_count = static_cast<uint32_t>(1 + choice % 100);
+	const Copy none(sb_bf_size(&lines) - SB_BF_HEADER);
+	sb_bf_builder builder;
+	FUZZ_CHECK(sb_bf_builder_begin_union(&builder, &memory, &bf) == SB_OK);
+	FUZZ_CHECK(sb_bf_builder_add_filter(&builder, &lines, none.data(), &difference) == SB_OK);
+	FUZZ_CHECK(sb_bf_builder_add_filter(&builder, &bf, stored.data(), &difference) == status);
 	sb_bf both;
-	sb_difference difference{};
-	FUZZ_CHECK(sb_bf_plan_union(&bf, &lines, &both, &difference) == SB_OK && both.line_count == lines.line_count);
+	FUZZ_CHECK(sb_bf_builder_plan(&builder, true, &both) == SB_OK);
 	Copy united(sb_bf_size(&both) - SB_BF_HEADER);
-	FUZZ_CHECK(sb_bf_combine(&both, united.data(), &bf, stored.data(), false) == status);
-	if (status != SB_OK)
+	FUZZ_CHECK(sb_bf_builder_write(&builder, &both, united.data()) == SB_OK);
+	bool found;
+	for (uint64_t item : items)
+		FUZZ_CHECK(status != SB_OK || (sb_bf_builder_contains(&builder, item, &found) == SB_OK && found));
+	sb_bf_builder_release(&builder);
+	sb_bf common;
+	void *intersection;
+	FUZZ_CHECK(sb_bf_intersect_exact(&bf, stored.data(), &bf, stored.data(), &memory, 0, &common, &intersection, &difference) == status ||
+			   status == SB_OK);
+	if (intersection != nullptr)
+		memory.release(memory.context, intersection);
+	if (checked != SB_OK)
 		return -1;
 
 	FUZZ_CHECK(looked == SB_OK && lookup.found == contains(bf, stored, hash));
-	FUZZ_CHECK(items.count == bf.item_count && std::is_sorted(items.hashes, items.hashes + items.count));
-	FUZZ_CHECK(std::adjacent_find(items.hashes, items.hashes + items.count) == items.hashes + items.count);
+	FUZZ_CHECK(items.size() == bf.item_count && common.item_count == bf.item_count);
+	FUZZ_CHECK(std::adjacent_find(items.begin(), items.end(), std::greater_equal<>()) == items.end());
 	sb_bf again;
-	sb_bf_exact_plan(&bf, &items, &again);
-	FUZZ_CHECK(sb_bf_size(&again) == value.size());
-	Copy written(value.size());
-	sb_bf_encode_header(&again, written.data());
-	sb_bf_exact_write(&again, &items, written.data() + SB_BF_HEADER);
-	FUZZ_CHECK(written == value);
-	for (uint32_t i = 0; i < items.count; i++)
+	FUZZ_CHECK(filter_of(items, bf, &again) == value);
+	for (uint64_t item : items)
 	{
-		FUZZ_CHECK(look_up(&lookup, SB_LOOKUP_BF, items.hashes[i], value) == SB_OK && lookup.found);
-		FUZZ_CHECK(contains(both, united, items.hashes[i]));
+		FUZZ_CHECK(look_up(&lookup, SB_LOOKUP_BF, item, value) == SB_OK && lookup.found);
+		FUZZ_CHECK(contains(both, united, item));
 	}
-	const sb_bf_exact before = items;
-	FUZZ_CHECK(sb_bf_exact_combine(&items, &both, united.data(), true) == SB_OK && items.count == before.count);
-	FUZZ_CHECK(sb_bf_exact_combine(&items, &bf, stored.data(), true) == SB_OK && items.count == before.count);
-	sb_bf_exact_add(&items, hash);
-	FUZZ_CHECK(std::binary_search(items.hashes, items.hashes + items.count, hash));
-	sb_bf_exact_plan(&bf, &items, &again);
-	FUZZ_CHECK(sb_bf_is_exact(&again) == (items.count <= SB_BF_EXACT_ITEMS));
+	FUZZ_CHECK(sb_bf_plan_compact(&bf, 0.01, &lines) == SB_OK);
+	Copy compact(sb_bf_size(&lines) - SB_BF_HEADER);
+	FUZZ_CHECK(sb_bf_exact_to_lines(&bf, stored.data(), &lines, compact.data()) == SB_OK);
+	items.push_back(hash);
+	const Copy more = filter_of(items, bf, &again);
+	FUZZ_CHECK(look_up(&lookup, SB_LOOKUP_BF, hash, more) == SB_OK && (lookup.found || bf.kind.code == SB_KIND_NONE));
 	return 0;
 }
 

@@ -37,6 +37,21 @@ static Input serialized(sb_bf_builder *builder)
 	return result;
 }
 
+/* To a builder of a filter that sizes itself: a filter with lines. */
+static void add_lines(sb_bf_builder *builder, Random &random)
+{
+	sb_bf filter = builder->plan;
+	sb_difference difference;
+	filter.line_count = static_cast<uint32_t>(1 + random() % 20);
+	Copy lines(size_t{filter.line_count} * SB_BF_LINE);
+	for (uint64_t items = random() % 300; items > 0; items--)
+	{
+		const uint64_t hash = random();
+		sb_bf_add_many(&filter, lines.data(), &hash, 1);
+	}
+	FUZZ_CHECK(sb_bf_builder_add_filter(builder, &filter, lines.data(), &difference) == SB_OK);
+}
+
 static sb_tbf plan_like(uint64_t choice)
 {
 	sb_tbf tbf{};
@@ -126,6 +141,8 @@ Input fuzz::make_input(Random &random)
 		FUZZ_CHECK(sb_bf_builder_begin(&builder, memory(), &bf) == SB_OK);
 		for (uint64_t items = random() % (random() % 2 == 0 ? 1000 : 30); items > 0; items--)
 			FUZZ_CHECK(sb_bf_builder_add(&builder, random()) == SB_OK);
+		if (bf.expected_items == 0 && random() % 2 == 0)
+			add_lines(&builder, random);
 		const Input bytes = serialized(&builder);
 		sb_bf_builder_release(&builder);
 		input.insert(input.end(), bytes.begin(), bytes.end());

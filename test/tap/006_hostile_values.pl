@@ -128,8 +128,8 @@ DECLARE
 BEGIN
 	IF kind = 'bf' AND get_byte(value, 4) = 1 THEN
 		number := 1 + floor(random() * 66)::int; -- items
-		cells := 7 * number + floor(random() * 20)::int; -- bytes
-		value := set_byte(set_byte(set_byte(value, 40, number), 46, cells & 255), 47, cells >> 8);
+		cells := 5 * number + floor(random() * 40)::int; -- bytes
+		value := set_byte(set_byte(set_byte(value, 40, number), 48, cells & 255), 49, cells >> 8);
 		RETURN substring(value FROM 1 FOR 64) || payload(cells);
 	END IF;
 	IF kind = 'bf' THEN
@@ -542,7 +542,11 @@ SQL
 		is($db->sqlstate("SELECT $call"), '42883', "SELECT $call is refused");
 		is($db->sqlstate('SELECT ' . $call =~ s/\bNULL(?!:)/NULL::internal/gr), '42846', "and with NULL::internal");
 	}
-	is($db->sqlstate("SELECT ${_}_union_agg_add(${_}_empty(), ${_}_empty())"), '00000', "${_}_union_agg_add takes filters, and unites them") foreach 'bf', 'sbf', 'ibf';
+	is($db->sqlstate("SELECT ${_}_union_agg_add(${_}_empty(), ${_}_empty())"), '00000', "${_}_union_agg_add takes filters, and unites them") foreach 'sbf', 'ibf';
+	is($db->sqlstate('SELECT bf_union_agg_final(bf_union_agg_add(NULL, bf_empty()))'), '00000', 'the state of bf_union_agg is bytes');
+	is($db->sqlstate('SELECT tbf_merge_agg_final(tbf_merge_agg_add(NULL, tbf_empty()))'), '00000', 'that of tbf_merge_agg, too');
+	is($db->sqlstate("SELECT $_"), '22P03', "$_: what is no state is refused") foreach "bf_union_agg_final('\\x00')", "bf_union_agg_add('\\x5342', bf_empty())",
+		"bf_union_agg_combine(NULL, bytea(bf_empty()))", "tbf_merge_agg_final('\\x00')", "tbf_merge_agg_combine(NULL, bytea(tbf_empty()))";
 	is($db->sqlstate('SELECT bf_intersection_agg_add(bf_empty(), bf_empty())'), '00000', 'so does bf_intersection_agg_add');
 	server_is_up('calls');
 };

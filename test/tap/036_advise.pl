@@ -118,9 +118,9 @@ foreach my $table ('edits', 'orders', 'agents')
 		$db->sql("INSERT INTO result (log, name, what, said, found) SELECT '$table', '$column', 'bf bytes of keys', bf_bytes, pg_relation_size('said_bf') FROM said WHERE \"column\" = '$column'");
 		# keys that are nowhere
 		my ($pages) = map { $_->[0] } $db->rows("SELECT avg(pages_of(format('SELECT * FROM $table WHERE $column %s', q))) FROM " .
-				($type eq 'jsonb' ? q[(SELECT format('@> %L::jsonb', jsonb_build_object('page', 'none ' || i)) AS q FROM generate_series(1, 20) i) a] :
-					$type eq 'tsvector' ? q[(SELECT format('@@ %L::tsquery', 'none' || i) AS q FROM generate_series(1, 20) i) a] :
-					q[(SELECT format('@> %L::text[]', ARRAY['none ' || i]) AS q FROM generate_series(1, 20) i) a]));
+				($type eq 'jsonb' ? q[(SELECT format('@> %L::jsonb', jsonb_build_object('page', 'none ' || i)) AS q FROM generate_series(1, 200) i) a] :
+					$type eq 'tsvector' ? q[(SELECT format('@@ %L::tsquery', 'none' || i) AS q FROM generate_series(1, 200) i) a] :
+					q[(SELECT format('@> %L::text[]', ARRAY['none ' || i]) AS q FROM generate_series(1, 200) i) a]));
 		$db->sql("INSERT INTO result (log, name, what, said, found) SELECT '$table', '$column', 'pages of an absent key', pages_absent, $pages FROM said WHERE \"column\" = '$column'");
 		$db->sql('DROP INDEX said_bf');
 	}

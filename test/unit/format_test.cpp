@@ -3,7 +3,8 @@
  * consistent; and the golden files, which format version 1 will have to read for ever, are read.
  *
  * The golden files were written once by golden/make_golden.py, a second implementation that shares no code with the
- * core. They are never written again: a test that fails on them has found a change of format.
+ * core. They are never written again: a test that fails on them has found a change of format. (Those of bf were written anew before the
+ * first release, when a hash in a bf got 48 bits, so that a list of hashes takes five bytes an item and can become lines of any size.)
  */
 #include "support.h"
 
@@ -53,7 +54,7 @@ static sb_bf random_bf(Random &random)
 		bf.widened = 0;
 		bf.expected_items = 0;
 		bf.item_count = static_cast<uint32_t>(between(random, 1, SB_BF_EXACT_ITEMS));
-		bf.payload = static_cast<uint16_t>(between(random, 1, SB_BF_EXACT_BYTES));
+		bf.payload = static_cast<uint32_t>(between(random, 1, SB_MAX_BYTES - SB_BF_HEADER));
 	}
 	return bf;
 }
@@ -676,7 +677,7 @@ TEST(Golden, BfExact)
 	expect_golden_exact("bf_exact_none", 6, 0.01, 1, 0);
 	expect_golden_exact("bf_exact_one", 10, 0.001, 42, 42);
 	expect_golden_exact("bf_exact_few", 6, 0.01, -3, 3);
-	expect_golden_exact("bf_exact_most", 6, 0.01, 1000, 1063);
+	expect_golden_exact("bf_exact_blocks", 6, 0.01, 1000, 1299);
 }
 
 static void expect_golden(const std::string &name, const Tbf &made)

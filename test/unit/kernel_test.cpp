@@ -55,16 +55,21 @@ TEST(Simd, PortableCodeCanBeForced)
 
 /* ------------------------------------------------------------------------ bf */
 
+static uint64_t kept(uint64_t hash)
+{
+	return hash >> 16 << 16;
+}
+
 static size_t line_of(const sb_bf &bf, uint64_t hash)
 {
-	return static_cast<size_t>((static_cast<sb_u128>(hash) * bf.line_count) >> 64) * SB_BF_LINE;
+	return static_cast<size_t>((static_cast<sb_u128>(kept(hash)) * bf.line_count) >> 64) * SB_BF_LINE;
 }
 
 /* The definition of docs/format.md. */
 static std::vector<unsigned> bits_of(const sb_bf &bf, uint64_t hash)
 {
 	std::vector<unsigned> bits;
-	auto probe = static_cast<uint32_t>(hash);
+	auto probe = static_cast<uint32_t>(kept(hash) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
 	for (int i = 0; i < bf.hash_count; i++, probe *= 0x9e3779b9u)
 		bits.push_back(probe >> 23);
 	return bits;

@@ -205,13 +205,6 @@ class Memory
 
 /* ------------------------------------------------------------------------ bf */
 
-/* The items of an exact bf. */
-inline sb_status read_items(const sb_bf &bf, const Bytes &stored, sb_bf_exact *items)
-{
-	items->count = 0;
-	return sb_bf_exact_combine(items, &bf, stored.data(), false);
-}
-
 struct Bf
 {
 	sb_bf parameters{};
@@ -226,17 +219,18 @@ struct Bf
 		parameters.fpr = fpr;
 		lines = Bytes(sb_bf_size(&parameters) - SB_BF_HEADER);
 	}
-	/* One that sizes itself, of these items. */
+	/* One that sizes itself, of these items; with more than SB_BF_EXACT_ITEMS it has lines with room for more. */
 	static Bf exact(const sb_bf &like, const std::vector<uint64_t> &hashes)
 	{
-		sb_bf_exact items;
-		items.count = 0;
-		for (uint64_t hash : hashes)
-			sb_bf_exact_add(&items, hash);
+		const Memory memory;
+		sb_bf_builder builder;
 		sb_bf header;
-		sb_bf_exact_plan(&like, &items, &header);
+		EXPECT_EQ(sb_bf_builder_begin_union(&builder, memory, &like), SB_OK);
+		EXPECT_EQ(sb_bf_builder_add_many(&builder, hashes.data(), hashes.size(), false), SB_OK);
+		EXPECT_EQ(sb_bf_builder_plan(&builder, true, &header), SB_OK);
 		Bf result(header);
-		sb_bf_exact_write(&header, &items, result.lines.data());
+		EXPECT_EQ(sb_bf_builder_write(&builder, &header, result.lines.data()), SB_OK);
+		sb_bf_builder_release(&builder);
 		return result;
 	}
 	static Bf planned(uint64_t items, double fpr)

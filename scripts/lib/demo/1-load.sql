@@ -104,8 +104,8 @@ SELECT tbf_sketch(heat) AS heat FROM page_heat \gset
 \echo '  pages of the busiest one  ' :busiest_pages
 \echo '  hits of all pages         ' :heat
 \echo
-\echo 'current fpr: the false-positive rate, the share of other items for which the filter says yes. The bars: how'
-\echo 'many parts of the filter are how full, from empty to full; for the hits, how many pages have few (left) or many.'
+\echo 'exact: up to 65,536 items the filter is a list of their hashes, and holds no others; beyond that it has a false-positive'
+\echo 'rate, the share of other items for which it says yes. The bars: for the hits, how many pages have few (left) or many.'
 \echo
 \echo :verdict
 

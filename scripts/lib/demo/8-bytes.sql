@@ -10,6 +10,8 @@ WITH thing AS (
 	UNION ALL SELECT 3, 'its B-tree indexes on url', sum(pg_relation_size(relid)) FROM pg_partition_tree(to_regclass('access_log_url'))
 	UNION ALL SELECT 4, 'bf of the hosts, one a partition', sum(pg_column_size(hosts)) FROM chunk_summary
 	UNION ALL SELECT 5, 'bf of the pages, one a partition', sum(pg_column_size(pages)) FROM chunk_summary
+	UNION ALL SELECT 4.5, 'the same by bf_compact(), 1 % wrong', sum(pg_column_size(bf_compact(hosts))) FROM chunk_summary
+	UNION ALL SELECT 5.5, 'the same by bf_compact(), 1 % wrong', sum(pg_column_size(bf_compact(pages))) FROM chunk_summary
 	UNION ALL SELECT 6, 'table chunk_summary, as it lies on disk', pg_total_relation_size('chunk_summary')
 	UNION ALL SELECT 7, 'bf index on host and url', sum(pg_relation_size(relid)) FROM pg_partition_tree('access_log_bf')
 	UNION ALL SELECT 8, 'table of exact hits of all pages, no index', pg_table_size('demo.page')

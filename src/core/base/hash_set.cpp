@@ -160,7 +160,7 @@ sb_status sb_hash_set_take(sb_hash_set *set, uint64_t *out) noexcept
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>
-SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *hashes, size_t count)
+SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, uint64_t mask, const uint64_t *hashes, size_t count)
 {
 	const slot_order order(set);
 	const uint64_t room = largest_count(order.capacity) - set->count;
@@ -174,7 +174,7 @@ SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *
 	{
 		if (i + ahead < count)
 			__builtin_prefetch(&slots[place_of_slot(own_slot(order, hashes[i + ahead]), beside)], 1);
-		uint64_t hash = hashes[i++];
+		const uint64_t hash = hashes[i++] & mask;
 		uint64_t *word = &slots[place_of_slot(slot_for<variant>(slots, order, beside, hash, &farthest), beside)];
 		added += *word == 0;
 		*word = hash != 0 ? hash : 1;
@@ -185,17 +185,18 @@ SB_KERNEL size_t insert_loop(sb_hash_set *set, uint64_t beside, const uint64_t *
 }
 
 template <sb_simd variant>
-SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count)
+SB_KERNEL size_t insert_many_kernel(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask)
 {
-	return set->beside == 0 ? insert_loop<variant>(set, 0, hashes, count) :
-							  insert_loop<variant>(set, set->beside, hashes, count);
+	return set->beside == 0 ? insert_loop<variant>(set, 0, mask, hashes, count) :
+							  insert_loop<variant>(set, set->beside, mask, hashes, count);
 }
-static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
-SB_VARIANTS(size_t, insert_many, (sb_hash_set *set, const uint64_t *hashes, size_t count), (set, hashes, count))
+static size_t insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask);
+SB_VARIANTS(size_t, insert_many, (sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask),
+			(set, hashes, count, mask))
 
-size_t streambloom::hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count)
+size_t streambloom::hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask)
 {
-	return insert_many(set, hashes, count);
+	return insert_many(set, hashes, count, mask);
 }
 
 template <sb_simd variant>

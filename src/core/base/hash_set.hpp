@@ -61,9 +61,9 @@ uint64_t hash_set_insert(sb_hash_set *set, uint64_t hash);
 /*
  * Adds hashes in their order until all are added or there is no room. Returns how many it has taken. It prefetches, so
  * that in batches of a hundred or more a large set costs little more than a small one. A set without room is left as it
- * is.
+ * is. Of each hash only the bits of `mask` are added.
  */
-size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count);
+size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t mask = UINT64_MAX);
 
 /* How many of these hashes, no two of them the same, are not in the set. */
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);

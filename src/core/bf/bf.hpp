@@ -21,18 +21,18 @@ inline size_t line_bytes(const sb_bf *bf)
 /* Adds all hashes of a set to lines. SB_INTERRUPTED. */
 [[nodiscard]] sb_status add_set(const sb_bf *bf, void *lines, const sb_hash_set *set);
 
-/* Adds the items of an exact filter to lines. SB_BAD_CELLS. */
+/* Adds the items of an exact filter to lines. SB_BAD_CELLS, SB_INTERRUPTED. */
 [[nodiscard]] sb_status add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored);
 
-/* Reads the items of an exact filter. SB_BAD_CELLS. */
-[[nodiscard]] sb_status read_exact(const sb_bf *bf, const void *stored, sb_bf_exact *out);
+/* How many items a line of the filter holds on average, estimated from the fill; infinite if all bits are set. SB_INTERRUPTED. */
+[[nodiscard]] sb_status load_of_lines(const sb_bf *bf, const void *lines, double *out);
 
-/* Is the hash in an exact filter, and the same of many? SB_BAD_CELLS. */
-[[nodiscard]] sb_status exact_find(const sb_bf *bf, const void *stored, uint64_t hash, bool *found);
-[[nodiscard]] sb_status exact_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found);
-
-/* How many lines a filter of this rate has that was exact and has become too large: see sb_bf_exact_plan(). */
-uint32_t lines_with_room(double fpr);
+/*
+ * dst |= src for any two numbers of lines: each line of dst gets all lines of src that items of it may have. The
+ * items of src get bits in more lines than their own, unless the number of dst's lines is that of src's divided by
+ * a whole number. SB_INTERRUPTED.
+ */
+[[nodiscard]] sb_status map_lines(const sb_bf *dst, void *dst_lines, const sb_bf *src, const void *src_lines);
 
 /*
  * The sparse encoding of lines of which most bytes are zero: its size in bytes; a writer, which may write 8 bytes more

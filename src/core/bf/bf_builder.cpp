@@ -13,6 +13,7 @@
 #include "base/stop.hpp"
 #include "bf/bf.hpp"
 #include "bf/bf_builder.hpp"
+#include "bf/bf_exact.hpp"
 
 #include <algorithm>
 
@@ -52,14 +53,32 @@ sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory, c
 		builder->plan.flags = 0;
 		builder->plan.item_count = 0;
 		builder->plan.payload = 0;
+		builder->plan.widened = 0;
 	}
 	const sb_status status = hash_set_make(&builder->set, memory, hash_set_capacity_for(1), 0);
 	builder->form = status == SB_OK ? SB_BF_OWNS_SET : SB_BF_HAS_NOTHING;
 	return status;
 }
 
+sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory, const sb_bf *like) noexcept
+{
+	sb_bf plan = *like;
+	plan.expected_items = 0;
+	return sb_bf_builder_begin(builder, memory, &plan);
+}
+
+static void release_filters(sb_bf_builder *builder)
+{
+	if (builder->filters.line_count != 0 && !builder->filters_borrowed)
+		release_aligned(&builder->memory, const_cast<unsigned char *>(builder->filter_lines));
+	builder->filters = {};
+	builder->filter_lines = nullptr;
+	builder->filters_borrowed = false;
+}
+
 void sb_bf_builder_release(sb_bf_builder *builder) noexcept
 {
+	release_filters(builder);
 	if (builder->form == SB_BF_OWNS_SET)
 		sb_hash_set_release(&builder->set, &builder->memory);
 	else if (builder->form == SB_BF_OWNS_LINES)
@@ -72,7 +91,7 @@ void sb_bf_builder_release(sb_bf_builder *builder) noexcept
 /* Makes a builder that borrows its items one that owns them. */
 static sb_status own(sb_bf_builder *builder)
 {
-	if (builder->form == SB_BF_OWNS_SET || builder->form == SB_BF_OWNS_LINES)
+	if ((builder->form == SB_BF_OWNS_SET || builder->form == SB_BF_OWNS_LINES) && !builder->filters_borrowed)
 		return SB_OK;
 	if (!is_borrowed(builder->form))
 		return SB_OUT_OF_RANGE;
@@ -133,7 +152,7 @@ static sb_status add_hashes(sb_bf_builder *builder, const uint64_t *hashes, size
 	sb_hash_set *set = &builder->set;
 	while (count > 0 && builder->form == SB_BF_OWNS_SET)
 	{
-		const size_t added = hash_set_insert_many(set, hashes, count);
+		const size_t added = hash_set_insert_many(set, hashes, count, SB_BF_HASH_MASK);
 		hashes += added;
 		count -= added;
 		sb_status status = SB_OK;
@@ -233,6 +252,85 @@ sb_status sb_bf_builder_add_many(sb_bf_builder *builder, const uint64_t *items, 
 	return SB_OK;
 }
 
+/* ------------------------------------------------------------- stored filters */
+
+/* The filters with lines of a builder become their union with this one. */
+static sb_status unite_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored, sb_difference *difference)
+{
+	sb_bf *have = &builder->filters;
+	const bool first = have->line_count == 0;
+	sb_bf united = *filter;
+	if (!first && sb_bf_plan_union(have, filter, &united, difference) != SB_OK)
+		return SB_DIFFERENT;
+	void *lines = const_cast<unsigned char *>(builder->filter_lines);
+	if (first || united.line_count != have->line_count)
+	{
+		sb_status status = allocate_aligned(&builder->memory, line_bytes(&united), &lines);
+		if (status != SB_OK)
+			return status;
+		if (!first)
+			status = sb_bf_combine(&united, lines, have, builder->filter_lines, false);
+		if (status != SB_OK)
+		{
+			release_aligned(&builder->memory, lines);
+			return status;
+		}
+		release_filters(builder);
+		builder->filter_lines = static_cast<unsigned char *>(lines);
+	}
+	*have = united;
+	return sb_bf_combine(have, lines, filter, stored, false);
+}
+
+static sb_status add_list(sb_bf_builder *builder, const sb_bf *filter, const void *stored)
+{
+	const uint64_t capacity = hash_set_capacity_for(filter->item_count + UINT64_C(1));
+	if (builder->form == SB_BF_OWNS_SET && builder->set.count == 0 && capacity > builder->set.capacity)
+		if (const sb_status status = grow_set(builder, capacity); status != SB_OK)
+			return status;
+	return for_each_hash(filter, stored, [&](const uint64_t *hashes, size_t count) { return add_hashes(builder, hashes, count); });
+}
+
+sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored, sb_difference *difference) noexcept
+{
+	*difference = {};
+	if (builder->form == SB_BF_HAS_NOTHING || !sizes_itself(builder))
+		return SB_OUT_OF_RANGE;
+	if (builder->plan.hash_count != filter->hash_count)
+	{
+		*difference = {"hashes", static_cast<double>(builder->plan.hash_count), static_cast<double>(filter->hash_count)};
+		return SB_DIFFERENT;
+	}
+	sb_status status = own(builder);
+	if (status == SB_OK)
+		status = settle(builder);
+	if (status == SB_OK)
+		status = sb_bf_is_exact(filter) ? add_list(builder, filter, stored) : unite_filter(builder, filter, stored, difference);
+	if (status != SB_OK)
+		return status;
+	if (builder->plan.kind.code == SB_KIND_NONE)
+		builder->plan.kind = filter->kind;
+	builder->plan.fpr = std::max(builder->plan.fpr, filter->fpr);
+	return SB_OK;
+}
+
+sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t hash, bool *found) noexcept
+{
+	sb_status status = own(builder);
+	if (status == SB_OK)
+		status = settle(builder);
+	*found = false;
+	if (status != SB_OK)
+		return status;
+	if (builder->form == SB_BF_OWNS_SET)
+		*found = hash_set_find(&builder->set, hash & SB_BF_HASH_MASK) != UINT64_MAX;
+	else
+		status = sb_bf_contains_many(&builder->plan, builder->lines, &hash, 1, found);
+	if (!*found && builder->filters.line_count != 0 && status == SB_OK)
+		status = sb_bf_contains_many(&builder->filters, builder->filter_lines, &hash, 1, found);
+	return status;
+}
+
 /* -------------------------------------------------------------------- uniting */
 
 /*
@@ -322,6 +420,14 @@ sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder *other) noex
 		return status;
 	if (builder->plan.kind.code == SB_KIND_NONE)
 		builder->plan.kind = other->plan.kind;
+	builder->plan.fpr = std::max(builder->plan.fpr, other->plan.fpr);
+	if (other->filters.line_count != 0)
+	{
+		sb_difference difference;
+		status = unite_filter(builder, &other->filters, other->filter_lines, &difference);
+		if (status != SB_OK)
+			return status;
+	}
 	const bool of_hashes = other->form == SB_BF_OWNS_SET || other->form == SB_BF_BORROWS_HASHES;
 	return of_hashes ? unite_hashes(builder, other) : unite_lines(builder, other);
 }
@@ -340,22 +446,93 @@ static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, sb_bf *p
 	return status;
 }
 
-/* The items of a builder of which the filter is exact. */
-static sb_bf_exact listed(const sb_bf_builder *builder)
-{
-	sb_bf_exact items;
-	items.count = 0;
-	in_batches(&builder->set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
-		std::copy_n(hashes, count, items.hashes + items.count);
-		items.count += static_cast<uint32_t>(count);
-	});
-	std::sort(items.hashes, items.hashes + items.count);
-	return items;
-}
-
 static bool is_exact(const sb_bf_builder *builder)
 {
-	return sizes_itself(builder) && builder->form == SB_BF_OWNS_SET && builder->set.count <= SB_BF_EXACT_ITEMS;
+	return sizes_itself(builder) && builder->filters.line_count == 0 && builder->form == SB_BF_OWNS_SET &&
+		   builder->set.count <= SB_BF_EXACT_ITEMS;
+}
+
+static void plan_exact(const sb_bf_builder *builder, sb_bf *plan)
+{
+	const auto items = static_cast<uint32_t>(builder->set.count);
+	list_sizer sizer(items);
+	in_batches(&builder->set, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		for (size_t i = 0; i < count; i++)
+			sizer.add(hashes[i]);
+	});
+	*plan = builder->plan;
+	plan_list(plan, items, sizer.size());
+}
+
+/*
+ * Sorts hashes that are sorted but for neighbours, as those of a set are unless it uses the secret. What is not
+ * sorted after so many steps is left to std::sort().
+ */
+static void sort_neighbours(uint64_t *hashes, size_t count)
+{
+	size_t steps = 16 * count;
+	for (size_t i = 1; i < count; i++)
+	{
+		const uint64_t hash = hashes[i];
+		size_t at = i;
+		for (; at > 0 && hashes[at - 1] > hash && steps > 0; at--, steps--)
+			hashes[at] = hashes[at - 1];
+		hashes[at] = hash;
+		if (steps == 0)
+			return std::sort(hashes, hashes + count);
+	}
+}
+
+static sb_status write_exact(const sb_bf_builder *builder, const sb_bf *plan, unsigned char *out)
+{
+	if (!is_exact(builder) || builder->set.count != plan->item_count)
+		return SB_OUT_OF_RANGE;
+	const sb_memory *memory = &builder->memory;
+	auto *sorted = static_cast<uint64_t *>(memory->allocate(memory->context, (plan->item_count + size_t{1}) * sizeof(uint64_t)));
+	if (sorted == nullptr)
+		return SB_NO_MEMORY;
+	uint64_t *end = sorted;
+	in_batches(&builder->set, [&](const uint64_t *hashes, const uint64_t *, size_t count) { end = std::copy_n(hashes, count, end); });
+	sort_neighbours(sorted, plan->item_count);
+	list_write(sorted, plan->item_count, out);
+	memory->release(memory->context, sorted);
+	return SB_OK;
+}
+
+/* The number of the items of the builder's own, without those of filters with lines. */
+static sb_status count_items(const sb_bf_builder *builder, double *out)
+{
+	if (builder->form != SB_BF_OWNS_SET)
+		return sb_bf_items(&builder->plan, builder->lines, out);
+	*out = static_cast<double>(builder->set.count);
+	return SB_OK;
+}
+
+/*
+ * The lines of the filters, and room for the items beside them. The load of the lines stays the same when they are
+ * widened. The items may add to it as much as the rate allows, and an eighth of that in any case: then a full
+ * filter gets not much more than the rate asked for.
+ */
+static sb_status plan_for_filters(const sb_bf_builder *builder, sb_bf *plan)
+{
+	double items;
+	double load = 0;
+	uint8_t hash_count;
+	*plan = builder->filters;
+	plan->kind = builder->plan.kind;
+	plan->fpr = std::max(plan->fpr, builder->plan.fpr);
+	sb_status status = count_items(builder, &items);
+	if (status != SB_OK || items == 0)
+		return status;
+	status = load_of_lines(&builder->filters, builder->filter_lines, &load);
+	const double most = sb_bf_items_per_line(plan->fpr, &hash_count);
+	const double room = std::max(most - load, most / 8);
+	while (items > room * plan->line_count && plan->line_count <= SB_BF_MAX_LINES / 2)
+	{
+		plan->line_count *= 2;
+		plan->widened++;
+	}
+	return status;
 }
 
 static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
@@ -368,10 +545,11 @@ static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
 		return status;
 	if (is_exact(builder))
 	{
-		const sb_bf_exact items = listed(builder);
-		sb_bf_exact_plan(&builder->plan, &items, plan);
+		plan_exact(builder, plan);
 		return SB_OK;
 	}
+	if (builder->filters.line_count != 0)
+		return plan_for_filters(builder, plan);
 	if (builder->form == SB_BF_OWNS_SET)
 		return plan_for(builder, builder->set.count, plan);
 
@@ -389,9 +567,18 @@ static sb_status plan_for_content(sb_bf_builder *builder, sb_bf *plan)
 sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) noexcept
 {
 	const sb_status status = plan_for_content(builder, plan);
-	if (status == SB_OK && with_room && sizes_itself(builder) && !sb_bf_is_exact(plan))
-		plan->line_count = std::clamp(plan->line_count * 4, lines_with_room(plan->fpr), self_sized_lines);
+	if (status == SB_OK && with_room && sizes_itself(builder) && !sb_bf_is_exact(plan) && builder->filters.line_count == 0)
+		plan->line_count = std::min(plan->line_count * 4, self_sized_lines);
 	return status;
+}
+
+/* The lines of the result: those of the filters, and the builder's own items. REQUIRES: filters with lines were added. */
+static sb_status write_with_filters(const sb_bf_builder *builder, const sb_bf *plan, void *lines)
+{
+	const sb_status status = sb_bf_combine(plan, lines, &builder->filters, builder->filter_lines, false);
+	if (status != SB_OK)
+		return status;
+	return builder->form == SB_BF_OWNS_SET ? add_set(plan, lines, &builder->set) : map_lines(plan, lines, &builder->plan, builder->lines);
 }
 
 sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *lines) noexcept
@@ -402,13 +589,9 @@ sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *plan, void *l
 	if (status != SB_OK)
 		return status;
 	if (sb_bf_is_exact(plan))
-	{
-		if (!is_exact(builder) || builder->set.count != plan->item_count)
-			return SB_OUT_OF_RANGE;
-		const sb_bf_exact items = listed(builder);
-		sb_bf_exact_write(plan, &items, lines);
-		return SB_OK;
-	}
+		return write_exact(builder, plan, static_cast<unsigned char *>(lines));
+	if (builder->filters.line_count != 0)
+		return write_with_filters(builder, plan, lines);
 	if (builder->form == SB_BF_OWNS_SET)
 		return add_set(plan, lines, &builder->set);
 	sb_bf folded = builder->plan;

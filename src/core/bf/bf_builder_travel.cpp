@@ -3,8 +3,10 @@
  *
  *   offset size
  *    0      64   the header of the filter that is built; expected_items is 0 if it sizes itself
- *   64       1   what follows: 0 hashes, 1 lines, 2 sparse lines
- *   65           the items; hashes are little-endian words in the order of slots
+ *   64       1   the form of the items: 0 hashes, 1 lines, 2 sparse lines
+ *   65       8   the bytes of the items
+ *   73           the items; hashes are little-endian words in the order of slots
+ *                if filters with lines were added: the header of their union, and its lines
  *
  * Lines are copied once when they are sent, and not at all when they arrive. PostgreSQL puts the bytes into a tuple,
  * sends it and receives it, each time in fresh memory. A filter that sizes itself has 32 MB of lines, which are nearly
@@ -18,7 +20,8 @@
 
 using namespace streambloom;
 
-static constexpr size_t travel_header = SB_BF_HEADER + 1;
+static constexpr size_t size_at = SB_BF_HEADER + 1;
+static constexpr size_t travel_header = size_at + sizeof(uint64_t);
 
 namespace {
 
@@ -101,20 +104,28 @@ sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, s
 		status = choose_form(builder, &form, &items);
 	if (status != SB_OK)
 		return status;
-	void *block = to->allocate(to->context, in_front + travel_header + items + spare);
+	const size_t filters = builder->filters.line_count == 0 ? 0 : SB_BF_HEADER + line_bytes(&builder->filters);
+	void *block = to->allocate(to->context, in_front + travel_header + items + filters + spare);
 	if (block == nullptr)
 		return SB_NO_MEMORY;
 	unsigned char *out = static_cast<unsigned char *>(block) + in_front;
 	sb_bf_encode_header(&builder->plan, out);
 	out[SB_BF_HEADER] = static_cast<unsigned char>(form);
+	store_le(out + size_at, static_cast<uint64_t>(items));
 	status = write_items(builder, form, items, out + travel_header);
+	if (status == SB_OK && filters != 0)
+	{
+		unsigned char *after = out + travel_header + items;
+		sb_bf_encode_header(&builder->filters, after);
+		status = copy(after + SB_BF_HEADER, builder->filter_lines, filters - SB_BF_HEADER);
+	}
 	if (status != SB_OK)
 	{
 		to->release(to->context, block);
 		return status;
 	}
 	*bytes = block;
-	*size = travel_header + items;
+	*size = travel_header + items + filters;
 	return SB_OK;
 }
 
@@ -146,6 +157,23 @@ static sb_status check_items(const sb_bf *plan, unsigned char travelled, const u
 	return SB_BAD_HEADER;
 }
 
+/* Checks the filters with lines that follow the items; no bytes: there are none. */
+static sb_status check_filters(const sb_bf *plan, const unsigned char *bytes, size_t size, sb_bf *filters)
+{
+	*filters = {};
+	if (size == 0)
+		return SB_OK;
+	if (size < SB_BF_HEADER)
+		return SB_BAD_LENGTH;
+	const sb_status status = sb_bf_decode_header(bytes, size, size, filters);
+	if (status != SB_OK)
+		return status;
+	if (sb_bf_is_exact(filters) || plan->expected_items != 0 || filters->hash_count != plan->hash_count ||
+		(filters->kind.code != SB_KIND_NONE && !sb_kind_equal(&filters->kind, &plan->kind)))
+		return SB_BAD_HEADER;
+	return sb_bf_check(filters, bytes + SB_BF_HEADER);
+}
+
 sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *memory, const void *bytes,
 									size_t size) noexcept
 {
@@ -154,8 +182,11 @@ sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *mem
 	if (size < travel_header)
 		return SB_TRUNCATED;
 	const unsigned char *items = data + travel_header;
-	const size_t item_bytes = size - travel_header;
+	const auto item_bytes = load_le<uint64_t>(data + size_at);
+	if (item_bytes > size - travel_header)
+		return SB_BAD_LENGTH;
 	sb_bf plan;
+	sb_bf filters;
 	sb_bf_form form;
 	sb_status status = decode_header(data, SB_BF_HEADER, &plan);
 	if (status == SB_OK)
@@ -164,6 +195,8 @@ sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *mem
 		status = check_items(&plan, data[SB_BF_HEADER], items, item_bytes, &form);
 	if (status == SB_OK && plan.kind.code == SB_KIND_NONE && item_bytes != 0) /* the first item brings the kind */
 		status = SB_BAD_HEADER;
+	if (status == SB_OK)
+		status = check_filters(&plan, items + item_bytes, size - travel_header - item_bytes, &filters);
 	if (status != SB_OK)
 		return status;
 	builder->plan = plan;
@@ -171,5 +204,11 @@ sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *mem
 	builder->borrowed = items;
 	builder->borrowed_bytes = item_bytes;
 	builder->memory = *memory;
+	if (filters.line_count != 0)
+	{
+		builder->filters = filters;
+		builder->filter_lines = items + item_bytes + SB_BF_HEADER;
+		builder->filters_borrowed = true;
+	}
 	return SB_OK;
 }

@@ -1,236 +1,444 @@
 /*
- * bf_exact.cpp: the exact form of a small bf; see sb_bf_exact.h.
+ * bf_exact.cpp: the exact form of a bf, written, read, checked and looked up; see bf_exact.hpp.
  */
-#include "base/bit_stream.hpp"
-#include "base/lookup.hpp"
-#include "base/simd.hpp"
+#include "bf/bf_exact.hpp"
+
+#include "base/memory.hpp"
+#include "base/stop.hpp"
 #include "bf/bf.hpp"
 
 #include <algorithm>
-#include <bit>
 
 using namespace streambloom;
 
-namespace {
+static_assert(list_sizer::most_blocks * 128 == SB_BF_EXACT_ITEMS);
 
-/* Where the three strings of bits of so many items lie. REQUIRES: items > 0. */
-struct exact_parts
+constexpr size_t block_header = 2;
+constexpr size_t taken_at = block_header * 8;
+
+static size_t block_size(const hash_digits &digits, size_t items)
 {
-	explicit exact_parts(uint32_t items)
-		: lower_digits(64 - static_cast<int>(std::bit_width(items))), last(size_t{1} << std::bit_width(items)), lower(last + items),
-		  bytes((lower + items * static_cast<size_t>(lower_digits) + 7) / 8)
-	{
-	}
-	uint32_t bucket(uint64_t hash) const { return static_cast<uint32_t>(hash >> lower_digits); }
-	size_t lower_of(uint32_t item) const { return lower + item * static_cast<size_t>(lower_digits); }
-
-	int lower_digits;
-	size_t last; /* as many bits come before it as there are buckets */
-	size_t lower;
-	size_t bytes; /* of all */
-};
-
-} // namespace
-
-static_assert(SB_BF_EXACT_ITEMS == 64, "the bits that tell the last items of buckets are one word");
-
-static size_t size_of(const sb_bf_exact *items)
-{
-	return items->count == 0 ? 0 : exact_parts(items->count).bytes;
+	return block_header + (digits.buckets() + items * static_cast<size_t>(1 + digits.lower) + 7) / 8;
 }
 
-static void put_hashes(bit_writer *bits, const sb_bf_exact *items)
+static uint32_t blocks_of(const sb_bf *bf)
 {
-	const exact_parts parts(items->count);
-	const uint64_t *const end = items->hashes + items->count;
-	const uint64_t *next = items->hashes;
-	for (uint32_t bucket = 0; bucket < parts.last; bucket++)
-	{
-		const uint64_t *const first = next;
-		while (next < end && parts.bucket(*next) == bucket)
-			next++;
-		bits->put(next > first, 1);
-	}
-	for (const uint64_t *hash = items->hashes; hash < end; hash++)
-		bits->put(hash + 1 == end || parts.bucket(hash[0]) != parts.bucket(hash[1]), 1);
-	for (const uint64_t *hash = items->hashes; hash < end; hash++)
-		bits->put_wide(lower_bits(*hash, parts.lower_digits), parts.lower_digits);
-}
-
-/*
- * The stored hashes to visit(hash) in ascending order. SB_BAD_CELLS: these are not the only bytes that stand for them.
- */
-template <typename Visit>
-static sb_status walk(const sb_bf *bf, const void *stored, Visit visit)
-{
-	if (bf->item_count == 0)
-		return SB_OK;
-	const exact_parts parts(bf->item_count);
-	if (bf->payload != parts.bytes)
-		return SB_BAD_CELLS;
-	const auto *begin = static_cast<const unsigned char *>(stored);
-	bit_reader bits(begin, begin + parts.bytes);
-	uint32_t item = 0;
-	for (uint32_t bucket = 0; bucket < parts.last; bucket++)
-	{
-		if (bits.at(bucket, 1) == 0)
-			continue;
-		const uint64_t high = static_cast<uint64_t>(bucket) << parts.lower_digits;
-		uint64_t at_least = 0;
-		for (bool is_last = false; !is_last; item++)
-		{
-			const uint64_t lower = bits.at(parts.lower_of(item), parts.lower_digits);
-			if (item == bf->item_count || lower < at_least)
-				return SB_BAD_CELLS;
-			is_last = bits.at(parts.last + item, 1) != 0;
-			visit(high | lower);
-			at_least = lower + 1; /* does not wrap: a hash has at least one higher digit */
-		}
-	}
-	bits.seek(parts.lower_of(item));
-	return item == bf->item_count && bits.is_at_end() ? SB_OK : SB_BAD_CELLS;
-}
-
-sb_status streambloom::read_exact(const sb_bf *bf, const void *stored, sb_bf_exact *out)
-{
-	out->count = 0;
-	return walk(bf, stored, [&](uint64_t hash) { out->hashes[out->count++] = hash; });
-}
-
-static int ones_in(uint64_t word)
-{
-	return static_cast<int>(ones_of<SB_SIMD_PORTABLE>(word));
-}
-
-sb_status streambloom::exact_find(const sb_bf *bf, const void *stored, uint64_t hash, bool *found)
-{
-	*found = false;
-	if (bf->item_count == 0)
-		return SB_OK;
-	const exact_parts parts(bf->item_count);
-	if (bf->payload != parts.bytes)
-		return SB_BAD_CELLS;
-	const auto *begin = static_cast<const unsigned char *>(stored);
-	const uint32_t bucket = parts.bucket(hash);
-	if ((begin[bucket / 8] >> bucket % 8 & 1) == 0)
-		return SB_OK;
-
-	/* the bucket's first item comes after the last ones of the buckets before it that are taken */
-	const bit_reader bits(begin, begin + parts.bytes);
-	const uint64_t taken = bits.word_at(bucket & 64);
-	int before = ones_in(lower_bits(taken, static_cast<int>(bucket % 64))) + (bucket >= 64 ? ones_in(bits.word_at(0)) : 0);
-	uint64_t last = bits.word_at(parts.last);
-	for (; before > 0; before--)
-		last &= last - 1;
-	const uint64_t begin_of_bucket = bits.word_at(parts.last) ^ last;
-	const uint64_t lower = lower_bits(hash, parts.lower_digits);
-	for (auto item = static_cast<uint32_t>(std::bit_width(begin_of_bucket)); item < bf->item_count; item++)
-	{
-		const uint64_t stored_lower = bits.at(parts.lower_of(item), parts.lower_digits);
-		*found = stored_lower == lower;
-		if (stored_lower >= lower || bits.at(parts.last + item, 1) != 0)
-			return SB_OK;
-	}
-	return SB_BAD_CELLS;
-}
-
-sb_status streambloom::exact_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found)
-{
-	sb_bf_exact items;
-	const sb_status status = read_exact(bf, stored, &items);
-	for (size_t i = 0; i < count && status == SB_OK; i++)
-		found[i] = std::binary_search(items.hashes, items.hashes + items.count, hashes[i]);
-	return status;
-}
-
-sb_status streambloom::add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored)
-{
-	sb_bf_exact items;
-	const sb_status status = read_exact(from, stored, &items);
-	if (status == SB_OK)
-		sb_bf_add_many(bf, lines, items.hashes, items.count);
-	return status;
-}
-
-/* --------------------------------------------------------------------- items */
-
-void sb_bf_exact_add(sb_bf_exact *items, uint64_t hash) noexcept
-{
-	uint64_t *end = items->hashes + items->count;
-	uint64_t *at = std::lower_bound(items->hashes, end, hash);
-	if (at < end && *at == hash)
-		return;
-	std::copy_backward(at, end, end + 1);
-	*at = hash;
-	items->count++;
-}
-
-static sb_status unite(sb_bf_exact *items, const sb_bf *other, const void *stored)
-{
-	if (items->count == 0)
-		return read_exact(other, stored, items);
-	sb_bf_exact others;
-	if (const sb_status status = read_exact(other, stored, &others); status != SB_OK)
-		return status;
-	const sb_bf_exact before = *items;
-	const uint64_t *end = std::set_union(before.hashes, before.hashes + before.count, others.hashes,
-										 others.hashes + others.count, items->hashes);
-	items->count = static_cast<uint32_t>(end - items->hashes);
-	return SB_OK;
-}
-
-static sb_status intersect_with(sb_bf_exact *items, const sb_bf *other, const void *stored)
-{
-	bool contained[2 * SB_BF_EXACT_ITEMS];
-	if (const sb_status status = sb_bf_contains_many(other, stored, items->hashes, items->count, contained); status != SB_OK)
-		return status;
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < items->count; i++)
-		if (contained[i])
-			items->hashes[kept++] = items->hashes[i];
-	items->count = kept;
-	return SB_OK;
-}
-
-sb_status sb_bf_exact_combine(sb_bf_exact *items, const sb_bf *other, const void *stored, bool intersect) noexcept
-{
-	return intersect ? intersect_with(items, other, stored) : unite(items, other, stored);
+	return bf->item_count == 0 ? 0 : list_digits(bf->item_count).blocks();
 }
 
 /* ------------------------------------------------------------------- writing */
 
-void sb_bf_exact_plan(const sb_bf *like, const sb_bf_exact *items, sb_bf *out) noexcept
+size_t list_sizer::size() const
 {
-	sb_bf plan = {};
-	plan.kind = like->kind;
-	plan.hash_count = like->hash_count;
-	plan.fpr = like->fpr;
-	if (items->count <= SB_BF_EXACT_ITEMS)
-	{
-		plan.flags = SB_BF_EXACT;
-		plan.item_count = items->count;
-		plan.payload = static_cast<uint16_t>(size_of(items));
-	}
-	else
-		plan.line_count = lines_with_room(like->fpr);
-	*out = plan;
+	if (items_ == 0)
+		return 0;
+	const hash_digits digits = list_digits(items_);
+	size_t size = directory_entry * digits.blocks();
+	for (uint32_t block = 0; block < digits.blocks(); block++)
+		if (of_block_[block] != 0)
+			size += block_size(digits, of_block_[block]);
+	return size;
 }
 
-void sb_bf_exact_write(const sb_bf *bf, const sb_bf_exact *items, void *out) noexcept
+void streambloom::plan_list(sb_bf *bf, uint32_t items, size_t payload)
+{
+	bf->flags = SB_BF_EXACT;
+	bf->item_count = items;
+	bf->payload = static_cast<uint32_t>(payload);
+	bf->line_count = 0;
+	bf->widened = 0;
+	bf->expected_items = 0;
+}
+
+static unsigned char *write_block(const hash_digits &digits, const uint64_t *hashes, size_t count, unsigned char *out)
+{
+	const auto bucket_of = [&](size_t item) { return digits.bucket(to_digits(hashes[item])); };
+	store_le(out, static_cast<uint16_t>(count - 1));
+	bit_writer bits(out + block_header);
+	size_t i = 0;
+	for (uint32_t bucket = 0; bucket < digits.buckets(); bucket++)
+	{
+		const bool taken = i < count && bucket_of(i) == bucket;
+		bits.put(taken, 1);
+		while (taken && i < count && bucket_of(i) == bucket)
+			i++;
+	}
+	for (i = 0; i < count; i++)
+		bits.put(i + 1 == count || bucket_of(i) != bucket_of(i + 1), 1);
+	for (i = 0; i < count; i++)
+		bits.put(lower_bits(to_digits(hashes[i]), digits.lower), digits.lower);
+	return bits.finish();
+}
+
+void streambloom::list_write(const uint64_t *hashes, uint32_t count, unsigned char *out)
+{
+	if (count == 0)
+		return;
+	const hash_digits digits = list_digits(count);
+	unsigned char *const first_block = out + directory_entry * digits.blocks();
+	unsigned char *end = first_block;
+	const uint64_t *next = hashes;
+	for (uint32_t block = 0; block < digits.blocks(); block++)
+	{
+		const uint64_t *const begin = next;
+		while (next < hashes + count && digits.block(to_digits(*next)) == block)
+			next++;
+		if (next > begin)
+			end = write_block(digits, begin, static_cast<size_t>(next - begin), end);
+		store_end(out + directory_entry * block, static_cast<uint32_t>(end - first_block));
+	}
+}
+
+/* ------------------------------------------------------------------- reading */
+
+namespace {
+
+/* Where the parts of a block begin, in bits from its first byte on. */
+struct block_parts
+{
+	uint32_t items;
+	size_t last;
+	size_t lower;
+};
+
+/* false: so many items cannot be in a block of this size. */
+SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter, block_parts *out)
+{
+	if (size < block_header)
+		return false;
+	out->items = load_le<uint16_t>(block) + 1u;
+	out->last = taken_at + digits.buckets();
+	out->lower = out->last + out->items;
+	return out->items <= items_of_filter && out->lower + out->items * static_cast<size_t>(digits.lower) <= size * 8;
+}
+
+} // namespace
+
+sb_status list_block::open(const hash_digits &digits, uint32_t items_of_filter, uint32_t block, const unsigned char *begin,
+						   const unsigned char *end)
+{
+	block_parts parts;
+	if (!read_parts(begin, static_cast<size_t>(end - begin), digits, items_of_filter, &parts))
+		return SB_BAD_CELLS;
+	*this = {};
+	bits_ = bit_reader(begin, end);
+	items_ = parts.items;
+	first_digits_ = static_cast<uint64_t>(block) << (digits.lower + digits.of_bucket);
+	buckets_ = digits.buckets();
+	last_ = parts.last;
+	lower_ = parts.lower;
+	lower_digits_ = digits.lower;
+	bits_.seek(parts.lower + parts.items * static_cast<size_t>(digits.lower));
+	find_taken();
+	return SB_OK;
+}
+
+/* Goes to the first bucket from bucket_ on that is taken, or beyond the last one. */
+void list_block::find_taken()
+{
+	while (bucket_ < buckets_)
+	{
+		const uint64_t taken = bits_.word_at(taken_at + bucket_);
+		bucket_ += static_cast<uint32_t>(std::countr_zero(taken));
+		if (taken != 0)
+			break;
+	}
+}
+
+sb_status list_block::next(uint64_t *hash)
+{
+	if (bucket_ >= buckets_)
+		return SB_BAD_CELLS;
+	const uint64_t lower = bits_.at(lower_, lower_digits_);
+	if (lower < at_least_)
+		return SB_BAD_CELLS;
+	*hash = (first_digits_ + (static_cast<uint64_t>(bucket_) << lower_digits_) + lower) << list_shift;
+	lower_ += static_cast<size_t>(lower_digits_);
+	at_least_ = lower + 1;
+	if (bits_.at(last_ + next_++, 1) != 0)
+	{
+		at_least_ = 0;
+		bucket_++;
+		find_taken();
+	}
+
+	/* the last item ends the last bucket that is taken */
+	return next_ == items_ && (at_least_ != 0 || bucket_ < buckets_) ? SB_BAD_CELLS : SB_OK;
+}
+
+/* Where a block lies, counted from the end of the directory. */
+static sb_status range_of(const sb_bf *bf, uint32_t begin, uint32_t end, size_t *offset, size_t *size)
+{
+	const size_t directory = directory_entry * blocks_of(bf);
+	if (begin > end || bf->payload < directory || end > bf->payload - directory)
+		return SB_BAD_CELLS;
+	*offset = directory + begin;
+	*size = end - begin;
+	return SB_OK;
+}
+
+bool list_reader::open_block()
+{
+	const hash_digits digits = list_digits(bf_->item_count);
+	const uint32_t begin = end_;
+	size_t offset = 0;
+	size_t size = 0;
+	status_ = SB_BAD_CELLS;
+	if (bf_->payload >= directory_entry * digits.blocks())
+	{
+		end_ = load_end(stored_ + directory_entry * block_);
+		status_ = range_of(bf_, begin, end_, &offset, &size);
+	}
+	if (status_ == SB_OK && size != 0)
+		status_ = items_.open(digits, bf_->item_count, block_, stored_ + offset, stored_ + offset + size);
+	if (status_ == SB_OK && block_ % 64 == 63 && stop_wanted())
+		status_ = SB_INTERRUPTED;
+	block_++;
+	return status_ == SB_OK;
+}
+
+size_t list_reader::next()
+{
+	const uint32_t blocks = blocks_of(bf_);
+	size_t count = 0;
+	while (status_ == SB_OK && count < at_once)
+	{
+		if (items_.left() == 0)
+		{
+			if (block_ == blocks || !open_block())
+				break;
+			continue;
+		}
+		status_ = given_ < bf_->item_count ? items_.next(&hashes_[count]) : SB_BAD_CELLS;
+		count += status_ == SB_OK;
+		given_ += status_ == SB_OK;
+	}
+	if (status_ == SB_OK && count == 0 && given_ != bf_->item_count)
+		status_ = SB_BAD_CELLS;
+	return status_ == SB_OK ? count : 0;
+}
+
+/* ------------------------------------------------------------------ checking */
+
+sb_status streambloom::list_check(const sb_bf *bf, const void *stored)
+{
+	const auto *bytes = static_cast<const unsigned char *>(stored);
+	if (bf->item_count == 0)
+		return SB_OK;
+	const hash_digits digits = list_digits(bf->item_count);
+	uint64_t items = 0;
+	uint32_t end = 0;
+	if (bf->payload < directory_entry * digits.blocks())
+		return SB_BAD_CELLS;
+	for (uint32_t block = 0; block < digits.blocks(); block++)
+	{
+		size_t offset = 0;
+		size_t size = 0;
+		const uint32_t begin = end;
+		end = load_end(bytes + directory_entry * block);
+		sb_status status = block % 64 == 63 && stop_wanted() ? SB_INTERRUPTED : range_of(bf, begin, end, &offset, &size);
+		list_block reader;
+		if (status == SB_OK && size != 0)
+			status = reader.open(digits, bf->item_count, block, bytes + offset, bytes + offset + size);
+		items += reader.left();
+		uint64_t hash;
+		while (status == SB_OK && reader.left() > 0)
+			status = reader.next(&hash);
+		if (status == SB_OK && size != 0 && !reader.is_at_end())
+			status = SB_BAD_CELLS;
+		if (status != SB_OK)
+			return status;
+	}
+	return items == bf->item_count && directory_entry * digits.blocks() + end == bf->payload ? SB_OK : SB_BAD_CELLS;
+}
+
+/* ------------------------------------------------------------------ look-ups */
+
+void streambloom::list_directory_range(const sb_bf *bf, uint64_t hash, size_t *offset, size_t *size)
+{
+	*offset = SB_BF_HEADER;
+	*size = 0;
+	if (bf->item_count == 0)
+		return;
+	const uint32_t block = list_digits(bf->item_count).block(to_digits(hash));
+	*size = block == 0 ? directory_entry : 2 * directory_entry;
+	*offset += directory_entry * (block == 0 ? 0 : block - 1);
+}
+
+sb_status streambloom::list_block_range(const sb_bf *bf, uint64_t hash, const void *directory, size_t *offset, size_t *size)
+{
+	*offset = SB_BF_HEADER;
+	*size = 0;
+	if (bf->item_count == 0)
+		return SB_OK;
+	const auto *ends = static_cast<const unsigned char *>(directory);
+	const bool is_first = list_digits(bf->item_count).block(to_digits(hash)) == 0;
+	const uint32_t begin = is_first ? 0 : load_end(ends);
+	const sb_status status = range_of(bf, begin, load_end(is_first ? ends : ends + directory_entry), offset, size);
+	*offset += SB_BF_HEADER;
+	return status;
+}
+
+size_t streambloom::list_head(const sb_bf *bf)
+{
+	return block_header + (list_digits(bf->item_count).buckets() + 7) / 8;
+}
+
+template <sb_simd variant>
+SB_KERNEL sb_status find_in_list_kernel(const sb_bf *bf, const unsigned char *block, size_t have, size_t size, uint64_t hash, bool *found)
+{
+	const hash_digits digits = list_digits(bf->item_count);
+	const uint64_t of_hash = to_digits(hash);
+	const uint32_t bucket = digits.bucket(of_hash);
+	const block_bits bits(block, have);
+	block_parts parts;
+	const size_t head = taken_at + digits.buckets();
+	*found = false;
+	if (size * 8 < head)
+		return SB_BAD_CELLS;
+	if (have * 8 < head)
+		return SB_NEED_BYTES;
+	if (bits.digits(taken_at + bucket, 1) == 0)
+		return SB_OK;
+	if (!read_parts(block, size, digits, bf->item_count, &parts))
+		return SB_BAD_CELLS;
+	if (have * 8 < parts.lower)
+		return SB_NEED_BYTES;
+
+	uint32_t begin;
+	uint32_t end;
+	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken_at, bucket), &begin, &end))
+		return SB_BAD_CELLS;
+	const auto lower_digits = static_cast<size_t>(digits.lower);
+	if (have * 8 < parts.lower + end * lower_digits)
+		return SB_NEED_BYTES;
+	const uint64_t lower = lower_bits(of_hash, digits.lower);
+	uint32_t item = end - 1;
+	while (begin < item) /* buckets of chosen items may be long */
+	{
+		const uint32_t half = begin + (item - begin) / 2;
+		if (bits.digits(parts.lower + half * lower_digits, digits.lower) < lower)
+			begin = half + 1;
+		else
+			item = half;
+	}
+	*found = bits.digits(parts.lower + item * lower_digits, digits.lower) == lower;
+	return SB_OK;
+}
+static sb_status find_in_list(const sb_bf *bf, const unsigned char *block, size_t have, size_t size, uint64_t hash, bool *found);
+SB_VARIANTS(sb_status, find_in_list,
+			(const sb_bf *bf, const unsigned char *block, size_t have, size_t size, uint64_t hash, bool *found),
+			(bf, block, have, size, hash, found))
+
+sb_status streambloom::list_find(const sb_bf *bf, const void *block, size_t have, size_t size, uint64_t hash, bool *found)
+{
+	*found = false;
+	return size == 0 ? SB_OK : find_in_list(bf, static_cast<const unsigned char *>(block), have, size, hash, found);
+}
+
+static sb_status find_one(const sb_bf *bf, const unsigned char *stored, uint64_t hash, bool *found)
+{
+	size_t offset;
+	size_t size;
+	*found = false;
+	if (bf->payload < directory_entry * blocks_of(bf))
+		return SB_BAD_CELLS;
+	list_directory_range(bf, hash, &offset, &size);
+	if (sb_status status = list_block_range(bf, hash, stored + (offset - SB_BF_HEADER), &offset, &size); status != SB_OK)
+		return status;
+	return list_find(bf, stored + (offset - SB_BF_HEADER), size, size, hash, found);
+}
+
+sb_status streambloom::list_find_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found)
+{
+	sb_status status = SB_OK;
+	for (size_t i = 0; i < count && status == SB_OK; i++)
+		status = find_one(bf, static_cast<const unsigned char *>(stored), hashes[i], &found[i]);
+	return status;
+}
+
+/* ---------------------------------------------------------- items against filters */
+
+namespace {
+
+/* Collects the hashes of `list` that `other` has. */
+sb_status collect_common(const sb_bf *list, const void *stored, const sb_bf *other, const void *other_stored, uint64_t *out, uint32_t *count)
+{
+	*count = 0;
+	return for_each_hash(list, stored, [&](const uint64_t *hashes, size_t many) {
+		bool found[list_reader::at_once];
+		const sb_status status = sb_bf_contains_many(other, other_stored, hashes, many, found);
+		for (size_t i = 0; i < many && status == SB_OK; i++)
+		{
+			out[*count] = hashes[i];
+			*count += found[i];
+		}
+		return status;
+	});
+}
+
+} // namespace
+
+sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_bf *b, const void *b_stored, const sb_memory *to,
+								size_t in_front, sb_bf *out, void **value, sb_difference *difference) noexcept
+{
+	*value = nullptr;
+	if (a->hash_count != b->hash_count)
+	{
+		*difference = {"hashes", static_cast<double>(a->hash_count), static_cast<double>(b->hash_count)};
+		return SB_DIFFERENT;
+	}
+
+	/* the shorter list is read, the other filter is asked */
+	const bool first = sb_bf_is_exact(a) && (!sb_bf_is_exact(b) || a->item_count <= b->item_count);
+	const sb_bf *list = first ? a : b;
+	if (!sb_bf_is_exact(list))
+		return SB_OUT_OF_RANGE;
+	auto *hashes = static_cast<uint64_t *>(to->allocate(to->context, (size_t{list->item_count} + 1) * sizeof(uint64_t)));
+	if (hashes == nullptr)
+		return SB_NO_MEMORY;
+	uint32_t count;
+	sb_status status = first ? collect_common(a, a_stored, b, b_stored, hashes, &count) : collect_common(b, b_stored, a, a_stored, hashes, &count);
+	if (status == SB_OK)
+	{
+		list_sizer sizer(count);
+		for (uint32_t i = 0; i < count; i++)
+			sizer.add(hashes[i]);
+		*out = *list;
+		out->kind = a->kind.code == SB_KIND_NONE ? b->kind : a->kind;
+		out->fpr = std::max(a->fpr, b->fpr);
+		plan_list(out, count, sizer.size());
+		*value = to->allocate(to->context, in_front + sb_bf_size(out));
+		status = *value == nullptr ? SB_NO_MEMORY : SB_OK;
+	}
+	if (status == SB_OK)
+	{
+		auto *data = static_cast<unsigned char *>(*value) + in_front;
+		sb_bf_encode_header(out, data);
+		list_write(hashes, count, data + SB_BF_HEADER);
+	}
+	to->release(to->context, hashes);
+	return status;
+}
+
+sb_status sb_bf_plan_compact(const sb_bf *bf, double fpr, sb_bf *plan) noexcept
 {
 	if (!sb_bf_is_exact(bf))
-		sb_bf_add_many(bf, out, items->hashes, items->count);
-	else if (items->count != 0)
-	{
-		bit_writer bits(static_cast<unsigned char *>(out));
-		put_hashes(&bits, items);
-		(void) bits.finish();
-	}
+		return SB_OUT_OF_RANGE;
+	const sb_status status = sb_bf_plan(std::max(bf->item_count, 1u), fpr, false, plan);
+	plan->kind = bf->kind;
+	return status;
 }
 
-uint32_t streambloom::lines_with_room(double fpr)
+sb_status sb_bf_exact_to_lines(const sb_bf *bf, const void *stored, const sb_bf *plan, void *lines) noexcept
 {
-	sb_bf plan;
-	/* the rate is in range, and so few items always fit */
-	return sb_bf_plan(4 * 2 * SB_BF_EXACT_ITEMS, fpr, true, &plan) == SB_OK ? plan.line_count : 1;
+	return add_exact(plan, lines, bf, stored);
+}
+
+sb_status streambloom::add_exact(const sb_bf *bf, void *lines, const sb_bf *from, const void *stored)
+{
+	return for_each_hash(from, stored, [&](const uint64_t *hashes, size_t count) {
+		sb_bf_add_many(bf, lines, hashes, count);
+		return SB_OK;
+	});
 }

@@ -1,11 +1,11 @@
 /*
  * bf_lines.cpp: see bf_lines.hpp; and adding to and asking a line.
  *
- * A hash's probes are its low 32 bits times the powers of the golden ratio: eight of them at once in a vector register.
- * The nine top bits of each say which of the line's 16 words of 32 bits, and which bit of it. To ask, both halves of
- * the line are permuted by the words' numbers and the right one is chosen by the top bit: no gather, no branch, as
- * RocksDB's FastLocalBloom does it. To add, the line is asked first: most items of a table are there already, their
- * line stays clean, and what was calculated serves both.
+ * A hash's probes are 32 bits mixed from it (probe_of()) times the powers of the golden ratio: eight of them at
+ * once in a vector register. The nine top bits of each say which of the line's 16 words of 32 bits, and which bit
+ * of it. To ask, both halves of the line are permuted by the words' numbers and the right one is chosen by the top
+ * bit: no gather, no branch, as RocksDB's FastLocalBloom does it. To add, the line is asked first: most items of a
+ * table are there already, their line stays clean, and what was calculated serves both.
  *
  * ns an item, 1 million keys at 1 % (k = 6), in batches of 64 prefetched lines; the floor touches one byte of the line.
  * On a 2.3 GHz Xeon (Sapphire Rapids) shared with others, so only their relation means something:
@@ -23,6 +23,7 @@
  */
 #include "bf/bf_lines.hpp"
 #include "bf/bf.hpp"
+#include "bf/bf_exact.hpp"
 #include "base/simd.hpp"
 
 #include <algorithm>
@@ -90,9 +91,9 @@ struct probes
 
 } // namespace
 
-SB_AVX2 static inline probes probes_of(uint32_t hash, int first, int count)
+SB_AVX2 static inline probes probes_of(uint32_t probe, int first, int count)
 {
-	__m256i product = _mm256_mullo_epi32(_mm256_set1_epi32(static_cast<int>(hash)), load(constants.power + first));
+	__m256i product = _mm256_mullo_epi32(_mm256_set1_epi32(static_cast<int>(probe)), load(constants.power + first));
 	__m256i one = load(constants.ones + 8 - count);
 	__m256i shift = _mm256_and_si256(_mm256_srli_epi32(product, 23), _mm256_set1_epi32(31));
 	return {_mm256_srli_epi32(product, 28), _mm256_sllv_epi32(one, shift), product};
@@ -123,30 +124,30 @@ SB_AVX2 static inline void set_all(unsigned char *line, const probes &p, int cou
 	}
 }
 
-SB_AVX2 static inline bool line_contains_inline(const unsigned char *line, int hash_count, uint32_t hash)
+SB_AVX2 static inline bool line_contains_inline(const unsigned char *line, int hash_count, uint32_t probe)
 {
-	if (!all_set(line, probes_of(hash, 0, hash_count < 8 ? hash_count : 8)))
+	if (!all_set(line, probes_of(probe, 0, hash_count < 8 ? hash_count : 8)))
 		return false;
-	return hash_count <= 8 || all_set(line, probes_of(hash, 8, hash_count - 8));
+	return hash_count <= 8 || all_set(line, probes_of(probe, 8, hash_count - 8));
 }
 
-SB_AVX2 static inline void line_add_inline(unsigned char *line, int hash_count, uint32_t hash)
+SB_AVX2 static inline void line_add_inline(unsigned char *line, int hash_count, uint32_t probe)
 {
 	int count = hash_count < 8 ? hash_count : 8;
-	probes p = probes_of(hash, 0, count);
+	probes p = probes_of(probe, 0, count);
 	if (!all_set(line, p))
 		set_all(line, p, count);
 	if (hash_count > 8)
 	{
-		probes more = probes_of(hash, 8, hash_count - 8);
+		probes more = probes_of(probe, 8, hash_count - 8);
 		if (!all_set(line, more))
 			set_all(line, more, hash_count - 8);
 	}
 }
 
-SB_AVX2 static bool line_contains_avx2(const unsigned char *line, int hash_count, uint32_t hash)
+SB_AVX2 static bool line_contains_avx2(const unsigned char *line, int hash_count, uint32_t probe)
 {
-	return line_contains_inline(line, hash_count, hash);
+	return line_contains_inline(line, hash_count, probe);
 }
 
 #endif
@@ -156,9 +157,9 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
 	const auto *bytes = static_cast<const unsigned char *>(line);
 #if SB_HAS_AVX2_CODE
 	if (use_avx2())
-		return line_contains_avx2(bytes, hash_count, static_cast<uint32_t>(hash));
+		return line_contains_avx2(bytes, hash_count, probe_of(hash));
 #endif
-	return line_contains_portable(bytes, hash_count, static_cast<uint32_t>(hash));
+	return line_contains_portable(bytes, hash_count, probe_of(hash));
 }
 
 /* ----------------------------------------------------------------- many items */
@@ -177,23 +178,29 @@ bool sb_bf_line_contains(const void *line, uint8_t hash_count, uint64_t hash) no
 static constexpr size_t ahead = 32;
 
 template <sb_simd variant>
-SB_KERNEL void line_add(unsigned char *line, int hash_count, uint32_t hash)
+SB_KERNEL void line_add(unsigned char *line, int hash_count, uint32_t probe)
 {
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
-		return line_add_inline(line, hash_count, hash);
+		return line_add_inline(line, hash_count, probe);
 #endif
-	line_add_portable(line, hash_count, hash);
+	line_add_portable(line, hash_count, probe);
 }
 
 template <sb_simd variant>
-SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t hash)
+SB_KERNEL bool line_contains(const unsigned char *line, int hash_count, uint32_t probe)
 {
 #if SB_HAS_AVX2_CODE
 	if constexpr (variant == SB_SIMD_AVX2)
-		return line_contains_inline(line, hash_count, hash);
+		return line_contains_inline(line, hash_count, probe);
 #endif
-	return line_contains_portable(line, hash_count, hash);
+	return line_contains_portable(line, hash_count, probe);
+}
+
+/* The line of nearly every hash: which of its bits count hardly changes it. */
+SB_KERNEL size_t line_to_prefetch(uint64_t lines, uint64_t hash)
+{
+	return static_cast<size_t>(multiply_high(hash, lines)) * SB_BF_LINE;
 }
 
 template <sb_simd variant>
@@ -203,12 +210,12 @@ SB_KERNEL void add_many_kernel(const sb_bf *bf, unsigned char *lines, const uint
 	const uint64_t n = bf->line_count;
 	const int k = bf->hash_count;
 	for (size_t i = 0; i < std::min(count, ahead); i++)
-		__builtin_prefetch(lines + line_of(n, hashes[i]), 1);
+		__builtin_prefetch(lines + line_to_prefetch(n, hashes[i]), 1);
 	for (size_t i = 0; i < count; i++)
 	{
 		if (i + ahead < count)
-			__builtin_prefetch(lines + line_of(n, hashes[i + ahead]), 1);
-		line_add<variant>(lines + line_of(n, hashes[i]), k, static_cast<uint32_t>(hashes[i]));
+			__builtin_prefetch(lines + line_to_prefetch(n, hashes[i + ahead]), 1);
+		line_add<variant>(lines + line_of(n, hashes[i]), k, probe_of(hashes[i]));
 	}
 }
 
@@ -219,12 +226,12 @@ SB_KERNEL void contains_many_kernel(const sb_bf *bf, const unsigned char *lines,
 	const uint64_t n = bf->line_count;
 	const int k = bf->hash_count;
 	for (size_t i = 0; i < std::min(count, ahead); i++)
-		__builtin_prefetch(lines + line_of(n, hashes[i]));
+		__builtin_prefetch(lines + line_to_prefetch(n, hashes[i]));
 	for (size_t i = 0; i < count; i++)
 	{
 		if (i + ahead < count)
-			__builtin_prefetch(lines + line_of(n, hashes[i + ahead]));
-		found[i] = line_contains<variant>(lines + line_of(n, hashes[i]), k, static_cast<uint32_t>(hashes[i]));
+			__builtin_prefetch(lines + line_to_prefetch(n, hashes[i + ahead]));
+		found[i] = line_contains<variant>(lines + line_of(n, hashes[i]), k, probe_of(hashes[i]));
 	}
 }
 
@@ -245,7 +252,7 @@ void sb_bf_add_many(const sb_bf *bf, void *lines, const uint64_t *hashes, size_t
 sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count, bool *found) noexcept
 {
 	if (sb_bf_is_exact(bf))
-		return exact_find_many(bf, stored, hashes, count, found);
+		return list_find_many(bf, stored, hashes, count, found);
 	contains_many(bf, static_cast<const unsigned char *>(stored), hashes, count, found);
 	return SB_OK;
 }

@@ -9,10 +9,24 @@
 
 namespace streambloom {
 
-/* The offset in bytes of the line of a hash in an array of so many lines. */
+/* The number of the line of a hash, and its offset in bytes, in an array of so many lines. */
+inline uint32_t line_number(uint64_t lines, uint64_t hash)
+{
+	return static_cast<uint32_t>(multiply_high(hash & SB_BF_HASH_MASK, lines));
+}
+
 inline size_t line_of(uint64_t lines, uint64_t hash)
 {
-	return static_cast<size_t>(multiply_high(hash, lines)) * SB_BF_LINE;
+	return size_t{line_number(lines, hash)} * SB_BF_LINE;
+}
+
+/*
+ * What the bits of a hash in its line come from. The items of a line have the same highest bits, so the lower ones
+ * of the 48 must reach all 32 bits of the result: those are the highest of a product.
+ */
+inline uint32_t probe_of(uint64_t hash)
+{
+	return static_cast<uint32_t>((hash & SB_BF_HASH_MASK) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
 }
 
 /* dst |= src and dst &= src; line i of dst is combined with line i >> halvings of src. */

@@ -2,14 +2,13 @@
  * bf_single_lines.cpp: single lines of 64 bytes, for filters that are not stored as one value: the index access method
  * keeps the lines of many filters interleaved. Same lines and cells as in bf.cpp: put together they are a bf.
  */
-#include "base/bits.hpp"
-#include "streambloom.h"
+#include "bf/bf_lines.hpp"
 
 using namespace streambloom;
 
 uint32_t sb_bf_line_of(uint32_t lines, uint64_t hash) noexcept
 {
-	return static_cast<uint32_t>(multiply_high(hash, lines));
+	return line_number(lines, hash);
 }
 
 void sb_bf_line_add(void *line, uint8_t hash_count, uint64_t hash) noexcept

@@ -13,6 +13,8 @@ extern "C" {
 #define SB_BF_HEADER 64			/* bytes before the first line */
 #define SB_BF_LINE 64			/* bytes of a line */
 #define SB_BF_MAX_HASHES 16
+#define SB_BF_HASH_BITS 48		/* so many of the highest bits of a hash count; a bf never looks at the others */
+#define SB_BF_HASH_MASK (~(UINT64_C(0xffffffffffffffff) >> SB_BF_HASH_BITS))
 #define SB_BF_MAX_LINES ((SB_MAX_BYTES - SB_BF_HEADER) / SB_BF_LINE)
 #define SB_BF_MIN_FPR 1e-6
 #define SB_BF_MAX_FPR 0.5
@@ -20,15 +22,14 @@ extern "C" {
 /* Bits of sb_bf.flags; stored. */
 #define SB_BF_EXACT 1			/* the form: instead of lines the items themselves, see sb_bf_exact.h */
 
-#define SB_BF_EXACT_ITEMS 64	/* so many items are stored exactly in a filter that sizes itself */
-#define SB_BF_EXACT_BYTES 480	/* which take at most so many bytes after the header */
+#define SB_BF_EXACT_ITEMS 65536	/* so many items are stored exactly in a filter that sizes itself */
 
 /* The header of a bf, decoded. */
 typedef struct sb_bf
 {
 	sb_kind		kind;
 	uint16_t	flags;
-	uint16_t	payload;		/* exact: the bytes after the header, 0 .. SB_BF_EXACT_BYTES; else 0 */
+	uint32_t	payload;		/* exact: the bytes after the header; else 0 */
 	uint32_t	item_count;		/* exact: the items that are stored, 0 .. SB_BF_EXACT_ITEMS; else 0 */
 	uint32_t	line_count;		/* 1 .. SB_BF_MAX_LINES; exact: 0 */
 	uint8_t		hash_count;		/* the number of bits that an item sets in its line, 1 .. 16 */
@@ -120,8 +121,15 @@ typedef struct sb_bf_stats
 	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
 	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
+	double		items_error;	/* its standard error, if the items lie as hashes do; exact: 0; infinite if `items` is */
 	double		current_fpr;	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
 } sb_bf_stats;
+
+/*
+ * How many distinct items the filter has room for at the rate that it was planned for; exact: SB_BF_EXACT_ITEMS.
+ * Takes about 100 microseconds.
+ */
+double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 
 /* Measures a filter. SB_INTERRUPTED. */
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;

@@ -8,6 +8,11 @@
  * how the items were split between builders that were united later. A filter that sizes itself gets its size from
  * sb_bf_builder_plan(), and is exact (sb_bf_exact.h) up to SB_BF_EXACT_ITEMS items.
  *
+ * A builder of a filter that sizes itself also takes stored filters. The items of exact ones go to its own items.
+ * Filters with lines are united apart from those, at the size of the largest of them, because how many items there
+ * will be, and so how large the lines have to be, is known only in the end. Then the items are added to these
+ * lines. So neither the order of the filters nor how they were split between builders leaves a trace.
+ *
  * A function that returns SB_NO_MEMORY or SB_INTERRUPTED leaves a builder with all the items that it had before, and
  * perhaps with some of those that were to be added. The builder can still be used, and the same call can be repeated,
  * because adding an item twice changes nothing. Every function returns SB_OUT_OF_RANGE for a builder that was not begun
@@ -66,6 +71,9 @@ typedef struct sb_bf_builder
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
 	const unsigned char *borrowed;	/* of the borrowed forms: the items, and how many bytes they take */
 	size_t		borrowed_bytes;
+	sb_bf		filters;		/* the union of the filters with lines that were added; line_count is 0 if there are none */
+	const unsigned char *filter_lines;	/* theirs */
+	bool		filters_borrowed;
 	sb_memory	memory;
 } sb_bf_builder;
 
@@ -75,6 +83,12 @@ typedef struct sb_bf_builder
  */
 SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memory *memory,
 										   const sb_bf *plan) SB_NOEXCEPT;
+
+/*
+ * The same for a filter that sizes itself and takes stored filters: rate and number of hashes are those of `like`,
+ * which may be any of these filters.
+ */
+SB_NODISCARD sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory, const sb_bf *like) SB_NOEXCEPT;
 
 /* Releases all memory of a builder. To release it again does nothing. */
 void		sb_bf_builder_release(sb_bf_builder *builder) SB_NOEXCEPT;
@@ -115,6 +129,19 @@ sb_bf_builder_add_integer(sb_bf_builder *builder, int64_t integer)
 }
 
 /*
+ * Adds all items of a stored filter, of which `stored` is what follows the header, to the builder of a filter that
+ * sizes itself. The rate asked for becomes the higher one. The kinds are not compared: the caller does that first.
+ * SB_DIFFERENT: the filters differ in hash_count, or their numbers of lines are not b * 2^j; *difference says
+ * which. Nothing is changed then. SB_BAD_CELLS: the items of an exact filter cannot be read; some may have been
+ * added. SB_NO_MEMORY, SB_INTERRUPTED, SB_OUT_OF_RANGE: the builder was told its number of items.
+ */
+SB_NODISCARD sb_status sb_bf_builder_add_filter(sb_bf_builder *builder, const sb_bf *filter, const void *stored,
+												sb_difference *difference) SB_NOEXCEPT;
+
+/* Is the hash in the filter that is built? SB_NO_MEMORY, SB_INTERRUPTED. */
+SB_NODISCARD sb_status sb_bf_builder_contains(sb_bf_builder *builder, uint64_t hash, bool *found) SB_NOEXCEPT;
+
+/*
  * Adds all items of `other` to `builder`; `other` keeps them. SB_DIFFERENT: the two differ in hash_count, in
  * line_count, or in whether the filter sizes itself; or both have a kind, and the kinds differ. Nothing is changed
  * then. SB_NO_MEMORY, SB_INTERRUPTED.
@@ -124,7 +151,8 @@ SB_NODISCARD sb_status sb_bf_builder_unite(sb_bf_builder *builder, sb_bf_builder
 /*
  * The parameters of the result. The builder stays as it is, and more items can be added later. `with_room` is for a filter
  * that sizes itself and will get more items: if it is not exact, it has room for at least four times its items, as long as it
- * has at most 2^19 lines, and at least as many lines as sb_bf_exact_plan() gives. SB_NO_MEMORY, SB_INTERRUPTED.
+ * has at most 2^19 lines. If filters with lines were added, the result has as many lines as the largest of them; or
+ * 2^j times as many, if the other items would lift its rate above the one asked for. SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan) SB_NOEXCEPT;
 
@@ -143,7 +171,8 @@ SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *
 SB_NODISCARD static inline unsigned char *
 sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 {
-	return builder->form == SB_BF_OWNS_LINES && builder->plan.line_count == plan->line_count ? builder->lines : NULL;
+	return builder->form == SB_BF_OWNS_LINES && builder->filters.line_count == 0 && builder->plan.line_count == plan->line_count ?
+		builder->lines : NULL;
 }
 
 /*

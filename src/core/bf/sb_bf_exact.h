@@ -1,15 +1,10 @@
 /*
- * sb_bf_exact.h: the exact form of a small bf, which has the hashes of its items instead of lines. Part of streambloom.h.
+ * sb_bf_exact.h: the exact form of a bf, which has the hashes of its items instead of lines. Part of streambloom.h.
  *
- * A filter that sizes itself has this form up to SB_BF_EXACT_ITEMS items. It has no false positives, and to unite it with
- * another filter marks nothing but its items. The form follows from the set of items alone: with one item more the filter
- * becomes lines, and lines stay lines.
- *
- * What follows the header (n: sb_bf.item_count) is three strings of bits without gaps, the lowest bit of a byte first, filled
- * up with zeros to a whole byte. The q = floor(log2 n) + 1 highest digits of a hash are its bucket. The first string has a bit
- * for each of the 2^q buckets: does it have items? The second one has a bit for each hash, in ascending order: is it the last one
- * of its bucket? The third one has the 64 - q lower digits of each hash, the lowest first. So 64 items take 480 bytes, one item
- * nine, and there is only one way to write a set of items. A look-up reads the bit of its bucket, and if that is set mostly one hash.
+ * A filter that sizes itself has this form up to SB_BF_EXACT_ITEMS items. Two items are the same to it if the 48
+ * bits of their hashes are; otherwise it has no false positives, and to unite it with another filter marks nothing
+ * but its items. The form and every byte follow from the set of items alone. sb_bf_builder.h makes such filters,
+ * adds to them and unites them; bf_exact.hpp has the layout.
  */
 #ifndef STREAMBLOOM_SB_BF_EXACT_H
 #define STREAMBLOOM_SB_BF_EXACT_H
@@ -20,41 +15,31 @@
 extern "C" {
 #endif
 
-/* The items of an exact filter, read; or those of two such filters. */
-typedef struct sb_bf_exact
-{
-	uint32_t	count;
-	uint64_t	hashes[2 * SB_BF_EXACT_ITEMS];	/* ascending; no two are the same */
-} sb_bf_exact;
-
 static inline bool
 sb_bf_is_exact(const sb_bf *bf)
 {
 	return (bf->flags & SB_BF_EXACT) != 0;
 }
 
-/* Adds a hash. REQUIRES: there are less than 2 * SB_BF_EXACT_ITEMS. */
-void		sb_bf_exact_add(sb_bf_exact *items, uint64_t hash) SB_NOEXCEPT;
+/*
+ * The intersection of two filters of which at least one is exact: the items of that one that the other one has, an
+ * exact filter. The new value is made in one block of `to`: `in_front` bytes for the caller, the header, the items.
+ * *out is its header. The kinds are not compared: the caller does that first. SB_DIFFERENT: the filters differ in
+ * their number of hashes, see *difference. SB_BAD_CELLS: see sb_bf_check(). SB_NO_MEMORY, SB_INTERRUPTED,
+ * SB_OUT_OF_RANGE (none is exact). *value is NULL unless the status is SB_OK.
+ */
+SB_NODISCARD sb_status sb_bf_intersect_exact(const sb_bf *a, const void *a_stored, const sb_bf *b, const void *b_stored,
+											 const sb_memory *to, size_t in_front, sb_bf *out, void **value,
+											 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Adds the items of an exact filter; or if `intersect` is true, keeps those items that a filter contains, which need not be exact.
- * To read an exact filter, add its items to none. `stored` is what follows the header. Trusts nothing. SB_BAD_CELLS: these are not the
- * bytes of so many items, or not the only ones that stand for them. REQUIRES of a union: there are at most SB_BF_EXACT_ITEMS before.
+ * Lines for just the items of an exact filter, at a rate: the plan of them, as that of a filter that was told its
+ * number of items, and writing them. sb_bf_exact_to_lines() REQUIRES: *plan comes from sb_bf_plan_compact() for the
+ * same filter; `lines` has room for its lines, all zeros. Statuses as of sb_bf_plan(); SB_OUT_OF_RANGE if the
+ * filter is not exact; SB_BAD_CELLS, SB_INTERRUPTED.
  */
-SB_NODISCARD sb_status sb_bf_exact_combine(sb_bf_exact *items, const sb_bf *other, const void *stored, bool intersect) SB_NOEXCEPT;
-
-/*
- * The parameters of a filter with these items: kind, hash_count and fpr are those of `like`, and it sizes itself. Up to
- * SB_BF_EXACT_ITEMS items it is exact. Beyond it has as many lines as four times 2 * SB_BF_EXACT_ITEMS items need, whatever
- * the number of items is, so that the order in which filters are united leaves no trace.
- */
-void		sb_bf_exact_plan(const sb_bf *like, const sb_bf_exact *items, sb_bf *out) SB_NOEXCEPT;
-
-/*
- * Writes what follows the header. REQUIRES: *bf comes from sb_bf_exact_plan() for the same items; the bytes of `out` are
- * all zeros.
- */
-void		sb_bf_exact_write(const sb_bf *bf, const sb_bf_exact *items, void *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_plan_compact(const sb_bf *bf, double fpr, sb_bf *plan) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_exact_to_lines(const sb_bf *bf, const void *stored, const sb_bf *plan, void *lines) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

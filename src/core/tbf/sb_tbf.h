@@ -128,6 +128,19 @@ double		sb_tbf_total(const sb_tbf *tbf, int64_t at) SB_NOEXCEPT;
 double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEXCEPT;
 
 /*
+ * An estimate of the share of items that are counted too high by more than `over` hits at the time `at`: all k
+ * counters of such an item have more from other items. In each block the share of counters above `over` to the
+ * power of k, and the mean of that over the blocks; 1 if the slack alone is more than `over`. It is close where the
+ * bound says nothing, and may be too low. Exact: 0. NaN unless over > 0. SB_BAD_CELLS, SB_INTERRUPTED.
+ */
+SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at, double *out) SB_NOEXCEPT;
+
+/*
+ * How many distinct items the filter has room for at the rate that it was planned for; exact: SB_TBF_EXACT_ITEMS.
+ */
+double		sb_tbf_room(const sb_tbf *tbf) SB_NOEXCEPT;
+
+/*
  * Estimates an item's hits at the time `at`: the smallest of its k counters, less what other items add to it on average, which is
  * the mean of the smallest of k counters drawn from the block. The result lies between 0 and the smallest counter, and may be too
  * small; there is no slack in it, and it is rounded to nearest. Not for minimum increase, whose counters are no sums. SB_BAD_CELLS

@@ -27,6 +27,35 @@ double sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) noexcept
 	return std::min(1.0, std::pow(expected / over, tbf->hash_count));
 }
 
+sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at, double *out) noexcept
+{
+	*out = over > 0 ? 0 : NAN;
+	if (is_exact(tbf) || !(over > 0))
+		return SB_OK;
+	const double slack = sb_tbf_count(tbf, 0, at);
+	const double above = (over - slack) / hits_at(tbf, 1, at);
+	*out = 1;
+	if (slack > over)
+		return SB_OK;
+	double sum = 0;
+	for (uint32_t block = 0; block < tbf->block_count; block++)
+	{
+		uint64_t counters[SB_TBF_BLOCK];
+		const sb_status status = stop_wanted() ? SB_INTERRUPTED : unpack_block(tbf, cells, block, counters);
+		if (status != SB_OK)
+			return status;
+		const auto larger = std::count_if(counters, counters + tbf->block_cells, [&](uint64_t counter) { return static_cast<double>(counter) > above; });
+		sum += std::pow(static_cast<double>(larger) / tbf->block_cells, tbf->hash_count);
+	}
+	*out = sum / tbf->block_count;
+	return SB_OK;
+}
+
+double sb_tbf_room(const sb_tbf *tbf) noexcept
+{
+	return is_exact(tbf) ? SB_TBF_EXACT_ITEMS : items_for_fill(tbf, std::pow(tbf->fpr, 1.0 / tbf->hash_count));
+}
+
 /*
  * What the others add to the smallest of k cells is on average the mean of the smallest of k cells drawn at random:
  * sum over x of P(c > x)^k, with the block's own counters for the distribution. (The item's own cells are in it too: k of

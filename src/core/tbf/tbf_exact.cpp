@@ -3,26 +3,13 @@
  */
 #include "tbf/tbf_exact.hpp"
 
-#include "base/bit_stream.hpp"
-#include "base/simd.hpp"
+#include "base/hash_block.hpp"
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
 
 #include <algorithm>
 
 using namespace streambloom;
-
-/* Where a block begins or ends: a value of SB_TBF_EXACT_ITEMS items has less than 2^24 bytes, whatever their counts are. */
-static uint32_t load_end(const unsigned char *entry)
-{
-	return entry[0] | static_cast<uint32_t>(load_le<uint16_t>(entry + 1)) << 8;
-}
-
-static void store_end(unsigned char *entry, uint32_t end)
-{
-	entry[0] = static_cast<unsigned char>(end);
-	store_le(entry + 1, static_cast<uint16_t>(end >> 8));
-}
 
 static uint64_t first_hash_of(const hash_digits &digits, uint32_t block)
 {
@@ -379,83 +366,6 @@ sb_status streambloom::exact_block_range(const sb_tbf *filter, uint64_t hash, co
 
 namespace {
 
-/* Strings of bits that begin at the first byte of a block. */
-class block_bits
-{
-  public:
-	block_bits(const unsigned char *begin, size_t size) : begin_(begin), end_(begin + size) {}
-
-	/* 64 bits from any one in the block on, with zeros after the last byte. REQUIRES: the bit is in the block. */
-	SB_KERNEL uint64_t word(size_t bit) const
-	{
-		const unsigned char *byte = begin_ + bit / 8;
-		const int skip = static_cast<int>(bit % 8);
-		if (end_ - byte > 8) [[likely]]
-			return load_le<uint64_t>(byte) >> skip | static_cast<uint64_t>(byte[8]) << 1 << (63 - skip);
-		return load_up_to(byte, end_) >> skip;
-	}
-	SB_KERNEL uint64_t digits(size_t bit, int count) const { return lower_bits(word(bit), count); }
-
-  private:
-	const unsigned char *begin_;
-	const unsigned char *end_;
-};
-
-#if SB_HAS_AVX2_CODE
-SB_AVX2 inline uint64_t lowest_ones_at_once(uint64_t word, uint32_t number)
-{
-	return _pdep_u64(UINT64_C(1) << number, word);
-}
-#endif
-
-/* Which bit is the one with this number, counted from 0? REQUIRES: the word has so many. */
-template <sb_simd variant>
-SB_KERNEL uint32_t place_of_one(uint64_t word, uint32_t number)
-{
-#if SB_HAS_AVX2_CODE
-	if constexpr (variant == SB_SIMD_AVX2)
-		return static_cast<uint32_t>(std::countr_zero(lowest_ones_at_once(word, number)));
-#endif
-	for (; number > 0; number--)
-		word &= word - 1;
-	return static_cast<uint32_t>(std::countr_zero(word));
-}
-
-/* The items of a bucket: those from *begin to *end - 1; `before` buckets before it are taken. false: there are not so many buckets. */
-template <sb_simd variant>
-SB_KERNEL bool items_of_bucket(const block_bits &bits, const block_parts &parts, uint32_t before, uint32_t *begin, uint32_t *end)
-{
-	uint32_t first = 0;
-	uint64_t last = bits.word(parts.last);
-	for (uint32_t ones; before > (ones = ones_of<variant>(last)); before -= ones)
-	{
-		first += 64;
-		if (first >= parts.items)
-			return false;
-		last = bits.word(parts.last + first);
-	}
-
-	/* the bucket begins after the last item of the one before it, and mostly ends in the same word */
-	*begin = first + (before == 0 ? 0 : place_of_one<variant>(last, before - 1) + 1);
-	for (first = *begin; first < parts.items; first += 64)
-		if (last = bits.word(parts.last + first); last != 0)
-		{
-			*end = first + static_cast<uint32_t>(std::countr_zero(last)) + 1;
-			return *end <= parts.items;
-		}
-	return false;
-}
-
-/* How many of so many bits are set. */
-template <sb_simd variant>
-SB_KERNEL uint32_t count_ones(const block_bits &bits, size_t from, uint32_t count)
-{
-	uint32_t ones = 0;
-	for (; count >= 64; count -= 64, from += 64)
-		ones += ones_of<variant>(bits.word(from));
-	return ones + ones_of<variant>(bits.digits(from, static_cast<int>(count)));
-}
-
 /* What the rests say of an item that has one. */
 template <sb_simd variant>
 SB_KERNEL sb_status rest_of(const unsigned char *block, size_t size, const block_bits &bits, const block_parts &parts, uint32_t item,
@@ -491,7 +401,7 @@ SB_KERNEL sb_status find_in_block_kernel(const sb_tbf *filter, const unsigned ch
 
 	uint32_t begin;
 	uint32_t end;
-	if (!items_of_bucket<variant>(bits, parts, count_ones<variant>(bits, taken_at, bucket), &begin, &end))
+	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken_at, bucket), &begin, &end))
 		return SB_BAD_CELLS;
 	if (have * 8 < parts.records + end * parts.record)
 		return SB_NEED_BYTES;

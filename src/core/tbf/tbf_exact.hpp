@@ -31,7 +31,7 @@
 #ifndef STREAMBLOOM_TBF_EXACT_HPP
 #define STREAMBLOOM_TBF_EXACT_HPP
 
-#include "base/bit_stream.hpp"
+#include "base/hash_block.hpp"
 #include "streambloom.h"
 
 #include <bit>
@@ -65,27 +65,6 @@ void exact_write(const exact_item *items, uint32_t count, unsigned char *out);
 
 /* What the header says of these items: how many they are, the width of the largest count, the bytes they take. REQUIRES as above. */
 void describe_items(const exact_item *items, uint32_t count, sb_tbf *out);
-
-/* How the hashes of so many items are cut. REQUIRES: items > 0. */
-struct hash_digits
-{
-	explicit hash_digits(uint32_t items)
-		: of_block(std::max(static_cast<int>(std::bit_width(items)) - 7, 0)),
-		  of_bucket(std::min(static_cast<int>(std::bit_width(items)) + 1, 8)), lower(64 - of_block - of_bucket)
-	{
-	}
-	uint32_t blocks() const { return UINT32_C(1) << of_block; }
-	uint32_t block(uint64_t hash) const { return of_block == 0 ? 0 : static_cast<uint32_t>(hash >> (64 - of_block)); }
-	uint32_t buckets() const { return UINT32_C(1) << of_bucket; }
-	uint32_t bucket(uint64_t hash) const { return static_cast<uint32_t>(hash >> lower) & (buckets() - 1); }
-
-	int of_block;
-	int of_bucket;
-	int lower; /* those that are kept */
-};
-
-/* The bytes of an entry of the directory: where a block ends. */
-constexpr size_t directory_entry = 3;
 
 inline uint32_t blocks_of(const sb_tbf *exact)
 {

@@ -5,6 +5,8 @@
 
 #include "utils/expandeddatum.h"
 
+#include "base/slices.h"
+
 void
 elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align)
 {
@@ -27,14 +29,22 @@ elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, c
 }
 
 void
-elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno)
+elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno, sb_lookup_type type)
 {
 	ItemHasher *hasher = item_hasher_for_elements(fcinfo, argno);
+	Datum		array = PG_GETARG_DATUM(argno);
 	int16		length;
 	bool		by_value;
 	char		align;
 
+	if (item_is_untyped(hasher))
+	{
+		sb_lookup	filter;
+
+		look_up_open(&filter, type, hasher, PG_GETARG_DATUM(0));
+		hasher = item_read_array(hasher, &filter.header.kind, &array);
+	}
 	item_element_storage(hasher, &length, &by_value, &align);
-	elements_open_as(elements, PG_GETARG_DATUM(argno), length, by_value, align);
+	elements_open_as(elements, array, length, by_value, align);
 	elements->hasher = hasher;
 }

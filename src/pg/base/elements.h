@@ -24,10 +24,11 @@ typedef struct Elements
 } Elements;
 
 /*
- * Begins with the elements of the array argument `argno`, which are items; or with those of an array whose elements
- * are stored in this way.
+ * Begins with the elements of the array argument `argno`, which are items for the filter of this type in argument 0; or
+ * with those of an array whose elements are stored in this way. The text of an untyped literal or parameter is read as
+ * an array of the type that the filter's kind stands for.
  */
-extern void elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno);
+extern void elements_open(Elements *elements, FunctionCallInfo fcinfo, int argno, sb_lookup_type type);
 extern void elements_open_as(Elements *elements, Datum array, int16 length, bool by_value, char align);
 
 /* Gets the next element. Returns false if there is none. */

@@ -24,6 +24,8 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 
 	Assert(size == VARSIZE(flat));
 	copy_in_pieces(result, flat, size);
+	if (((ExpandedFilter *) header)->is_state)
+		expanded_filter_changed((ExpandedFilter *) header);
 }
 
 static const ExpandedObjectMethods methods = {get_flat_size, flatten_into};
@@ -62,16 +64,40 @@ adds_to_variable(FunctionCallInfo fcinfo)
 	return IsA(first, Param) && first->paramkind == PARAM_EXTERN;
 }
 
-ExpandedFilter *
-make_expanded_filter(FlattenFilter flatten)
+static ExpandedFilter *
+make_in(MemoryContext context, FlattenFilter flatten)
 {
-	MemoryContext context = AllocSetContextCreate(result_memory(), "expanded filter", ALLOCSET_START_SMALL_SIZES);
 	ExpandedFilter *filter = MemoryContextAllocZero(context, sizeof(ExpandedFilter));
 
 	EOH_init_header(&filter->hdr, &methods, context);
 	filter->magic = EXPANDED_FILTER_MAGIC;
 	filter->flatten = flatten;
 	return filter;
+}
+
+ExpandedFilter *
+make_expanded_filter(FlattenFilter flatten)
+{
+	return make_in(AllocSetContextCreate(result_memory(), "expanded filter", ALLOCSET_START_SMALL_SIZES), flatten);
+}
+
+ExpandedFilter *
+make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten)
+{
+	static const char *const name = "streambloom states";
+	MemoryContext parent;
+	MemoryContext shared;
+	ExpandedFilter *state;
+
+	if (!AggCheckCallContext(fcinfo, &parent))
+		return make_expanded_filter(flatten);
+	for (shared = parent->firstchild; shared != NULL && shared->name != name; shared = shared->nextchild)
+		;
+	if (shared == NULL)
+		shared = AllocSetContextCreateInternal(parent, name, ALLOCSET_DEFAULT_SIZES);
+	state = make_in(shared, flatten);
+	state->is_state = true;
+	return state;
 }
 
 /*

@@ -1,5 +1,5 @@
 /*
- * expanded.h: filters as expanded objects. They serve two purposes.
+ * expanded.h: filters as expanded objects. They serve three purposes.
  *
  * A large filter that is complete in the state of an aggregate is lent: the result is a read-only expanded object that
  * points to it. It is copied once if it is stored, and not at all if it is only read.
@@ -8,6 +8,9 @@
  * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is
  * given this object to change, if its support function allows it. Before 18 a variable is always passed read-only, and
  * an expanded object would be copied for each row. So there the functions make none, and copy flat values.
+ *
+ * The state of an aggregate that is no pseudo-type holds a builder, and becomes bytes only where it travels to
+ * another process.
  */
 #ifndef STREAMBLOOM_PG_EXPANDED_H
 #define STREAMBLOOM_PG_EXPANDED_H
@@ -30,6 +33,7 @@ struct ExpandedFilter
 	struct varlena *flat;		/* the stored form; NULL if it was not made yet from the state */
 	void	   *state;			/* in hdr.eoh_context; NULL: only `flat` exists, and is changed in place unless it is lent */
 	FlattenFilter flatten;
+	bool		is_state;		/* of an aggregate: it travels once, so its bytes are not kept */
 };
 
 /* The expanded filter that a value points to; NULL if the value is not one. */
@@ -47,6 +51,15 @@ extern bool adds_to_variable(FunctionCallInfo fcinfo);
 
 /* Makes an expanded filter without content, in a memory context of its own below result_memory(). */
 extern ExpandedFilter *make_expanded_filter(FlattenFilter flatten);
+
+/*
+ * The same for the state of an aggregate that is going to be returned by its transition or combine function. In an
+ * aggregate all states share one memory context, a child of the aggregate's: PostgreSQL keeps the state as it is
+ * because of that, and goes through all children whenever a hash aggregate gets another group, so a child for each
+ * group would take quadratic time. REQUIRES: such a function goes on to return the same pointer, because PostgreSQL
+ * would delete the context of the old one.
+ */
+extern ExpandedFilter *make_expanded_state(FunctionCallInfo fcinfo, FlattenFilter flatten);
 
 /*
  * Makes a value whose stored form belongs to the caller. It may be read while the stored form stays unchanged and the

@@ -54,6 +54,12 @@ struct ItemHasher
 	bool		untyped;		/* an untyped literal or parameter: text, or char(n) if the filter holds that */
 	FmgrInfo	opclass_hash;	/* HASH_OPCLASS only */
 	FmgrInfo	output;			/* once item_text() was called */
+	FmgrInfo	input;			/* of a reader only: of the type, and of arrays of it */
+	FmgrInfo	array_input;
+	Oid			input_parameter;
+	struct ItemHasher *readers[SB_KIND_TIMESTAMPTZ + 1];	/* of an untyped literal: see reader_for_kind() */
+	struct ItemHasher *read_by; /* what read the last item, or NULL: it was text */
+	Datum		read_item;
 	struct SliceCache *slices;
 
 	Oid			row_type;		/* the row type that items are or contain; RECORDOID: its columns depend on the value */
@@ -252,6 +258,46 @@ item_hasher_for_index(Oid type, Oid collation, MemoryContext context)
 	return make_hasher(type, collation, context);
 }
 
+/*
+ * The hasher for untyped literals and parameters that are given to a filter of this kind: they are read as values of the
+ * type that the kind stands for. A kind that is a name stands for no type, so they are text then.
+ */
+static ItemHasher *
+reader_for_kind(ItemHasher *hasher, const sb_kind *kind)
+{
+	static const Oid types[lengthof(hasher->readers)] = {
+		[SB_KIND_INTEGER] = INT8OID,
+		[SB_KIND_FLOAT] = FLOAT8OID,
+		[SB_KIND_CHARACTER] = BPCHAROID,
+		[SB_KIND_BYTEA] = BYTEAOID,
+		[SB_KIND_UUID] = UUIDOID,
+		[SB_KIND_BOOLEAN] = BOOLOID,
+		[SB_KIND_DATE] = DATEOID,
+		[SB_KIND_TIME] = TIMEOID,
+		[SB_KIND_TIMESTAMP] = TIMESTAMPOID,
+		[SB_KIND_TIMESTAMPTZ] = TIMESTAMPTZOID,
+	};
+	bool		has_type = kind->code < lengthof(types) && OidIsValid(types[kind->code]);
+	sb_kind_code code = has_type ? kind->code : SB_KIND_NONE;
+	ItemHasher *reader = hasher->readers[code];
+
+	if (reader == NULL)
+	{
+		Oid			type = code == SB_KIND_NONE ? TEXTOID : types[code];
+		MemoryContext context = GetMemoryChunkContext(hasher);
+		Oid			function;
+
+		reader = make_hasher(type, hasher->collation, context);
+		get_typlenbyvalalign(type, &reader->length, &reader->by_value, &reader->align);
+		getTypeInputInfo(get_array_type(type), &function, &reader->input_parameter);
+		fmgr_info_cxt(function, &reader->array_input, context);
+		getTypeInputInfo(type, &function, &reader->input_parameter);
+		fmgr_info_cxt(function, &reader->input, context);
+		hasher->readers[code] = reader;
+	}
+	return reader;
+}
+
 static Oid
 argument_type(FunctionCallInfo fcinfo, int argno)
 {
@@ -285,6 +331,8 @@ item_hasher_for_elements(FunctionCallInfo fcinfo, int argno)
 		Oid			element = get_base_element_type(array_type);
 		ItemHasher *hasher;
 
+		if (is_untyped_item(array_type))
+			return flinfo->fn_extra = make_hasher(array_type, PG_GET_COLLATION(), flinfo->fn_mcxt);
 		if (!OidIsValid(element))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -294,6 +342,21 @@ item_hasher_for_elements(FunctionCallInfo fcinfo, int argno)
 		flinfo->fn_extra = hasher;
 	}
 	return flinfo->fn_extra;
+}
+
+bool
+item_is_untyped(const ItemHasher *hasher)
+{
+	return hasher->untyped;
+}
+
+ItemHasher *
+item_read_array(ItemHasher *hasher, const sb_kind *filter_kind, Datum *array)
+{
+	ItemHasher *reader = reader_for_kind(hasher, filter_kind);
+
+	*array = InputFunctionCall(&reader->array_input, TextDatumGetCString(*array), reader->type, -1);
+	return reader;
 }
 
 void
@@ -448,11 +511,20 @@ item_integer(const ItemHasher *hasher)
 	}
 }
 
+/* Is an untyped item for a filter of this kind read as a value of another type than text and char(n)? */
+static bool
+is_read(const sb_kind *kind)
+{
+	return kind->code != SB_KIND_NONE && kind->code != SB_KIND_TEXT && kind->code != SB_KIND_CHARACTER &&
+		kind->code != SB_KIND_NAMED;
+}
+
 uint64_t
 item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 {
 	uint64_t	hash;
 
+	hasher->read_by = NULL;
 	if ((hasher->untyped || hasher->way == HASH_CSTRING) && filter_kind->code == SB_KIND_CHARACTER &&
 		filter_kind->detail == hasher->kind.detail)
 	{
@@ -462,6 +534,13 @@ item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind)
 			return hash_bpchar(item);
 		literal = DatumGetCString(item);
 		return sb_hash_bytes(literal, bpchartruelen(literal, strlen(literal)));
+	}
+	if (hasher->untyped && is_read(filter_kind))
+	{
+		hasher->read_by = reader_for_kind(hasher, filter_kind);
+		hasher->read_item = InputFunctionCall(&hasher->read_by->input, TextDatumGetCString(item),
+											  hasher->read_by->input_parameter, -1);
+		return item_hash_for(hasher->read_by, hasher->read_item, filter_kind);
 	}
 	hash = item_hash(hasher, item);
 	if (filter_kind->code != SB_KIND_NONE && !sb_kind_equal(filter_kind, &hasher->kind))
@@ -500,6 +579,8 @@ item_kind_is_settled(const ItemHasher *hasher, const sb_kind *filter_kind)
 char *
 item_text(ItemHasher *hasher, Datum item)
 {
+	if (hasher->read_by != NULL)
+		return item_text(hasher->read_by, hasher->read_item);
 	if (hasher->way == HASH_CSTRING)
 		return pstrdup(DatumGetCString(item));
 	if (!OidIsValid(hasher->output.fn_oid))

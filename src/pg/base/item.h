@@ -24,8 +24,18 @@ extern ItemHasher *item_hasher_for_argument(FunctionCallInfo fcinfo, int argno);
  */
 extern ItemHasher *item_hasher_for_index(Oid type, Oid collation, MemoryContext context);
 
-/* The hasher for the elements of the array argument `argno`. It is kept like that of item_hasher_for_argument(). */
+/*
+ * The hasher for the elements of the array argument `argno`. It is kept like that of item_hasher_for_argument(). If the
+ * argument is an untyped literal, item_is_untyped() is true, and item_read_array() reads it as an array.
+ */
 extern ItemHasher *item_hasher_for_elements(FunctionCallInfo fcinfo, int argno);
+extern bool item_is_untyped(const ItemHasher *hasher);
+
+/*
+ * Reads an untyped array, for a filter of this kind: *array, a text, becomes an array of the type that the kind stands for.
+ * Returns the hasher for its elements. Errors are those of the array's input function.
+ */
+extern ItemHasher *item_read_array(ItemHasher *hasher, const sb_kind *filter_kind, Datum *array);
 
 /*
  * The kind of the items that this hasher hashes. For composite types of unknown columns it depends on the value: call
@@ -35,7 +45,9 @@ extern const sb_kind *item_kind(const ItemHasher *hasher);
 
 /*
  * The item's hash, for a filter of this kind (which may be none). Raises an error that names both kinds if they
- * differ. An untyped literal is taken as char(n) if the filter holds char(n), as in a comparison.
+ * differ. An untyped item is read as the type that the filter's kind stands for, by the input function of that type and
+ * with its errors: as bigint for integers, double precision for floats. It is text for a filter of no kind, and of a kind
+ * that is the name of a type.
  */
 extern uint64_t item_hash_for(ItemHasher *hasher, Datum item, const sb_kind *filter_kind);
 
@@ -84,7 +96,8 @@ extern char *item_text(ItemHasher *hasher, Datum item);
 /* The cache that slices.c keeps beside the hasher; NULL at first. */
 extern struct SliceCache **item_slices(ItemHasher *hasher);
 
-/* How the elements of an array are stored. REQUIRES: a hasher that item_hasher_for_elements() gave. */
+/* How the elements of an array are stored. REQUIRES: a hasher that item_hasher_for_elements() or
+ * item_read_array() gave. */
 extern void item_element_storage(const ItemHasher *hasher, int16 *length, bool *by_value, char *align);
 
 /* A kind as a person reads it: "integer", "text (UTF8)", "numeric". In palloc'd memory. */

@@ -30,14 +30,31 @@ rate_warning_is_due(void)
 	return last != GetCurrentStatementStartTimestamp() && message_level_is_interesting(WARNING) && !IsParallelWorker();
 }
 
-void
-warn_of_rate(const char *type, const char *action, double current, double asked, const char *hint)
+/* Notes that this statement has raised its warning. */
+static void
+note_raised(void)
 {
 	raised_in = GetCurrentStatementStartTimestamp();
 	if (client_sees_warnings())
 		shown_in = raised_in;
+}
+
+void
+warn_of_rate(const char *type, const char *action, double current, double asked, const char *hint)
+{
+	note_raised();
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
 			 errmsg("this %s of %s filters has a false-positive rate of %.2g, but %g was asked for", action, type, current, asked),
+			 errhint("%s", hint)));
+}
+
+void
+warn_of_full(const char *type, double current, double asked, const char *hint)
+{
+	note_raised();
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("this %s has more items than it was made for: its false-positive rate is %.2g, but %g was asked for", type, current, asked),
 			 errhint("%s", hint)));
 }

@@ -1,6 +1,7 @@
 /*
- * rate_warning.h: the warning that a union or a merge has lifted a filter's false-positive rate to more than twice the rate
- * asked for. All types share it, so that a statement raises it once.
+ * rate_warning.h: the warning that a filter's false-positive rate is more than twice the rate asked for, raised by
+ * whatever writes such a filter: unions, merges, aggregates, and functions that add items. All types share it, so
+ * that a statement raises it once.
  */
 #ifndef STREAMBLOOM_PG_RATE_WARNING_H
 #define STREAMBLOOM_PG_RATE_WARNING_H
@@ -21,7 +22,11 @@ highest_rate(double asked)
 	return 2 * asked;
 }
 
-/* Raises the warning (SQLSTATE 01000). `action` is what was done: "union". REQUIRES: it is due. */
+/*
+ * Raise the warning (SQLSTATE 01000); the hint says what to write instead. The first one is for what unites
+ * filters, and `action` is what was done: "union". The second one is for what adds items. REQUIRES: it is due.
+ */
 extern void warn_of_rate(const char *type, const char *action, double current, double asked, const char *hint);
+extern void warn_of_full(const char *type, double current, double asked, const char *hint);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * bf.c: the functions and operators of type bf, and the aggregates that combine filters. The aggregate that builds
- * them is in bf_agg.c.
+ * bf.c: the functions and operators of type bf that make filters, add items, ask for them and look inside.
+ * bf_union.c unites filters, and bf_agg.c has the aggregate that builds them.
  */
 #include "bf/bf.h"
 
@@ -55,18 +55,7 @@ bf_plan(int64 items, double fpr, bool self_sized, sb_bf *out)
 }
 
 void
-bf_plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
-{
-	sb_difference difference;
-
-	item_kinds_must_agree(&a->kind, &b->kind, action);
-	if (sb_bf_plan_union(a, b, out, &difference) != SB_OK)
-		refuse_difference("bf", action, &difference);
-}
-
-/* Raises an error unless the status is SB_OK: one that a damaged value has, or one of a core that did not finish. */
-static inline void
-must_read(sb_status status)
+bf_must_read(sb_status status)
 {
 	if (likely(status == SB_OK))
 		return;
@@ -74,16 +63,8 @@ must_read(sb_status status)
 	value_refuse("bf", status);
 }
 
-/* The items of an exact filter. */
-static sb_status
-read_items(const BfValue *bf, sb_bf_exact *items)
-{
-	items->count = 0;
-	return sb_bf_exact_combine(items, &bf->header, bf->lines, false);
-}
-
-static Datum
-copy_bf(const BfValue *bf, unsigned char **lines)
+Datum
+bf_copy(const BfValue *bf, unsigned char **lines)
 {
 	Datum		copy = bf_make(&bf->header, lines);
 
@@ -91,18 +72,104 @@ copy_bf(const BfValue *bf, unsigned char **lines)
 	return copy;
 }
 
-/* Makes a filter of these items, which has kind, rate and number of hashes of `like`. */
+/* ---------------------------------------------------------------- builders */
+
+sb_bf_builder *
+bf_builder_begin(MemoryContext context, const sb_bf *like)
+{
+	sb_memory	memory = memory_in(context);
+	sb_bf_builder *builder = MemoryContextAllocZero(context, sizeof(sb_bf_builder));
+
+	must_finish(sb_bf_builder_begin_union(builder, &memory, like));
+	return builder;
+}
+
+void
+bf_builder_add_filter(sb_bf_builder *builder, const BfValue *bf)
+{
+	sb_difference difference;
+	sb_status	status;
+
+	item_kinds_must_agree(&builder->plan.kind, &bf->header.kind, "unite");
+	status = sb_bf_builder_add_filter(builder, &bf->header, bf->lines, &difference);
+	if (status == SB_DIFFERENT)
+		refuse_difference("bf", "unite", &difference);
+	bf_must_read(status);
+}
+
+Datum
+bf_builder_store(sb_bf_builder *builder, sb_bf *stored, unsigned char **lines)
+{
+	Datum		result;
+
+	must_finish(sb_bf_builder_plan(builder, true, stored));
+	result = bf_make(stored, lines);
+	must_finish(sb_bf_builder_write(builder, stored, *lines));
+	return result;
+}
+
+/* ------------------------------------------------------------------ changes */
+
+#if FILTERS_EXPAND
+static struct varlena *
+flatten_builder(void *builder)
+{
+	sb_bf		header;
+	unsigned char *lines;
+
+	return (struct varlena *) DatumGetPointer(bf_builder_store(builder, &header, &lines));
+}
+#endif
+
+/*
+ * If the filter of argument 0 is exact: a builder of its items, that of a variable's expanded object or a new one.
+ * After adding, it has to be passed to changed_items(). NULL if the filter has lines.
+ */
+static sb_bf_builder *
+items_to_change(FunctionCallInfo fcinfo, ExpandedFilter **target)
+{
+	MemoryContext context = CurrentMemoryContext;
+	sb_bf_builder *builder;
+	BfValue		bf;
+
+	*target = NULL;
+#if FILTERS_EXPAND
+	*target = expanded_filter_to_change(PG_GETARG_DATUM(0));
+	if (*target != NULL)
+		return (*target)->state;
+#endif
+	bf_open(PG_GETARG_DATUM(0), &bf);
+	if (!sb_bf_is_exact(&bf.header))
+		return NULL;
+#if FILTERS_EXPAND
+	if (adds_to_variable(fcinfo))
+	{
+		*target = make_expanded_filter(flatten_builder);
+		context = (*target)->hdr.eoh_context;
+	}
+#endif
+	builder = bf_builder_begin(context, &bf.header);
+	bf_builder_add_filter(builder, &bf);
+	if (*target != NULL)
+		(*target)->state = builder;
+	return builder;
+}
+
+/* The value that the adding function has to return. */
 static Datum
-make_of_items(const sb_bf *like, const sb_bf_exact *items)
+changed_items(sb_bf_builder *builder, ExpandedFilter *target)
 {
 	sb_bf		header;
 	unsigned char *stored;
-	Datum		result;
 
-	sb_bf_exact_plan(like, items, &header);
-	result = bf_make(&header, &stored);
-	sb_bf_exact_write(&header, items, stored);
-	return result;
+#if FILTERS_EXPAND
+	if (target != NULL)
+	{
+		expanded_filter_changed(target);
+		return EOHPGetRWDatum(&target->hdr);
+	}
+#endif
+	return bf_builder_store(builder, &header, &stored);
 }
 
 /*
@@ -121,7 +188,7 @@ bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 		filter = make_expanded_filter(NULL);
 		MemoryContext caller = MemoryContextSwitchTo(filter->hdr.eoh_context);
 
-		filter->flat = (struct varlena *) DatumGetPointer(copy_bf(bf, lines));
+		filter->flat = (struct varlena *) DatumGetPointer(bf_copy(bf, lines));
 		MemoryContextSwitchTo(caller);
 	}
 	if (filter != NULL)
@@ -130,7 +197,7 @@ bf_to_change(FunctionCallInfo fcinfo, const BfValue *bf, unsigned char **lines)
 		return EOHPGetRWDatum(&filter->hdr);
 	}
 #endif
-	return copy_bf(bf, lines);
+	return bf_copy(bf, lines);
 }
 
 /*
@@ -146,6 +213,36 @@ hash_to_add(ItemHasher *hasher, Datum item, sb_bf *header, unsigned char *lines)
 	if (!known)
 		sb_bf_encode_header(header, lines - SB_BF_HEADER);
 	return hash;
+}
+
+/* ------------------------------------------------------------- full filters */
+
+void
+bf_warn_if_full(const sb_bf *header, const unsigned char *lines)
+{
+	const double highest = highest_rate(header->fpr);
+	sb_bf_stats stats;
+
+	if (!rate_warning_is_due() || likely(sb_bf_sample_fpr(header, lines, highest) <= highest))
+		return;
+	must_finish(sb_bf_measure(header, lines, &stats));
+	if (stats.current_fpr > highest)
+		warn_of_full("bf", stats.current_fpr, header->fpr,
+					 "Give the number of items to expect, as in bf_agg(item, expected_items) or bf_empty(expected_items), or leave it out: bf_agg(item) sizes its filter by the items.");
+}
+
+/* The same after one item was added. If all filter is too full, the item's line is rarely less full than it may be. */
+static void
+warn_if_full_at(const sb_bf *header, const unsigned char *lines, uint64_t hash)
+{
+	const unsigned char *line = lines + (size_t) sb_bf_line_of(header->line_count, hash) * SB_BF_LINE;
+	const double fill = sb_bf_line_bits(line) / (SB_BF_LINE * 8.0);
+	double		rate = 1;
+
+	for (int i = 0; i < header->hash_count; i++)
+		rate *= fill;
+	if (unlikely(rate > highest_rate(header->fpr)))
+		bf_warn_if_full(header, lines);
 }
 
 /* --------------------------------------------------------------- in and out */
@@ -174,66 +271,38 @@ bf_empty(PG_FUNCTION_ARGS)
 	return bf_make(&header, &lines);
 }
 
-/*
- * No expanded object is made of an exact filter, and none becomes exact: its bytes are few, and each call makes new ones.
- */
-static Datum
-add_to_exact(ItemHasher *hasher, Datum item, const BfValue *bf)
-{
-	sb_bf		header = bf->header;
-	sb_bf_exact items;
-
-	must_read(read_items(bf, &items));
-	sb_bf_exact_add(&items, item_hash_to_add(hasher, item, &header.kind));
-	return make_of_items(&header, &items);
-}
-
 /* bf_add(bf, "any") */
 SB_FUNCTION_IN_OWN_MEMORY(bf_add)
 {
 	ItemHasher *hasher = item_hasher_for_argument(fcinfo, 1);
+	ExpandedFilter *target;
+	sb_bf_builder *builder = items_to_change(fcinfo, &target);
 	BfValue		bf;
 	unsigned char *lines;
 	uint64_t	hash;
 	Datum		result;
 
+	if (builder != NULL)
+	{
+		must_finish(sb_bf_builder_add(builder, item_hash_to_add(hasher, PG_GETARG_DATUM(1), &builder->plan.kind)));
+		return changed_items(builder, target);
+	}
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	if (sb_bf_is_exact(&bf.header))
-		return add_to_exact(hasher, PG_GETARG_DATUM(1), &bf);
 	result = bf_to_change(fcinfo, &bf, &lines);
 	hash = hash_to_add(hasher, PG_GETARG_DATUM(1), &bf.header, lines);
 	sb_bf_add_many(&bf.header, lines, &hash, 1);
-	return result;
-}
-
-/* The items are collected first, because the size of the result depends on how many they are. */
-static Datum
-add_all_to_exact(Elements *elements, const BfValue *bf)
-{
-	sb_memory	memory = memory_in(CurrentMemoryContext);
-	sb_bf_builder builder;
-	sb_bf_exact before;
-	sb_bf		header;
-	unsigned char *stored;
-	Datum		item;
-	Datum		result;
-
-	must_read(read_items(bf, &before));
-	must_finish(sb_bf_builder_begin(&builder, &memory, &bf->header));
-	must_finish(sb_bf_builder_add_many(&builder, before.hashes, before.count, false));
-	while (next_item(elements, &item))
-		must_finish(sb_bf_builder_add(&builder, item_hash_to_add(elements->hasher, item, &builder.plan.kind)));
-	must_finish(sb_bf_builder_plan(&builder, true, &header));
-	result = bf_make(&header, &stored);
-	must_finish(sb_bf_builder_write(&builder, &header, stored));
+	warn_if_full_at(&bf.header, lines, hash);
 	return result;
 }
 
 /* The number of items that are handed to the core at once. */
 #define ITEMS_AT_ONCE 256
 
+/* Of an exact filter all items are collected first, because the size of the result depends on how many they are. */
 SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 {
+	ExpandedFilter *target;
+	sb_bf_builder *builder;
 	BfValue		bf;
 	unsigned char *lines;
 	Elements	elements;
@@ -242,10 +311,15 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 	int			hashed = 0;
 	Datum		result;
 
-	elements_open(&elements, fcinfo, 1);
+	elements_open(&elements, fcinfo, 1, SB_LOOKUP_BF);
+	builder = items_to_change(fcinfo, &target);
+	if (builder != NULL)
+	{
+		while (next_item(&elements, &item))
+			must_finish(sb_bf_builder_add(builder, item_hash_to_add(elements.hasher, item, &builder->plan.kind)));
+		return changed_items(builder, target);
+	}
 	bf_open(PG_GETARG_DATUM(0), &bf);
-	if (sb_bf_is_exact(&bf.header))
-		return add_all_to_exact(&elements, &bf);
 	result = bf_to_change(fcinfo, &bf, &lines);
 	while (next_item(&elements, &item))
 	{
@@ -257,12 +331,40 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_add_all)
 		}
 	}
 	sb_bf_add_many(&bf.header, lines, hashes, hashed);
+	bf_warn_if_full(&bf.header, lines);
 	return result;
 }
 
 /* -------------------------------------------------------------------- asking */
 
-SB_CONTAINS(bf, SB_LOOKUP_BF)
+/* An exact filter that a variable changes in place is asked as it is: to write it down for each look-up would take too long. */
+static inline bool
+contains_item(ItemHasher *hasher, Datum value, Datum item)
+{
+#if FILTERS_EXPAND
+	ExpandedFilter *filter = expanded_filter(value);
+
+	if (unlikely(filter != NULL && filter->state != NULL))
+	{
+		sb_bf_builder *builder = filter->state;
+		bool		found;
+
+		must_finish(sb_bf_builder_contains(builder, item_hash_for(hasher, item, &builder->plan.kind), &found));
+		return found;
+	}
+#endif
+	return look_up(SB_LOOKUP_BF, hasher, value, item);
+}
+
+SB_FUNCTION_OF_SLICES(bf_contains, SB_LOOKUP_BF, 0)
+{
+	PG_RETURN_BOOL(contains_item(item_hasher_for_argument(fcinfo, 1), PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)));
+}
+
+SB_FUNCTION_OF_SLICES(bf_contained, SB_LOOKUP_BF, 1)
+{
+	PG_RETURN_BOOL(contains_item(item_hasher_for_argument(fcinfo, 0), PG_GETARG_DATUM(1), PG_GETARG_DATUM(0)));
+}
 
 /*
  * Does the look-up of one of the elements give this answer? NULL elements are skipped. The whole filter is in memory.
@@ -284,7 +386,7 @@ search_batches(const BfValue *bf, Elements *elements, bool answer)
 		if (bf->header.kind.code == SB_KIND_NONE)	/* nothing was added */
 			memset(found, false, sizeof found);
 		else
-			must_read(sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found));
+			bf_must_read(sb_bf_contains_many(&bf->header, bf->lines, hashes, hashed, found));
 		for (int j = 0; j < hashed; j++)
 			if (found[j] == answer)
 				return true;
@@ -300,7 +402,7 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 	Elements	elements;
 	BfValue		bf;
 
-	elements_open(&elements, fcinfo, 1);
+	elements_open(&elements, fcinfo, 1, SB_LOOKUP_BF);
 	if (slices_are_cheaper(value, elements.count, 1))
 		return look_up_elements(SB_LOOKUP_BF, value, &elements, answer);
 	bf_open(value, &bf);
@@ -308,157 +410,6 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 }
 
 SB_CONTAINS_ELEMENTS(bf, search_elements)
-
-/* ------------------------------------------------------------------ combining */
-
-/* The union or intersection of two filters of which the result, or the result of an intersection, is one of items. */
-static Datum
-combine_items(const BfValue *left, const BfValue *right, const sb_bf *planned, bool intersect)
-{
-	const BfValue *first = sb_bf_is_exact(&left->header) ? left : right;
-	const BfValue *second = first == left ? right : left;
-	sb_bf_exact items;
-
-	must_read(read_items(first, &items));
-	must_read(sb_bf_exact_combine(&items, &second->header, second->lines, intersect));
-	return make_of_items(planned, &items);
-}
-
-/*
- * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had; these are
- * NULL if they are not at hand. A sample of lines decides whether it is worth while to measure all of them.
- */
-static void
-warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
-{
-	const double highest = highest_rate(united->fpr);
-	const double rate = sb_bf_sample_fpr(united, lines, highest);
-	sb_bf_stats stats;
-
-	if (likely(rate <= highest))
-		return;
-	if ((left != NULL && rate <= sb_bf_sample_fpr(&left->header, left->lines, 0)) ||
-		(right != NULL && rate <= sb_bf_sample_fpr(&right->header, right->lines, 0)))
-		return;
-	must_finish(sb_bf_measure(united, lines, &stats));
-	if (stats.current_fpr > highest)
-		warn_of_rate("bf", "union", stats.current_fpr, united->fpr,
-					 "Give the number of items of the union to each filter, as in bf_agg(item, expected_items), or build one filter from the rows.");
-}
-
-/*
- * Combines arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
- * size stays the same. The state of an aggregate is a bf value in the aggregate's context, so it can be sent between
- * workers as it is. The final function of the aggregate raises the warning.
- */
-static Datum
-combine_arguments(FunctionCallInfo fcinfo, bool intersect, bool in_place)
-{
-	BfValue		left;
-	BfValue		right;
-	sb_bf		united;
-	unsigned char *lines;
-	Datum		result;
-	bool		exact[2];
-
-	bf_open(PG_GETARG_DATUM(0), &left);
-	bf_open(PG_GETARG_DATUM(1), &right);
-	bf_plan_union(&left.header, &right.header, intersect ? "intersect" : "unite", &united);
-	exact[0] = sb_bf_is_exact(&left.header);
-	exact[1] = sb_bf_is_exact(&right.header);
-	if (intersect ? exact[0] || exact[1] : exact[0] && exact[1])
-		return combine_items(&left, &right, &united, intersect);
-	if (in_place && united.line_count == left.header.line_count && is_state_of_aggregate(fcinfo, left.lines - SB_BF_HEADER))
-	{
-		result = PG_GETARG_DATUM(0);
-		lines = (unsigned char *) left.lines;
-		sb_bf_encode_header(&united, lines - SB_BF_HEADER);
-	}
-	else
-	{
-		result = bf_make(&united, &lines);
-		must_read(sb_bf_combine(&united, lines, &left.header, left.lines, false));
-	}
-	must_read(sb_bf_combine(&united, lines, &right.header, right.lines, intersect));
-	if (!intersect && !in_place && rate_warning_is_due())
-		warn_if_too_full(&united, lines, &left, &right);
-	return result;
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_union)
-{
-	return combine_arguments(fcinfo, false, false);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
-{
-	return combine_arguments(fcinfo, true, false);
-}
-
-/* The transition functions of bf_union_agg and bf_intersection_agg. */
-SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_add)
-{
-	return combine_arguments(fcinfo, false, true);
-}
-
-/*
- * The final function of bf_union_agg: what it warns of is the whole union, whoever made its parts. A filter that was alone
- * in it and was too full before is warned of, too.
- */
-SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
-{
-	BfValue		bf;
-
-	if (rate_warning_is_due())
-	{
-		bf_open(PG_GETARG_DATUM(0), &bf);
-		warn_if_too_full(&bf.header, bf.lines, NULL, NULL);
-	}
-	return PG_GETARG_DATUM(0);
-}
-
-SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
-{
-	return combine_arguments(fcinfo, true, true);
-}
-
-/*
- * bf_fold(bf, fpr): halves the size as long as the rate, for the estimated number of items, stays within fpr. An exact filter
- * stays as it is.
- */
-SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
-{
-	BfValue		bf;
-	double		items;
-	sb_bf		folded;
-	unsigned char *lines;
-	double		fpr;
-	int			halvings = 0;
-	Datum		result;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	bf_open(PG_GETARG_DATUM(0), &bf);
-	fpr = PG_ARGISNULL(1) ? bf.header.fpr : PG_GETARG_FLOAT8(1);
-	check_fpr(fpr);
-	if (sb_bf_is_exact(&bf.header))
-		return copy_bf(&bf, &lines);
-
-	must_finish(sb_bf_items(&bf.header, bf.lines, &items));
-	folded = bf.header;
-	for (; folded.line_count % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hash_count, items / (folded.line_count / 2)) <= fpr; halvings++)
-		folded.line_count /= 2;
-	if (halvings > 0)
-	{
-		/* It is no longer the filter that was planned. */
-		folded.widened = Max(folded.widened - halvings, 0);
-		folded.expected_items = 0;
-		folded.fpr = Max(folded.fpr, fpr);
-	}
-	result = bf_make(&folded, &lines);
-	must_finish(sb_bf_fold(&bf.header, bf.lines, halvings, lines));
-	return result;
-}
 
 /* --------------------------------------------------------------- looking inside */
 
@@ -477,8 +428,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	BfValue		bf;
 	sb_bf_stats stats;
 	bool		exact;
-	Datum		values[10];
-	bool		nulls[10] = {false};
+	Datum		values[12];
+	bool		nulls[12] = {false};
 
 	bf_open(PG_GETARG_DATUM(0), &bf);
 	must_finish(sb_bf_measure(&bf.header, bf.lines, &stats));
@@ -497,6 +448,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_info)
 	nulls[7] = exact;
 	values[8] = Float8GetDatum(stats.current_fpr);
 	values[9] = Float8GetDatum(stats.items);
+	values[10] = Float8GetDatum(stats.items_error);
+	values[11] = Float8GetDatum(stats.items == 0 ? 0 : stats.items / sb_bf_room(&bf.header));
 	return row_result(fcinfo, values, nulls, lengthof(values));
 }
 

@@ -137,9 +137,13 @@ bf_agg_final(PG_FUNCTION_ARGS)
 	must_finish(sb_bf_builder_plan(&state->builder, false, &header));
 	lines = sb_bf_builder_lines(&state->builder, &header);
 	if (lines != NULL && sb_bf_size(&header) >= LENT_FROM_BYTES)
-		return lend_lines(&header, lines);
-	result = bf_make(&header, &lines);
-	must_finish(sb_bf_builder_write(&state->builder, &header, lines));
+		result = lend_lines(&header, lines);
+	else
+	{
+		result = bf_make(&header, &lines);
+		must_finish(sb_bf_builder_write(&state->builder, &header, lines));
+	}
+	bf_warn_if_full(&header, lines);
 	return result;
 }
 

@@ -27,7 +27,7 @@ require_expected_columns(Relation parent, TupleDesc expected)
 		same = TupleDescAttr(expected, i)->attisdropped ||
 			TupleDescAttr(expected, i)->atttypid == TupleDescAttr(columns, i)->atttypid;
 	if (!same)
-		chunk_report_changed(parent);
+		chunk_report_changed(RelationGetRelationName(parent));
 }
 
 static Datum

@@ -98,9 +98,9 @@ typedef struct ChunkScan
 
 /*
  * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
- * the value is an array of items. `columns` are the numbers of the parent's columns that are read, beside the compared one; 0
- * stands for all: the user needs the privilege to read them. Locks the parent. All memory is taken from the current context, which must live as
- * long as the scan.
+ * the value is an array of items. `columns` are the numbers of the parent's columns that the query uses beside the compared one;
+ * 0 stands for all. The user needs the privilege to read them. Locks the parent. All memory is taken from the current context,
+ * which must live as long as the scan.
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
 

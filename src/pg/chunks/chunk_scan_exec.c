@@ -161,13 +161,11 @@ require_planned_columns(ChunkScanState *state)
 {
 	CustomScan *plan = (CustomScan *) state->css.ss.ps.plan;
 	TupleDesc	columns = RelationGetDescr(state->scan.parent);
-	int			of_star = linitial_int(list_nth(plan->custom_private, CHUNK_SCAN_STAR));
 	ListCell   *entry;
 	ListCell   *number;
 
-	for (int i = of_star; of_star > 0 && i < columns->natts; i++)
-		if (!TupleDescAttr(columns, i)->attisdropped)
-			chunk_report_changed(state->scan.parent);
+	if (chunk_scan_lacks_columns(columns, linitial_int(list_nth(plan->custom_private, CHUNK_SCAN_STAR))))
+		chunk_report_changed(RelationGetRelationName(state->scan.parent));
 	forboth(entry, plan->custom_scan_tlist, number, state->columns)
 	{
 		Expr	   *planned = lfirst_node(TargetEntry, entry)->expr;
@@ -177,7 +175,7 @@ require_planned_columns(ChunkScanState *state)
 		if (lfirst_int(number) > columns->natts ||
 			TupleDescAttr(columns, lfirst_int(number) - 1)->attisdropped ||
 			TupleDescAttr(columns, lfirst_int(number) - 1)->atttypid != exprType((Node *) planned))
-			chunk_report_changed(state->scan.parent);
+			chunk_report_changed(RelationGetRelationName(state->scan.parent));
 	}
 }
 
@@ -291,7 +289,8 @@ begin_scan(ChunkScanState *state)
 			value->value = datumCopy(value->value, by_value, length);
 		}
 	}
-	chunk_scan_begin(&state->scan, fcinfo, state->any, state->columns);
+	chunk_scan_begin(&state->scan, fcinfo, state->any,
+					 list_nth(((CustomScan *) state->css.ss.ps.plan)->custom_private, CHUNK_SCAN_SELECTED));
 	chunk_use_cache(&state->scan);
 	state->scan.index_clause.wants_reason = state->css.ss.ps.state->es_instrument != 0;
 	state->begun = true;

@@ -33,7 +33,8 @@ enum ChunkScanPrivate
 {
 	CHUNK_SCAN_COLUMNS,			/* of custom_scan_tlist: a list of the parent's column numbers; 0 is the whole row */
 	CHUNK_SCAN_ANY,				/* one integer: 1 for chunk_scan_any(), 0 for chunk_scan() */
-	CHUNK_SCAN_STAR,			/* one integer: how many columns the parent had if the query has *, otherwise 0 */
+	CHUNK_SCAN_SELECTED,		/* which of these columns the query itself uses: the user must be allowed to */
+	CHUNK_SCAN_STAR,			/* one integer: how many columns the parent had if the query has *, otherwise INT_MAX */
 	CHUNK_SCAN_PRIVATE_LENGTH
 };
 
@@ -54,6 +55,9 @@ extern void chunk_scan_init(void);
 
 /* Adds the node's path for a function in FROM if it is one of the two, and takes the other paths away. */
 extern void chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* Has the parent of a query with * other columns behind the first ones, which there were when the query was analyzed? */
+extern bool chunk_scan_lacks_columns(TupleDesc columns, int of_star);
 
 extern const CustomScanMethods chunk_scan_scan_methods;
 

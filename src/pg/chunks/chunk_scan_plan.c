@@ -16,7 +16,11 @@
 #include "optimizer/restrictinfo.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "chunks/chunk_snapshot.h"
 
 bool		chunk_scan_enabled = true;
 
@@ -120,40 +124,128 @@ add_columns(List *columns, Node *expression, Index relid)
 	return columns;
 }
 
-/* The next column from this one on, counted from 0, that is not dropped: a column that is has no name. */
-static int
-next_column(const RangeTblEntry *rte, int from)
+/* The Vars in an expression or query that belong to the query so many levels above it. */
+static List *
+variables_of(Node *node, int level)
 {
-	while (from < list_length(rte->eref->colnames) && strVal(list_nth(rte->eref->colnames, from))[0] == '\0')
-		from++;
-	return from;
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, pull_vars_of_level(node, level))
+	{
+		PlaceHolderVar *held = lfirst(cell);
+
+		if (IsA(held, PlaceHolderVar))
+			result = list_concat(result, variables_of((Node *) held->phexpr, held->phlevelsup));
+		else
+			result = lappend(result, held);
+	}
+	return result;
 }
 
 /*
- * How many columns the parent had when the query was analyzed, if the query selects all of them one after the other, as *
- * does; otherwise 0.
+ * Does the query itself use the whole row? Otherwise this is read only because the executor may have to look again at
+ * the row of another table, which was changed meanwhile, and the user sees nothing of it. The planner adds it to the
+ * target list.
  */
-static int
-columns_of_star(const PlannerInfo *root, const RangeTblEntry *rte, Index relid)
+static bool
+uses_whole_row(const PlannerInfo *root, Index relid)
 {
-	int			count = list_length(rte->eref->colnames);
-	int			first = next_column(rte, 0);
-	int			expected = first;
+	Query		query = *root->parse;
 	ListCell   *cell;
 
+	query.targetList = NIL;
 	foreach(cell, root->parse->targetList)
 	{
-		const Var  *value = (const Var *) lfirst_node(TargetEntry, cell)->expr;
-		bool		is_column = IsA(value, Var) && value->varno == relid && value->varlevelsup == 0;
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
 
-		if (expected == count)
-			break;
-		if (!is_column || value->varattno != expected + 1)
-			expected = first;	/* it may be the first one of another run */
-		if (is_column && value->varattno == expected + 1)
-			expected = next_column(rte, expected + 1);
+		if (!entry->resjunk || entry->resname == NULL || strncmp(entry->resname, "wholerow", strlen("wholerow")) != 0)
+			query.targetList = lappend(query.targetList, entry);
 	}
-	return expected == count ? count : 0;
+	foreach(cell, variables_of((Node *) &query, 0))
+		if (lfirst_node(Var, cell)->varno == (int) relid && lfirst_node(Var, cell)->varattno == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Was a * written in the query that stands for columns of this function? The columns that come from one * have its place
+ * in the text in common. If the function has one column only, this one is taken for a *.
+ */
+static bool
+has_star(const PlannerInfo *root, Index relid, int columns)
+{
+	List	   *outputs = list_concat(variables_of((Node *) root->parse->targetList, 0),
+									variables_of((Node *) root->parse->returningList, 0));
+	ListCell   *cell;
+
+	foreach(cell, outputs)
+	{
+		const Var  *column = lfirst_node(Var, cell);
+		ListCell   *inner;
+
+		if (column->varno != (int) relid || column->varattno <= 0)
+			continue;
+		if (columns == 1)
+			return true;
+		foreach(inner, outputs)
+		{
+			const Var  *other = lfirst_node(Var, inner);
+
+			if (column->location >= 0 && other->location == column->location &&
+				(other->varno != column->varno || other->varattno != column->varattno))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A query with * wants the columns that were added to the parent since it was parsed: returns how many columns the parent
+ * had then. Returns INT_MAX for other queries, and for those of views and of SQL functions whose body is kept as a parse
+ * tree: such a * stands for the columns that there were when the view or function was made, as that of a table does. Kept
+ * parse trees have no places in a text.
+ */
+static int
+columns_of_star(const PlannerInfo *root, Index relid, const RangeTblFunction *function)
+{
+	int			live = 0;
+	ListCell   *cell;
+
+	foreach(cell, root->simple_rte_array[relid]->eref->colnames)
+		live += strVal(lfirst(cell))[0] != '\0';
+	return ((FuncExpr *) function->funcexpr)->location >= 0 && has_star(root, relid, live) ? function->funccolcount : INT_MAX;
+}
+
+bool
+chunk_scan_lacks_columns(TupleDesc columns, int of_star)
+{
+	for (int i = of_star; i < columns->natts; i++)
+		if (!TupleDescAttr(columns, i)->attisdropped)
+			return true;
+	return false;
+}
+
+/*
+ * Looks at the parent's columns, also for calls that do not become a node. PostgreSQL does not know that a kept plan of
+ * a function depends on them: it has to make such a plan again when they change, and then this raises an error if the
+ * query has a * and a column was added.
+ */
+static void
+depend_on_columns(PlannerInfo *root, Index relid, const RangeTblFunction *function)
+{
+	Node	   *row = linitial(((FuncExpr *) function->funcexpr)->args);
+	Oid			parent = get_typ_typrelid(exprType(row));
+	TupleDesc	columns = OidIsValid(parent) ? lookup_rowtype_tupdesc_noerror(exprType(row), -1, true) : NULL;
+	bool		lacks_columns;
+
+	if (columns == NULL)
+		return;
+	lacks_columns = chunk_scan_lacks_columns(columns, columns_of_star(root, relid, function));
+	ReleaseTupleDesc(columns);
+	if (lacks_columns)
+		chunk_report_changed(get_rel_name(parent));
+	root->glob->relationOids = list_append_unique_oid(root->glob->relationOids, parent);
 }
 
 static Plan *
@@ -196,7 +288,9 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_lis
 	scan->flags = path->flags;
 	scan->custom_scan_tlist = columns;
 	scan->custom_exprs = list_make2(call, conditions);
-	scan->custom_private = list_make3(numbers, list_make1_int(any), list_make1_int(columns_of_star(root, rte, rel->relid)));
+	scan->custom_private = list_make4(numbers, list_make1_int(any),
+									  uses_whole_row(root, rel->relid) ? numbers : list_delete_int(list_copy(numbers), 0),
+									  list_make1_int(columns_of_star(root, rel->relid, linitial(rte->functions))));
 	scan->methods = &chunk_scan_scan_methods;
 	return (Plan *) scan;
 }
@@ -227,10 +321,15 @@ chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 	const Path *function_scan;
 	CustomPath *custom;
 	Path	   *path;
+	ListCell   *cell;
 	bool		any;
 
-	if (!chunk_scan_enabled || rte->rtekind != RTE_FUNCTION || rte->funcordinality ||
-		list_length(rte->functions) != 1 || rel->pathlist == NIL)
+	if (rte->rtekind != RTE_FUNCTION)
+		return;
+	foreach(cell, rte->functions)
+		if (is_call(lfirst_node(RangeTblFunction, cell)->funcexpr, &any))
+			depend_on_columns(root, rel->relid, lfirst(cell));
+	if (!chunk_scan_enabled || rte->funcordinality || list_length(rte->functions) != 1 || rel->pathlist == NIL)
 		return;
 	function_scan = linitial(rel->pathlist);
 	if (function_scan->pathtype != T_FunctionScan ||

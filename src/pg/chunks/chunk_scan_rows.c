@@ -6,8 +6,8 @@
  * partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be missing; then the
  * estimate is the one that the functions are declared with.
  *
- * Nobody may learn from an estimate what he may not read: without the privileges that the functions require, and where
- * row-level security applies, there is no estimate.
+ * Nobody may learn from an estimate what he may not read: without the privilege to read the column that is
+ * compared, and where row-level security applies, there is no estimate.
  */
 #include "base/compat.h"
 

@@ -216,6 +216,21 @@ cheapest(List *paths)
 /* ---------------------------------------------------------------------- deciding */
 
 /*
+ * Has somebody told the planner to read the relation by workers, whatever it costs? From PostgreSQL 19 on
+ * pg_plan_advice and its like can do so (GATHER, GATHER_MERGE).
+ */
+static bool
+workers_are_demanded(const RelOptInfo *rel)
+{
+#if PG_VERSION_NUM >= 190000
+	return (rel->pgs_mask & PGS_CONSIDER_NONPARTIAL) == 0;
+#else
+	(void) rel;
+	return false;
+#endif
+}
+
+/*
  * May the query be a subquery of an expression? A parallel worker can evaluate the expression only if the subquery's
  * plan is parallel safe. So if this was taken from the plan, the outer query could no longer be parallel, and it may be
  * the larger one. A query does not show which of its subqueries are in FROM, so all count if it has one elsewhere.
@@ -282,7 +297,7 @@ chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 
 	if (!chunk_skip_preferred || !chunk_skip_is_expected() || rte->rtekind != RTE_RELATION || !rte->inh ||
 		rel->reloptkind != RELOPT_BASEREL || rel->baserestrictinfo == NIL || rel->partial_pathlist == NIL ||
-		root->append_rel_array == NULL || may_be_in_expression(root))
+		root->append_rel_array == NULL || may_be_in_expression(root) || workers_are_demanded(rel))
 		return;
 	serial = cheapest(rel->pathlist);
 	parallel = cheapest(rel->partial_pathlist) + parallel_setup_cost;

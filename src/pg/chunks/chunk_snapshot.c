@@ -35,18 +35,17 @@ chunk_report_gone(Relation parent)
 }
 
 void
-chunk_report_changed(Relation parent)
+chunk_report_changed(const char *parent)
 {
 	/*
-	 * PostgreSQL does not see that a kept plan with a set-returning function depends on the columns of a table. So all kept
-	 * plans are made again, from the statements as they were written, and the next try of this one has the new columns.
+	 * A kept plan of a function is made again from the parse tree, which has the old columns. So all kept statements are parsed
+	 * again, and the next try of this one has the new columns.
 	 */
 	ResetPlanCache();
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was planned",
-					RelationGetRelationName(parent)),
-			 errhint("Try the query again. A prepared statement whose result has other columns now has to be prepared again.")));
+			 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was parsed", parent),
+			 errhint("Try the query again. If its result has other columns now, a prepared statement has to be prepared again.")));
 }
 
 /*

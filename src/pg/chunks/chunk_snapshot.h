@@ -36,7 +36,10 @@ extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 /* Raises the error for a relation one of whose children no longer exists. */
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
-/* Raises the error for a relation whose columns are not those for which the query was planned. */
-extern SB_NORETURN void chunk_report_changed(Relation parent);
+/*
+ * Raises the error for a relation with this name whose columns are not those for which the query was parsed. All prepared
+ * statements of the session are parsed again when they are executed next.
+ */
+extern SB_NORETURN void chunk_report_changed(const char *parent);
 
 #endif

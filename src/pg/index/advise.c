@@ -34,6 +34,7 @@
 #include "utils/rls.h"
 
 #include "base/call.h"
+#include "index/advice.h"
 #include "index/functions.h"
 #include "index/keys.h"
 #include "index/sample.h"
@@ -139,32 +140,6 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 
 /* ------------------------------------------------------------------ the advice */
 
-/* What is expected of an index with some false-positive rate. */
-typedef struct Figures
-{
-	double		bytes;
-	double		pages_absent;
-	double		rare_extra;		/* the pages that a rare value takes more, in the partition where that is most */
-	double		pages_frequent;
-} Figures;
-
-/* What is known of a column, summed up over the partitions that were sampled. */
-typedef struct Advice
-{
-	double		heap_pages;
-	double		rows;
-	double		items;			/* the sum over the rows of their numbers of items: 1 for each row, or its keys */
-	double		distinct;
-	double		value_pages;	/* pages with a value, summed up over the values */
-	Figures		bf;				/* with the default rate */
-	Figures		bf_lower;		/* with the lower one */
-	const char *lower_options;	/* of an index with the lower rate */
-	double		btree_bytes;
-	bool		btree_possible;
-	double		gin_bytes;
-	bool		gin_possible;
-} Advice;
-
 /* This rate is proposed instead of the default one if it halves what a look-up reads in vain. */
 #define LOWER_RATE 0.0001
 
@@ -233,6 +208,8 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 	if (frequent > 2)
 		frequent *= model.ranges[0] / Max(column->range_count, 1);
 	advice->heap_pages += sample->heap_blocks * weight;
+	advice->toast_pages += sample->toast_blocks * weight;
+	advice->unevenness = Max(advice->unevenness, bf_index_unevenness(column));
 	advice->rows += sample->rows * scale * weight;
 	advice->items += column->items * scale * weight;
 	advice->distinct += distinct;
@@ -259,71 +236,11 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 		advice->gin_possible = false;
 }
 
-/* Tables up to this many pages are read as quickly without an index. */
-#define SMALL_TABLE 128
-
-/* An index pays if a look-up of a rare value reads at most this share of the table. */
-#define WORTH 0.25
-
 /* Estimates are not as exact as numbers with many digits look. */
 static double
 in_tenths(double estimate)
 {
 	return rint(estimate * 10) / 10;
-}
-
-/* Adds a remark to the advice. */
-static const char *
-with_remark(const char *advice, const char *remark)
-{
-	return remark == NULL ? advice : psprintf("%s; %s", advice, remark);
-}
-
-/* In words, as pg_size_pretty() has them. */
-static const char *
-pretty_bytes(double bytes)
-{
-	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum((int64) rint(bytes))));
-}
-
-/* Whether an index with these figures pays, and why. */
-static const char *
-judge(Relation table, const SampleColumn *column, const Advice *advice, const Figures *figures, bool *pays)
-{
-	const double rare = figures->pages_absent + figures->rare_extra;
-	const char *why;
-
-	*pays = false;
-	if (column->refused != NULL)
-		return column->refused;
-	if (IsSystemRelation(table) && !allowSystemTableMods)
-		return "no index can be made on a system catalog";
-	if (advice->rows < 1)
-		return has_subclass(RelationGetRelid(table)) && table->rd_rel->relkind == RELKIND_RELATION ?
-			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
-	if (advice->heap_pages < SMALL_TABLE)
-		return "the table is small: it is read as quickly without an index";
-	if (rare > WORTH * advice->heap_pages)
-		why = psprintf("does not pay: even a rare %s is in so many places that %.0f %% of the pages are read",
-					   column->items_are_keys ? "key" : "value", Min(100, 100 * rare / advice->heap_pages));
-	else if (figures->bytes >= advice->heap_pages * BLCKSZ)
-		why = psprintf("does not pay: the index would take %s, and the table has %s",
-					   pretty_bytes(figures->bytes), pretty_bytes(advice->heap_pages * BLCKSZ));
-	else if (advice->gin_possible && figures->bytes >= advice->gin_bytes)
-		why = psprintf("does not pay: the index would take %s, and a GIN index, which finds the rows themselves, %s",
-					   pretty_bytes(figures->bytes), pretty_bytes(advice->gin_bytes));
-	else
-	{
-		*pays = true;
-		why = psprintf("pays for %s that are rare or absent%s%s", column->items_are_keys ? "keys" : "values",
-					   figures->pages_frequent <= WORTH * advice->heap_pages ? "" :
-					   column->items_are_keys ? "; the most frequent key is found as quickly without an index" :
-					   "; the most frequent value is found as quickly without an index",
-					   figures == &advice->bf_lower ? "; the lower rate halves the pages that are read in vain" : "");
-	}
-	if (bf_index_has_left_out_keys(column) && column->items_are_keys)
-		why = with_remark(why, "very long values were left out of the figures");
-	return with_remark(why, column->uses);
 }
 
 /* A bf index that the column has already, and that does what is advised; NULL if there is none. */
@@ -368,13 +285,11 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 	Datum		values[13];
 	bool		nulls[13] = {false};
 	int			i = 0;
-	/* A query has several keys on average, each of which rules ranges out. The classes' rate is made for that. */
-	const bool	lower = !column->items_are_keys && advice->bf_lower.pages_absent * 2 <= advice->bf.pages_absent &&
-		advice->bf.pages_absent + advice->bf.rare_extra <= WORTH * advice->heap_pages;
+	const bool	lower = bf_index_lower_rate_pays(column, advice);
 	const Figures *figures = lower ? &advice->bf_lower : &advice->bf;
 	const double distinct = Max(1, Min(advice->distinct, advice->items));
 	bool		pays;
-	const char *why = judge(table, column, advice, figures, &pays);
+	const char *why = bf_index_judge(table, column, advice, figures, &pays);
 	const char *index = pays ? index_of_column(table, column) : NULL;
 
 	if (index != NULL)
@@ -476,6 +391,20 @@ find_columns(const Sample *sample, Relation leaf, AttrNumber *numbers)
 	return true;
 }
 
+/* The pages of the out-of-line values of a table. */
+static BlockNumber
+toast_blocks_of(Relation heap)
+{
+	Relation	toast = OidIsValid(heap->rd_rel->reltoastrelid) ? try_relation_open(heap->rd_rel->reltoastrelid, AccessShareLock) : NULL;
+	BlockNumber blocks;
+
+	if (toast == NULL)
+		return 0;
+	blocks = RelationGetNumberOfBlocks(toast);
+	relation_close(toast, AccessShareLock);
+	return blocks;
+}
+
 /* Samples some of the partitions, or the table itself, and gathers what follows for each column. */
 static void
 sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
@@ -497,6 +426,7 @@ sample_leaves(Sample *sample, const Leaf *leaves, int count, double pages, uint3
 		if (find_columns(sample, heap, numbers))
 		{
 			sample->is_partition = heap->rd_rel->relispartition;
+			sample->toast_blocks = toast_blocks_of(heap);
 			for (int c = 0; c < sample->column_count; c++)
 				sample->columns[c].attnum = numbers[c];
 			/* What the partitions before have left is for the rest of them, and a partition that nothing is left for has one row read. */

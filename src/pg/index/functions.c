@@ -370,11 +370,12 @@ bf_summarize(PG_FUNCTION_ARGS)
 	ListCell   *cell;
 
 	refuse_recovery();
+	/* A procedure cannot be declared STRICT. */
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the relation must not be null"),
-				 errhint("Name a table or an index. CALL bf_summarize() once for each table that has bf indexes.")));
+				 errhint("Name a table or an index.")));
 	SPI_connect_ext(nonatomic ? SPI_OPT_NONATOMIC : 0);
 	/* the list of indexes must outlive the commits */
 	stays = AllocSetContextCreate(PortalContext != NULL ? PortalContext : CurrentMemoryContext, "bf_summarize",

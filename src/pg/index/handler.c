@@ -152,40 +152,51 @@ bf_index_autosummarizes(Relation index)
 	return options != NULL && options->autosummarize;
 }
 
+static const IndexAmRoutine bf_index_routine = {
+	.type = T_IndexAmRoutine,
+	.amstrategies = 0,			/* each operator class has its own: BF_EQUAL_STRATEGY, or those of a GIN operator class */
+	.amsupport = BF_OPTIONS_PROC,
+	.amoptsprocnum = BF_OPTIONS_PROC,
+	.amcanmulticol = true,
+	.amoptionalkey = true,
+	.amsearcharray = true,
+	.amsearchnulls = true,
+	.amstorage = true,
+	.amusemaintenanceworkmem = false,
+	.amparallelvacuumoptions = 0,	/* none: expressions of the index may be unsafe in parallel workers */
+	.amkeytype = InvalidOid,
+#if PG_VERSION_NUM >= 160000
+	.amsummarizing = true,
+#endif
+	.ambuild = bf_index_build,
+	.ambuildempty = bf_index_build_empty,
+	.aminsert = bf_index_insert,
+	.ambulkdelete = bf_index_bulk_delete,
+	.amvacuumcleanup = bf_index_vacuum_cleanup,
+	.amcostestimate = bf_index_cost,
+	.amoptions = bf_index_options,
+	.ambuildphasename = bf_index_build_phase,
+	.amvalidate = bf_index_validate,
+	.ambeginscan = bf_index_begin_scan,
+	.amrescan = bf_index_rescan,
+	.amgetbitmap = bf_index_get_bitmap,
+	.amendscan = bf_index_end_scan,
+};
+
 SB_FUNCTION(bf_index_handler);
 Datum
 bf_index_handler(PG_FUNCTION_ARGS)
 {
+#if PG_VERSION_NUM >= 190000
+	/* From PostgreSQL 19 on callers neither copy nor free what a handler returns. */
+	PG_RETURN_POINTER(&bf_index_routine);
+#else
+	/* Earlier versions free it. */
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
-	am->amstrategies = 0;		/* each operator class has its own: BF_EQUAL_STRATEGY, or those of a GIN operator class */
-	am->amsupport = BF_OPTIONS_PROC;
-	am->amoptsprocnum = BF_OPTIONS_PROC;
-	am->amcanmulticol = true;
-	am->amoptionalkey = true;
-	am->amsearcharray = true;
-	am->amsearchnulls = true;
-	am->amstorage = true;
-	am->amusemaintenanceworkmem = false;
-	am->amparallelvacuumoptions = 0;	/* none: expressions of the index may be unsafe in parallel workers */
-	am->amkeytype = InvalidOid;
-#if PG_VERSION_NUM >= 160000
-	am->amsummarizing = true;
-#endif
-	am->ambuild = bf_index_build;
-	am->ambuildempty = bf_index_build_empty;
-	am->aminsert = bf_index_insert;
-	am->ambulkdelete = bf_index_bulk_delete;
-	am->amvacuumcleanup = bf_index_vacuum_cleanup;
-	am->amcostestimate = bf_index_cost;
-	am->amoptions = bf_index_options;
-	am->ambuildphasename = bf_index_build_phase;
-	am->amvalidate = bf_index_validate;
-	am->ambeginscan = bf_index_begin_scan;
-	am->amrescan = bf_index_rescan;
-	am->amgetbitmap = bf_index_get_bitmap;
-	am->amendscan = bf_index_end_scan;
+	*am = bf_index_routine;
 	PG_RETURN_POINTER(am);
+#endif
 }
 
 Oid

@@ -59,6 +59,16 @@ most_items(const SampledRange *ranges, uint32 count, double share_of_last)
 	return any || count == 0 ? most : ranges[0].items / Max(share_of_last, 0.01);
 }
 
+double
+bf_index_unevenness(const SampleColumn *column)
+{
+	double		items = 0;
+
+	for (uint32 i = 0; i < column->range_count; i++)
+		items += column->ranges[i].items;
+	return items == 0 ? 1 : most_items(column->ranges, column->range_count, 1) * column->range_count / items;
+}
+
 static double
 pages_of_group(double items, double load, uint32 ranges)
 {

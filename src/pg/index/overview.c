@@ -1,6 +1,6 @@
 /*
- * overview.c: bf_index_overview(), from which the view bf_indexes is made: what can be said of an index from at most two
- * of its pages, without waiting for anybody.
+ * overview.c: bf_index_overview(), from which the view bf_indexes is made: what can be said of an index from at most
+ * two of its pages, and a third one if it is larger than its table, without waiting for anybody.
  *
  * - It takes its locks only if they are free. The view shows all indexes of a database, and must not hang because one
  *   of them is being rebuilt.
@@ -15,6 +15,8 @@
  * VACUUM or bf_summarize() would mend that.
  */
 #include "index/bf_index.h"
+
+#include <math.h>
 
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -39,17 +41,26 @@
 /* So many lines tell how full the filters are. */
 #define LINES_THAT_TELL 32
 
+/* Indexes up to this many pages are not called large. */
+#define SMALL_INDEX 128
+
+/* A group is larger than its items need if its filters have less than this share of their bits set; of full ones it is a half. */
+#define SPARSE 0.2
+
 typedef struct Overview
 {
 	Relation	index;
 	Relation	heap;
 	bool		heap_is_there;	/* its length could be found out */
 	BlockNumber blocks;			/* of the index */
-	BlockNumber heap_blocks;
 	uint32		ranges;			/* of level 0 that the heap has now */
 	uint32		summarized;
 	int			levels;			/* that have groups */
 	bool		too_full;
+	bool		table_is_known;
+	uint64		table_blocks;	/* of the heap and its out-of-line values */
+	MemoryContext context;		/* of the call */
+	const char *why_large;		/* the index is larger than its table; or NULL */
 } Overview;
 
 /* ------------------------------------------------------------------------ rights */
@@ -80,38 +91,75 @@ may_read_somehow(Oid table, const FormData_pg_class *form)
 	return false;
 }
 
+/* ------------------------------------------------------------------- without waiting */
+
+/* Opens a relation if its lock is free. Sets *gone if it does not exist any more. */
+static Relation
+open_if_free(Oid oid, bool *gone)
+{
+	Relation	relation;
+
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+		return NULL;
+	relation = try_relation_open(oid, NoLock);
+	if (relation == NULL)
+	{
+		UnlockRelationOid(oid, AccessShareLock);
+		*gone = true;
+	}
+	return relation;
+}
+
 /* ---------------------------------------------------------------------- two pages */
 
-/*
- * Finds the group that has this range of level 0, if the meta page has its entry of the directory. The numbers of lines
- * are copied into lines[].
- */
-static bool
-find_group(Relation index, BfMetaPage *meta, uint32 range, BfGroup *group, uint32 *lines)
+/* Sets *group to one of the groups of this entry, counted from 0. The numbers of lines are copied into lines[]. */
+static void
+group_of_entry(const BfStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
+{
+	memset(group, 0, sizeof *group);
+	group->columns = columns;
+	group->first_range = entry->first_range + number * entry->ranges;
+	group->ranges = entry->ranges;
+	group->positions = BF_POSITIONS(entry->ranges);
+	group->first_block = entry->first_block + number * entry->stride;
+	group->lines = memcpy(lines, entry->lines, columns * sizeof(uint32));
+}
+
+/* The lines of all columns of an entry's groups: nearly all of an index are those of level 0. */
+static double
+lines_of_entry(const BfStretch *entry, uint32 columns)
+{
+	double		lines = 0;
+
+	for (uint32 column = 0; column < columns; column++)
+		lines += entry->lines[column];
+	return lines * entry->groups * entry->ranges;
+}
+
+/* The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines. */
+static const BfStretch *
+find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
 {
 	uint32		entries = Min(meta->stretches, bf_index_entries_on_meta_page(meta->columns));
+	const BfStretch *largest = NULL;
 
 	for (uint32 number = 0; number < entries; number++)
 	{
 		const BfStretch *entry = bf_index_entry_at(bf_index_meta_entries(meta), number, meta->columns);
-		uint32		in_stretch;
 
 		if (entry->checksum != bf_index_entry_checksum(entry, meta->columns))
 			bf_index_report_damage(index, 0, "the checksum of groups is wrong");
-		if (entry->level != 0 || range < entry->first_range || entry->ranges == 0 || entry->ranges > BF_INDEX_MAX_RANGES ||
-			range - entry->first_range >= (uint64) entry->groups * entry->ranges)
+		if (entry->level != 0 || entry->groups == 0 || entry->ranges == 0 || entry->ranges > BF_INDEX_MAX_RANGES)
 			continue;
-		in_stretch = (range - entry->first_range) / entry->ranges;
-		memset(group, 0, sizeof *group);
-		group->columns = meta->columns;
-		group->first_range = entry->first_range + in_stretch * entry->ranges;
-		group->ranges = entry->ranges;
-		group->positions = BF_POSITIONS(entry->ranges);
-		group->first_block = entry->first_block + in_stretch * entry->stride;
-		group->lines = memcpy(lines, entry->lines, meta->columns * sizeof(uint32));
-		return true;
+		if (range == NULL)
+		{
+			if (largest == NULL || lines_of_entry(entry, meta->columns) > lines_of_entry(largest, meta->columns))
+				largest = entry;
+		}
+		else if (*range >= entry->first_range && *range - entry->first_range < (uint64) entry->groups * entry->ranges)
+			return entry;
 	}
-	return false;
+	return largest;
 }
 
 /* Counts the summarized ranges, given that so many have begun and which group has the last of these. */
@@ -137,7 +185,55 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 		overview->too_full = true;
 }
 
-/* Reads the meta page and perhaps one page more. */
+/*
+ * Says why an index is larger than its table, given the largest group that the meta page knows and how many ranges of level 0 have
+ * begun.
+ */
+static const char *
+why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, const BfGroup *group,
+		  const BfParameters *parameters)
+{
+	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+	BfRangeMeasure all = {0};
+	uint64		lines = 0;
+
+	if (begun / 2 >= overview->ranges)
+		return "the table has shrunk";
+	if (group->first_block == 0 || group->first_block >= overview->blocks)
+		bf_index_report_damage(overview->index, 0, "the file is too short for its groups");
+	bf_index_measure_page(overview->index, group, 0, 0, parameters->hashes, ranges);
+	for (uint32 i = 0; i < group->ranges; i++)
+	{
+		all.lines += ranges[i].lines;
+		all.bits_set += ranges[i].bits_set;
+	}
+	if (all.bits_set < SPARSE * SB_BF_LINE * 8 * all.lines)
+		return psprintf("only %.1f %% of the bits of its largest filters are set, "
+						"and all filters of a group are as large as its fullest range needs", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
+	for (uint32 column = 0; column < group->columns; column++)
+		lines += group->lines[column];
+	return psprintf("the items of %u page%s of the table take %.0f kB at the false-positive rate %g", pages_per_range,
+					pages_per_range == 1 ? "" : "s", ceil(lines * SB_BF_LINE / 1024.0), parameters->false_positive_rate);
+}
+
+/* Finds out how many pages the table has with its out-of-line values, unless somebody has locked these. */
+static void
+measure_table(Overview *overview, BlockNumber heap_blocks)
+{
+	Oid			oid = overview->heap->rd_rel->reltoastrelid;
+	bool		gone = false;
+	Relation	toast;
+
+	overview->table_blocks = heap_blocks;
+	overview->table_is_known = !OidIsValid(oid);
+	if (overview->table_is_known || (toast = open_if_free(oid, &gone)) == NULL)
+		return;
+	overview->table_blocks += RelationGetNumberOfBlocks(toast);
+	overview->table_is_known = true;
+	relation_close(toast, AccessShareLock);
+}
+
+/* Reads the meta page and perhaps one or two pages more. */
 static void
 read_pages(void *argument)
 {
@@ -146,13 +242,18 @@ read_pages(void *argument)
 	BlockNumber pages_per_range;
 	Buffer		buffer;
 	BfMetaPage *meta;
+	const BfStretch *entry;
 	BfParameters parameters;
-	BfGroup		group;
-	uint32		lines[INDEX_MAX_KEYS];
-	bool		found = false;
+	BfGroup		last;
+	BfGroup		largest;
+	uint32		lines_of_last[INDEX_MAX_KEYS];
+	uint32		lines_of_largest[INDEX_MAX_KEYS];
+	uint32		begun;
+	bool		has_last = false;
+	bool		has_largest = false;
 
+	measure_table(overview, heap_blocks);
 	overview->heap_is_there = true;
-	overview->heap_blocks = heap_blocks;
 	overview->blocks = RelationGetNumberOfBlocks(overview->index);
 	if (overview->blocks == 0)
 		bf_index_report_damage(overview->index, 0, "the file is empty");
@@ -163,16 +264,35 @@ read_pages(void *argument)
 	overview->blocks = RelationGetNumberOfBlocks(overview->index);
 	pages_per_range = meta->pages_per_range != 0 ? meta->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	overview->ranges = ((uint64) heap_blocks + pages_per_range - 1) / pages_per_range;
-	overview->summarized = Min(meta->begun[0], overview->ranges);
+	begun = meta->begun[0];
+	overview->summarized = Min(begun, overview->ranges);
 	overview->too_full = meta->in_vain > 0;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 		overview->levels += meta->groups[level] > 0;
 	parameters = meta->column[0];
 	if (overview->summarized > 0)
-		found = find_group(overview->index, meta, overview->summarized - 1, &group, lines);
+	{
+		const uint32 range = overview->summarized - 1;
+
+		entry = find_entry(overview->index, meta, &range);
+		has_last = entry != NULL;
+		if (has_last)
+			group_of_entry(entry, (range - entry->first_range) / entry->ranges, meta->columns, &last,
+						   lines_of_last);
+	}
+	if (overview->table_is_known && overview->blocks > Max(overview->table_blocks, SMALL_INDEX))
+	{
+		entry = find_entry(overview->index, meta, NULL);
+		has_largest = entry != NULL;
+		if (has_largest)
+			group_of_entry(entry, 0, meta->columns, &largest, lines_of_largest);
+	}
 	UnlockReleaseBuffer(buffer);
-	if (found)
-		look_at_last_group(overview, &group, &parameters);
+	if (has_last)
+		look_at_last_group(overview, &last, &parameters);
+	if (has_largest)
+		overview->why_large = MemoryContextStrdup(overview->context, why_large(overview, begun, pages_per_range,
+																			 &largest, &parameters));
 }
 
 /*
@@ -187,24 +307,7 @@ is_damage(int sqlerrcode)
 		ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_SYSTEM_ERROR;
 }
 
-/* ------------------------------------------------------------------- without waiting */
-
-/* Opens a relation if its lock is free. Sets *gone if it does not exist any more. */
-static Relation
-open_if_free(Oid oid, bool *gone)
-{
-	Relation	relation;
-
-	if (!ConditionalLockRelationOid(oid, AccessShareLock))
-		return NULL;
-	relation = try_relation_open(oid, NoLock);
-	if (relation == NULL)
-	{
-		UnlockRelationOid(oid, AccessShareLock);
-		*gone = true;
-	}
-	return relation;
-}
+/* ----------------------------------------------------------------------- the state */
 
 /* The states that an index can be in, as bf_index_overview() returns them. */
 static const char *
@@ -251,10 +354,10 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	Oid			index = PG_GETARG_OID(0);
 	Oid			heap;
 	FormData_pg_class form;
-	Overview	overview = {0};
+	Overview	overview = {.context = CurrentMemoryContext};
 	TupleDesc	descriptor;
-	Datum		values[8];
-	bool		nulls[8] = {false};
+	Datum		values[9];
+	bool		nulls[9] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -277,11 +380,14 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[1] = detail == NULL ? (Datum) 0 : CStringGetTextDatum(detail);
 	nulls[2] = overview.blocks == 0;
 	values[2] = Int64GetDatum((int64) overview.blocks * BLCKSZ);
-	nulls[3] = nulls[4] = nulls[5] = nulls[6] = nulls[7] = !is_good;
+	nulls[3] = nulls[4] = nulls[5] = nulls[6] = !is_good;
 	values[3] = Int64GetDatum(overview.ranges);
 	values[4] = Int64GetDatum(overview.summarized);
 	values[5] = Int32GetDatum(overview.levels);
 	values[6] = BoolGetDatum(overview.too_full);
-	values[7] = Int64GetDatum((int64) overview.heap_blocks * BLCKSZ);
+	nulls[7] = !overview.table_is_known;
+	values[7] = Int64GetDatum((int64) overview.table_blocks * BLCKSZ);
+	nulls[8] = overview.why_large == NULL;
+	values[8] = nulls[8] ? (Datum) 0 : CStringGetTextDatum(overview.why_large);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -146,6 +146,7 @@ typedef struct Sample
 	SampleColumn *columns;
 	uint64		most_kept;		/* values of a column */
 	BlockNumber heap_blocks;
+	BlockNumber toast_blocks;	/* of its out-of-line values */
 	BlockNumber contiguous;		/* so many pages were read from the beginning on */
 	BlockNumber pages_read;
 	double		rows;
@@ -153,6 +154,12 @@ typedef struct Sample
 	uint64		bytes_fetched;	/* of out-of-line values, of all partitions together */
 	uint64		most_fetched;	/* when these are so many, the sample of the table or partition ends; more than bytes_fetched when it begins */
 } Sample;
+
+/*
+ * How many times as many items the fullest range of the column has as the average one, by what was read of the table. All filters
+ * of a group of ranges are as large as the fullest one of these needs.
+ */
+extern double bf_index_unevenness(const SampleColumn *column);
 
 /* Finds out how the column is hashed, and what a B-tree on it would do. */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);

@@ -261,7 +261,7 @@ add_elements(FunctionCallInfo fcinfo, Elements *importances, MemoryContext conte
 	Datum	   *flags = NULL;
 	bool	   *nulls = NULL;
 
-	elements_open(&items, fcinfo, 1);
+	elements_open(&items, fcinfo, 1, SB_LOOKUP_STABLE);
 	importances_must_match(&items, importances);
 	if (duplicates != NULL)
 	{
@@ -402,7 +402,7 @@ search_elements(FunctionCallInfo fcinfo, bool answer)
 	Datum		value = PG_GETARG_DATUM(0);
 	Elements	items;
 
-	elements_open(&items, fcinfo, 1);
+	elements_open(&items, fcinfo, 1, SB_LOOKUP_STABLE);
 	if (!slices_are_cheaper(value, items.count, SB_STABLE_MAX_HASHES))
 		value = PointerGetDatum(detoast(value));
 	return look_up_elements(SB_LOOKUP_STABLE, value, &items, answer);

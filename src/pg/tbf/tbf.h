@@ -76,6 +76,9 @@ extern double tbf_sample_rate(const TbfValue *tbf);
  */
 extern void tbf_warn_of_rate(Datum merged, double rate_before);
 
+/* Warns if a filter that hits were added to has more than twice the rate asked for. */
+extern void tbf_warn_if_full(Datum filter);
+
 /* Raises the error for a time so early that the count at this time exceeds double precision. */
 extern SB_NORETURN void tbf_refuse_count(TimestampTz at);
 
@@ -103,6 +106,9 @@ extern void tbf_check_not_after(TimestampTz at, TimestampTz not_after);
 
 /* The value of a hit in units of 2^-12 hits. Raises an error if the weight is out of range. */
 extern uint64_t tbf_hit(const sb_moment *moment, double weight);
+
+/* Raises the error for an argument of an aggregate that is NULL. `filter` completes "FILTER (WHERE ... IS NOT NULL)". */
+extern SB_NORETURN void tbf_refuse_null(const char *what, const char *filter);
 
 /* Raises the error for a counter that would overflow. */
 extern SB_NORETURN void tbf_refuse_overflow(void);

@@ -130,7 +130,10 @@ any_argument_is_null(FunctionCallInfo fcinfo, int count)
 static struct varlena *
 flatten_builder(void *builder)
 {
-	return (struct varlena *) DatumGetPointer(tbf_builder_store(builder));
+	Datum		stored = tbf_builder_store(builder);
+
+	tbf_warn_if_full(stored);
+	return (struct varlena *) DatumGetPointer(stored);
 }
 #endif
 
@@ -185,6 +188,8 @@ builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment 
 static Datum
 changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 {
+	Datum		stored;
+
 #if FILTERS_EXPAND
 	if (target != NULL)
 	{
@@ -197,7 +202,9 @@ changed_filter(sb_tbf_builder *builder, ExpandedFilter *target)
 		return EOHPGetRWDatum(&target->hdr);
 	}
 #endif
-	return tbf_builder_store(builder);
+	stored = tbf_builder_store(builder);
+	tbf_warn_if_full(stored);
+	return stored;
 }
 
 /* tbf_add(tbf, "any", at, weight, not_after): NULL if any but not_after is NULL */
@@ -241,7 +248,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_add_all)
 
 	if (any_argument_is_null(fcinfo, 4))
 		PG_RETURN_NULL();
-	elements_open(&elements, fcinfo, 1);
+	elements_open(&elements, fcinfo, 1, SB_LOOKUP_TBF);
 	open_to_change(PG_GETARG_DATUM(0), &tbf);
 	moment_of_hit(fcinfo, &tbf.header, 2, &moment);
 	hit = tbf_hit(&moment, PG_GETARG_FLOAT8(3));

@@ -1,14 +1,11 @@
 /*
- * tbf_agg.c: the aggregates tbf_agg and tbf_merge_agg, and the variants of tbf_agg. They collect hits in an
- * sb_tbf_builder of the core.
+ * tbf_agg.c: the aggregate tbf_agg and its variants. They collect hits in an sb_tbf_builder of the core.
  */
 #include "tbf/tbf.h"
 
-#include "access/parallel.h"
 #include "utils/timestamp.h"
 
 #include "base/item.h"
-#include "base/rate_warning.h"
 #include "base/value.h"
 
 typedef struct TbfAggState
@@ -17,7 +14,6 @@ typedef struct TbfAggState
 	const sb_tbf *plan;			/* of the builder */
 	TimestampTz not_after;
 	const ItemHasher *hasher;	/* all items of this hasher are of the filter's kind */
-	double		rate_before;	/* the highest rate of the filters that were merged */
 
 	/* The epoch of the last row is kept, because most rows come in the order of time. */
 	sb_moment	moment;
@@ -133,8 +129,8 @@ set_moment(TbfAggState *state, TimestampTz at)
 	state->hit_of_one = tbf_hit(&state->moment, 1);
 }
 
-static void
-refuse_null(const char *what, const char *filter)
+void
+tbf_refuse_null(const char *what, const char *filter)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -169,7 +165,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 		TimestampTz at;
 
 		if (PG_ARGISNULL(2))
-			refuse_null("the time of a hit", "at");
+			tbf_refuse_null("the time of a hit", "at");
 		at = PG_GETARG_TIMESTAMPTZ(2);
 		tbf_check_not_after(at, state->not_after);
 		if (at >= state->epoch_end || at < state->moment.epoch_start)
@@ -192,7 +188,7 @@ add_row(FunctionCallInfo fcinfo, const Arguments *arguments)
 	if (arguments->weight != 0 && arguments->weight < PG_NARGS())
 	{
 		if (PG_ARGISNULL(arguments->weight))
-			refuse_null("the weight of a hit", "weight");
+			tbf_refuse_null("the weight of a hit", "weight");
 		weight = PG_GETARG_FLOAT8(arguments->weight);
 	}
 	tbf_builder_add_hit(state->builder, state->plan, hasher, PG_GETARG_DATUM(1), hash, &state->moment,
@@ -230,63 +226,20 @@ tbf_agg_in_order_add(PG_FUNCTION_ARGS)
 	return add_row(fcinfo, &arguments);
 }
 
-/* --------------------------------------------------------------- tbf_merge_agg */
-
-/* (internal, tbf [, weight]) */
-SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
-{
-	MemoryContext context = aggregate_context(fcinfo);
-	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
-	TbfValue	tbf;
-	double		weight = 1;
-
-	if (PG_ARGISNULL(1))
-	{
-		if (state == NULL)
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(state);
-	}
-	if (PG_NARGS() > 2)
-	{
-		if (PG_ARGISNULL(2))
-			refuse_null("the weight of a filter", "weight");
-		weight = PG_GETARG_FLOAT8(2);
-	}
-	tbf_open(PG_GETARG_DATUM(1), &tbf);
-	if (state == NULL)
-		state = make_state(context, tbf_builder_begin_merge(context, &tbf));
-	tbf_builder_add_filter(state->builder, &tbf, weight);
-	if (rate_warning_is_due() || IsParallelWorker())
-		state->rate_before = Max(state->rate_before, tbf_sample_rate(&tbf));
-	PG_RETURN_POINTER(state);
-}
-
-/* ------------------------------------------------------------------ of both */
+/* --------------------------------------------------------------------- results */
 
 /* The final functions do not change what the state holds, so that a moving window can add more rows to it. */
 SB_FUNCTION(tbf_agg_final);
 Datum
 tbf_agg_final(PG_FUNCTION_ARGS)
 {
-	aggregate_context(fcinfo);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	return tbf_builder_store(((TbfAggState *) PG_GETARG_POINTER(0))->builder);
-}
-
-/* That of tbf_merge_agg also raises the warning of a rate. */
-SB_FUNCTION(tbf_merge_agg_final);
-Datum
-tbf_merge_agg_final(PG_FUNCTION_ARGS)
-{
-	TbfAggState *state = PG_ARGISNULL(0) ? NULL : (TbfAggState *) PG_GETARG_POINTER(0);
 	Datum		filter;
 
 	aggregate_context(fcinfo);
-	if (state == NULL)
+	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	filter = tbf_builder_store(state->builder);
-	tbf_warn_of_rate(filter, state->rate_before);
+	filter = tbf_builder_store(((TbfAggState *) PG_GETARG_POINTER(0))->builder);
+	tbf_warn_if_full(filter);
 	return filter;
 }
 
@@ -308,39 +261,23 @@ tbf_agg_combine(PG_FUNCTION_ARGS)
 	if (state == NULL)
 		state = make_state(context, tbf_builder_like(context, other->builder));
 	tbf_builder_unite(state->builder, other->builder);
-	state->rate_before = Max(state->rate_before, other->rate_before);
 	PG_RETURN_POINTER(state);
 }
 
-/* A state travels as its rate_before, a double, and the bytes of its builder. */
 SB_FUNCTION(tbf_agg_serialize);
 Datum
 tbf_agg_serialize(PG_FUNCTION_ARGS)
 {
-	TbfAggState *state;
-	bytea	   *bytes;
-
 	aggregate_context(fcinfo);
-	state = (TbfAggState *) PG_GETARG_POINTER(0);
-	bytes = tbf_builder_serialize(state->builder, sizeof state->rate_before);
-	memcpy(VARDATA(bytes), &state->rate_before, sizeof state->rate_before);
-	PG_RETURN_BYTEA_P(bytes);
+	PG_RETURN_BYTEA_P(tbf_builder_serialize(((TbfAggState *) PG_GETARG_POINTER(0))->builder, 0));
 }
 
 SB_FUNCTION(tbf_agg_deserialize);
 Datum
 tbf_agg_deserialize(PG_FUNCTION_ARGS)
 {
-	bytea	   *bytes;
-	TbfAggState *state;
-
 	aggregate_context(fcinfo);
-	bytes = PG_GETARG_BYTEA_PP(0);
-	if (VARSIZE_ANY_EXHDR(bytes) < sizeof state->rate_before)
-		value_refuse("tbf_agg", SB_BAD_LENGTH);
 
 	/* The state is read once, to be combined, and is freed with the row. */
-	state = make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext, bytes, sizeof state->rate_before));
-	memcpy(&state->rate_before, VARDATA_ANY(bytes), sizeof state->rate_before);
-	PG_RETURN_POINTER(state);
+	PG_RETURN_POINTER(make_state(CurrentMemoryContext, tbf_builder_deserialize(CurrentMemoryContext, PG_GETARG_BYTEA_PP(0), 0)));
 }

@@ -61,17 +61,40 @@ SB_FUNCTION_OF_SLICES(tbf_share, SB_LOOKUP_TBF, 0)
 	PG_RETURN_FLOAT8(Min(sb_tbf_count(header, lookup.units, base) / sb_tbf_total(header, base), 1));
 }
 
-/* tbf_error_bound(tbf, over [, at]) */
-SB_FUNCTION_OF_SLICES(tbf_error_bound, SB_LOOKUP_TBF, 0)
+/* The overcount in argument 1. */
+static double
+overcount_argument(FunctionCallInfo fcinfo)
 {
 	double		over = PG_GETARG_FLOAT8(1);
-	sb_tbf		header;
 
 	if (!(over > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("an overcount of %g has no error bound", over),
 				 errhint("Give a number of hits greater than zero.")));
+	return over;
+}
+
+/* tbf_error_estimate(tbf, over [, at]) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_error_estimate)
+{
+	double		over = overcount_argument(fcinfo);
+	TimestampTz at = tbf_time_argument(fcinfo, 2);
+	TbfValue	tbf;
+	double		share;
+
+	tbf_open(PG_GETARG_DATUM(0), &tbf);
+	(void) total_at(&tbf.header, at);	/* raises an error for a time at which there is no count */
+	tbf_builder_must(sb_tbf_error_estimate(&tbf.header, tbf.cells, over, at, &share));
+	PG_RETURN_FLOAT8(share);
+}
+
+/* tbf_error_bound(tbf, over [, at]) */
+SB_FUNCTION_OF_SLICES(tbf_error_bound, SB_LOOKUP_TBF, 0)
+{
+	double		over = overcount_argument(fcinfo);
+	sb_tbf		header;
+
 	tbf_open_header(PG_GETARG_DATUM(0), &header);
 	PG_RETURN_FLOAT8(sb_tbf_error_bound(&header, total_at(&header, tbf_time_argument(fcinfo, 2)), over));
 }

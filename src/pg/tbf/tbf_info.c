@@ -42,7 +42,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 {
 	/* In the order of the OUT parameters in sql/install/20-tbf.sql. */
 	enum {item_kind_, half_life, epoch, expected_items, false_positive_rate, hashes, cells, layout, cell_bits, unit,
-		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase, recurring_minimum, top, columns_};
+		  bytes, base, newest, slack, total, fill, current_rate, cardinality, minimum_increase, recurring_minimum, top, used_share, columns_};
 	TbfValue	tbf;
 	Datum		values[columns_];
 	bool		nulls[columns_] = {false};
@@ -86,6 +86,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_info)
 	values[minimum_increase] = BoolGetDatum((tbf.header.flags & SB_TBF_MINIMUM_INCREASE) != 0);
 	values[recurring_minimum] = BoolGetDatum((tbf.header.flags & SB_TBF_RECURRING_MINIMUM) != 0);
 	values[top] = Int32GetDatum(tbf.header.top);
+	values[used_share] = Float8GetDatum(stats.items == 0 ? 0 : stats.items / sb_tbf_room(&tbf.header));
 	return row_result(fcinfo, values, nulls, columns_);
 }
 

@@ -1,12 +1,14 @@
 /*
- * tbf_merge.c: merges filters, and multiplies them by weights.
+ * tbf_merge.c: merges filters, in functions and in the aggregate tbf_merge_agg, and multiplies them by weights.
  */
 #include "tbf/tbf.h"
 
+#include "access/parallel.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "base/call.h"
+#include "base/expanded.h"
 #include "base/item.h"
 #include "base/memory.h"
 #include "base/rate_warning.h"
@@ -76,6 +78,21 @@ tbf_warn_of_rate(Datum merged, double rate_before)
 					 "Give all of the filters the number of items that they have together: tbf_agg(item, at, half_life, weight, expected_items, fpr), or merge filters that size themselves.");
 }
 
+void
+tbf_warn_if_full(Datum filter)
+{
+	TbfValue	tbf;
+	double		rate;
+
+	if (!rate_warning_is_due())
+		return;
+	tbf_open(filter, &tbf);
+	rate = tbf_sample_rate(&tbf);
+	if (rate > highest_rate(tbf.header.fpr))
+		warn_of_full("tbf", rate, tbf.header.fpr,
+					 "Give the number of items to expect, as in tbf_empty(expected_items), or leave it out: tbf_agg(item, at) sizes its filter by the items.");
+}
+
 SB_FUNCTION_IN_OWN_MEMORY(tbf_merge)
 {
 	TbfValue	left;
@@ -120,4 +137,147 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_scale)
 SB_FUNCTION_IN_OWN_MEMORY(tbf_scale_commuted)
 {
 	return scaled(PG_GETARG_DATUM(1), PG_GETARG_FLOAT8(0));
+}
+
+/* --------------------------------------------------------------- tbf_merge_agg */
+
+/*
+ * The state of tbf_merge_agg is a value of type bytea: an expanded object with one of these, or, where it travels,
+ * rate_before as a double and the bytes of the builder. A type that is no pseudo-type is what engines such as Citus
+ * need to split an aggregate over machines.
+ */
+typedef struct MergeState
+{
+	sb_tbf_builder *builder;
+	double		rate_before;	/* the highest rate of the filters that were merged */
+} MergeState;
+
+static struct varlena *
+flatten_state(void *value)
+{
+	MergeState *state = value;
+	bytea	   *bytes = tbf_builder_serialize(state->builder, sizeof state->rate_before);
+
+	memcpy(VARDATA(bytes), &state->rate_before, sizeof state->rate_before);
+	return bytes;
+}
+
+/* What is in a state, for reading. */
+static MergeState *
+open_state(Datum value)
+{
+	ExpandedFilter *filter = expanded_filter(value);
+	MergeState *state;
+	bytea	   *bytes;
+
+	if (filter != NULL && filter->flatten == flatten_state)
+		return filter->state;
+	bytes = DatumGetByteaPP(value);
+	if (VARSIZE_ANY_EXHDR(bytes) < sizeof state->rate_before)
+		value_refuse("tbf_merge_agg", SB_BAD_LENGTH);
+	state = palloc(sizeof(MergeState));
+	memcpy(&state->rate_before, VARDATA_ANY(bytes), sizeof state->rate_before);
+	state->builder = tbf_builder_deserialize(CurrentMemoryContext, bytes, sizeof state->rate_before);
+	return state;
+}
+
+static void
+unite_states(MergeState *state, const MergeState *other)
+{
+	tbf_builder_unite(state->builder, other->builder);
+	state->rate_before = Max(state->rate_before, other->rate_before);
+}
+
+/*
+ * The state that argument 0 is, for a change. If that is none, a new one gets what it has: for the filter `first`
+ * or the state `like`.
+ */
+static ExpandedFilter *
+state_to_change(FunctionCallInfo fcinfo, const TbfValue *first, const MergeState *like)
+{
+	ExpandedFilter *target = PG_ARGISNULL(0) ? NULL : expanded_filter_to_change(PG_GETARG_DATUM(0));
+	const MergeState *before = PG_ARGISNULL(0) ? NULL : open_state(PG_GETARG_DATUM(0));
+	MergeState *state;
+
+	if (target != NULL && target->flatten == flatten_state)
+		return target;
+	target = make_expanded_state(fcinfo, flatten_state);
+	target->state = state = MemoryContextAllocZero(target->hdr.eoh_context, sizeof(MergeState));
+	if (before != NULL)
+		like = before;
+	state->builder = like != NULL ? tbf_builder_like(target->hdr.eoh_context, like->builder) :
+		tbf_builder_begin_merge(target->hdr.eoh_context, first);
+	if (before != NULL)
+		unite_states(state, before);
+	return target;
+}
+
+static Datum
+changed_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
+{
+	expanded_filter_changed(state);
+	if (!PG_ARGISNULL(0) && expanded_filter_to_change(PG_GETARG_DATUM(0)) == state)
+		return PG_GETARG_DATUM(0);
+	return EOHPGetRWDatum(&state->hdr);
+}
+
+static Datum
+unchanged_state(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return PG_GETARG_DATUM(0);
+}
+
+/* tbf_merge_agg_add(bytea, tbf [, weight]) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_add)
+{
+	ExpandedFilter *target;
+	MergeState *state;
+	TbfValue	tbf;
+	double		weight = 1;
+
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	if (PG_NARGS() > 2)
+	{
+		if (PG_ARGISNULL(2))
+			tbf_refuse_null("the weight of a filter", "weight");
+		weight = PG_GETARG_FLOAT8(2);
+	}
+	tbf_open(PG_GETARG_DATUM(1), &tbf);
+	target = state_to_change(fcinfo, &tbf, NULL);
+	state = target->state;
+	tbf_builder_add_filter(state->builder, &tbf, weight);
+	if (rate_warning_is_due() || IsParallelWorker())
+		state->rate_before = Max(state->rate_before, tbf_sample_rate(&tbf));
+	return changed_state(fcinfo, target);
+}
+
+/* tbf_merge_agg_combine(bytea, bytea) */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_combine)
+{
+	ExpandedFilter *target;
+	MergeState *other;
+
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	other = open_state(PG_GETARG_DATUM(1));
+	target = state_to_change(fcinfo, NULL, other);
+	unite_states(target->state, other);
+	return changed_state(fcinfo, target);
+}
+
+/* tbf_merge_agg_final(bytea): does not change what the state holds, so that a moving window can add more rows to it. */
+SB_FUNCTION_IN_OWN_MEMORY(tbf_merge_agg_final)
+{
+	MergeState *state;
+	Datum		filter;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = open_state(PG_GETARG_DATUM(0));
+	filter = tbf_builder_store(state->builder);
+	tbf_warn_of_rate(filter, state->rate_before);
+	return filter;
 }

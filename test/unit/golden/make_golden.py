@@ -2,7 +2,7 @@
 """Wrote the golden files beside it: a second implementation of format version 1.
 
 It shares no code with src/core and follows the documented layout alone: exact integers and decimals of 60 digits,
-XXH3 for inputs of eight bytes spelt out. Format version 1 will be read for ever, so a file is written once and never
+XXH3 for inputs of eight bytes spelt out. Format version 1 will be read for ever from the first release on, so a file is written once and never
 again; run with --check it compares instead of writing, and ends with 1 if anything differs.
 """
 
@@ -56,7 +56,8 @@ def tbf_header(t, cell_bits):
 # ------------------------------------------------------------------------ bf
 
 def bf_place(h, lines, hashes):
-	probe = h & 0xFFFFFFFF
+	h &= MASK << 16 & MASK
+	probe = (h * 0xBF58476D1CE4E5B9 & MASK) >> 32
 	bits = []
 	for _ in range(hashes):
 		bits.append(probe >> 23)
@@ -73,19 +74,31 @@ def bf_lines(lines, hashes, items):
 	return bytes(data)
 
 
-def bf_exact(items, hashes=6, fpr=0.01):
-	"""The form without lines: the bits of the sorted hashes as a string of 0 and 1, the first bit in front."""
-	ordered = sorted(set(hash_int64(item) for item in items))
-	bits = ""
-	if ordered:
-		lower = 64 - len(ordered).bit_length()
-		buckets = [h >> lower for h in ordered]
-		bits += "".join("01"[bucket in buckets] for bucket in range(1 << 64 - lower))
-		bits += "".join("01"[bucket not in buckets[i + 1:]] for i, bucket in enumerate(buckets))
-		bits += "".join(str(h >> i & 1) for h in ordered for i in range(lower))
+def bits_to_bytes(bits):
 	bits += "0" * (-len(bits) % 8)
-	data = bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
-	return common(1, 1, 1) + struct.pack("<IBBHQd", len(ordered), hashes, 0, len(data), 0, fpr) + data
+	return bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
+
+
+def bf_exact(items, hashes=6, fpr=0.01):
+	"""The list of hashes, 48 bits of each, in blocks: strings of 0 and 1, the first bit in front."""
+	ordered = sorted(set(hash_int64(item) >> 16 for item in items))
+	directory = blocks = b""
+	if ordered:
+		width = (len(ordered) - 1).bit_length()
+		of_block = max(width - 7, 0)
+		of_bucket = min(width + 1, 8)
+		lower = 48 - of_block - of_bucket
+		for block in range(1 << of_block):
+			mine = [h for h in ordered if h >> 48 - of_block == block]
+			buckets = [h >> lower & (1 << of_bucket) - 1 for h in mine]
+			bits = "".join("01"[bucket in buckets] for bucket in range(1 << of_bucket))
+			bits += "".join("01"[bucket not in buckets[i + 1:]] for i, bucket in enumerate(buckets))
+			bits += "".join(str(h >> i & 1) for h in mine for i in range(lower))
+			if mine:
+				blocks += struct.pack("<H", len(mine) - 1) + bits_to_bytes(bits)
+			directory += len(blocks).to_bytes(3, "little")
+	data = directory + blocks
+	return common(1, 1, 1) + struct.pack("<IBBHQd", len(ordered), hashes, 0, 0, len(data), fpr) + data
 
 
 # ----------------------------------------------------------------------- tbf
@@ -256,7 +269,7 @@ def filters():
 	yield "bf_exact_none", bf_exact([])
 	yield "bf_exact_one", bf_exact([42], 10, 0.001)
 	yield "bf_exact_few", bf_exact(range(-3, 4))
-	yield "bf_exact_most", bf_exact(range(1000, 1064))
+	yield "bf_exact_blocks", bf_exact(range(1000, 1300))
 	yield "bf_text", bf_header(3, 1, 1, 0, 10, 0.5, 6) + bf_lines(1, 1, [7, 8])
 
 	yield "tbf_empty", tbf_value(DECAYING, [0] * 128)

@@ -11,9 +11,10 @@ CREATE FUNCTION bf_index_overview(
 	OUT summarized bigint,
 	OUT levels integer,
 	OUT too_full boolean,
-	OUT table_bytes bigint
+	OUT table_bytes bigint,
+	OUT why_large text
 ) RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, whether filters say yes too often, and bytes of the table; NULL if this is no bf index that the user may look at';
+COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two or three pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, whether filters say yes too often, the bytes of its table, and if the index is larger than this, why; NULL if this is no bf index that the user may look at';
 
 CREATE VIEW bf_indexes AS
 WITH RECURSIVE leaf AS MATERIALIZED (
@@ -32,22 +33,20 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 		pg_catalog.min(l.detail) AS detail, pg_catalog.count(*) FILTER (WHERE l.state = 'locked') AS locked,
 		pg_catalog.count(*) FILTER (WHERE l.state = 'not valid') AS not_valid, pg_catalog.count(*) FILTER (WHERE l.state = 'unlogged') AS unlogged,
 		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.too_full) AS too_full,
-		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes
+		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes, pg_catalog.count(l.why_large) AS large, pg_catalog.min(l.why_large) AS why_large
 	FROM above a JOIN leaf l ON l.index = a.leaf GROUP BY a.index
 ), known AS (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
-		f.unlogged, f.incomplete, f.too_full, f.table_bytes,
-		-- larger than the table; of small ones nothing is said
-		f.bytes > f.table_bytes AND f.bytes > 1048576 AS too_large,
+		f.unlogged, f.incomplete, f.too_full, f.table_bytes, f.large, f.why_large,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
-		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize
+		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize, 'bf_index_advise'::pg_catalog.regproc::pg_catalog.text AS advise
 	FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam
 		LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid LEFT JOIN figures f ON f.index = i.indexrelid
 	WHERE a.amname = 'bf' AND (f.index IS NOT NULL OR c.relkind = 'I') AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND
 		pg_catalog.has_table_privilege(i.indrelid, 'SELECT') AND NOT pg_catalog.row_security_active(i.indrelid)
 )
-SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass AS index, k.parent::pg_catalog.regclass AS parent, k.leaves, k.bytes, k.ranges,
+SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass AS index, k.parent::pg_catalog.regclass AS parent, k.leaves, k.bytes, k.table_bytes, k.ranges,
 	k.summarized, k.summarized::double precision / nullif(k.ranges, 0)::double precision AS summarized_share, k.levels, k.lookups,
 	coalesce(nullif(CASE WHEN k.is_parent THEN
 		pg_catalog.concat_ws('; ',
@@ -62,8 +61,7 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s partitions are not summarized to their end: %sCALL %s(%L)', k.incomplete, k.leaves,
 				k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('%s partitions are too full: %sREINDEX INDEX CONCURRENTLY each', k.too_full, k.there) END,
-			CASE WHEN k.too_large THEN pg_catalog.format('%s times as large as the partitions, which are read as quickly: drop it, or see what bf_index_advise() says',
-				pg_catalog.round(k.bytes::numeric OPERATOR(pg_catalog./) greatest(k.table_bytes, 1), 1)) END,
+			CASE WHEN k.large > 0 THEN pg_catalog.format('%s partitions have an index that is larger than they are: see their rows', k.large) END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
 	ELSE
 		pg_catalog.concat_ws('; ',
@@ -77,8 +75,10 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL %s(%L)',
 				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
-			CASE WHEN k.too_large THEN pg_catalog.format('%s times as large as the table, which is read as quickly: drop it, or see what bf_index_advise() says',
-				pg_catalog.round(k.bytes::numeric OPERATOR(pg_catalog./) greatest(k.table_bytes, 1), 1)) END,
+			CASE WHEN k.large > 0 THEN pg_catalog.format('larger than its table (%s, the table %s), because %s: ', pg_catalog.pg_size_pretty(k.bytes),
+				pg_catalog.pg_size_pretty(k.table_bytes), k.why_large) OPERATOR(pg_catalog.||) CASE WHEN k.why_large OPERATOR(pg_catalog.=) 'the table has shrunk'
+				THEN pg_catalog.format('%sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text)
+				ELSE pg_catalog.format('SELECT * FROM %s(%L)', k.advise, k.relation::pg_catalog.regclass::text) END END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN 'never asked: if that stays so, drop it' END)
 	END, ''), 'as full as it should be: nothing to do') AS advice
 FROM known k;
@@ -89,6 +89,7 @@ COMMENT ON COLUMN bf_indexes.index IS 'the index; of a partitioned table, the pa
 COMMENT ON COLUMN bf_indexes.parent IS 'the partitioned index that this one is directly a part of; NULL: none';
 COMMENT ON COLUMN bf_indexes.leaves IS 'how many indexes with a file are summed up: 1, or those of the partitions at the lowest level';
 COMMENT ON COLUMN bf_indexes.bytes IS 'size of the file; NULL: it could not be looked at';
+COMMENT ON COLUMN bf_indexes.table_bytes IS 'size of the table and its out-of-line values; NULL: it could not be looked at';
 COMMENT ON COLUMN bf_indexes.ranges IS 'ranges of level 0 that the table has now';
 COMMENT ON COLUMN bf_indexes.summarized IS 'how many of these are summarized, so that they need not always be read; too large only if a range was made unsummarized, or left by an interrupted summarizer, before the last group of ranges that began';
 COMMENT ON COLUMN bf_indexes.summarized_share IS 'summarized / ranges; NULL: the table is empty';

@@ -1,0 +1,355 @@
+/*
+ * bf_union.c: unites and intersects filters, in functions and aggregates; makes filters smaller.
+ *
+ * A union in which an exact filter takes part is made by the core's builder (sb_bf_builder.h). Two filters with
+ * lines are combined line by line.
+ */
+#include "bf/bf.h"
+
+#include "base/call.h"
+#include "base/expanded.h"
+#include "base/item.h"
+#include "base/memory.h"
+#include "base/rate_warning.h"
+#include "base/value.h"
+
+/*
+ * Raises the warning if a union has more than twice the rate asked for, and more than each of the two filters had;
+ * these are NULL if they are not at hand. A sample of lines decides whether it is worth while to measure all of
+ * them.
+ */
+static void
+warn_if_too_full(const sb_bf *united, const unsigned char *lines, const BfValue *left, const BfValue *right)
+{
+	const double highest = highest_rate(united->fpr);
+	const double rate = sb_bf_sample_fpr(united, lines, highest);
+	sb_bf_stats stats;
+
+	if (likely(rate <= highest))
+		return;
+	if ((left != NULL && rate <= sb_bf_sample_fpr(&left->header, left->lines, 0)) ||
+		(right != NULL && rate <= sb_bf_sample_fpr(&right->header, right->lines, 0)))
+		return;
+	must_finish(sb_bf_measure(united, lines, &stats));
+	if (stats.current_fpr > highest)
+		warn_of_rate("bf", "union", stats.current_fpr, united->fpr,
+					 "Unite filters that size themselves, as those of bf_agg(item), or give the number of items of the union to each filter, as in bf_agg(item, expected_items).");
+}
+
+/* Plans the filter that results from combining a and b. Raises an error if their parameters do not allow this. */
+static void
+plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
+{
+	sb_difference difference;
+
+	item_kinds_must_agree(&a->kind, &b->kind, action);
+	if (sb_bf_plan_union(a, b, out, &difference) != SB_OK)
+		refuse_difference("bf", action, &difference);
+}
+
+/* ------------------------------------------------------------------ functions */
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_union)
+{
+	BfValue		left;
+	BfValue		right;
+	sb_bf		united;
+	unsigned char *lines;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &left);
+	bf_open(PG_GETARG_DATUM(1), &right);
+	plan_union(&left.header, &right.header, "unite", &united);
+	if (sb_bf_is_exact(&left.header) || sb_bf_is_exact(&right.header))
+	{
+		sb_bf_builder *builder = bf_builder_begin(CurrentMemoryContext, &left.header);
+
+		bf_builder_add_filter(builder, &left);
+		bf_builder_add_filter(builder, &right);
+		result = bf_builder_store(builder, &united, &lines);
+	}
+	else
+	{
+		result = bf_make(&united, &lines);
+		bf_must_read(sb_bf_combine(&united, lines, &left.header, left.lines, false));
+		bf_must_read(sb_bf_combine(&united, lines, &right.header, right.lines, false));
+	}
+	if (rate_warning_is_due())
+		warn_if_too_full(&united, lines, &left, &right);
+	return result;
+}
+
+/* The intersection of which at least one filter is exact, as the result is. */
+static Datum
+intersect_exact(const BfValue *left, const BfValue *right)
+{
+	sb_memory	memory = memory_in(result_memory());
+	sb_difference difference;
+	sb_bf		header;
+	void	   *value;
+	sb_status	status = sb_bf_intersect_exact(&left->header, left->lines, &right->header, right->lines, &memory, VARHDRSZ, &header, &value,
+											   &difference);
+
+	if (status == SB_DIFFERENT)
+		refuse_difference("bf", "intersect", &difference);
+	bf_must_read(status);
+	SET_VARSIZE(value, VARHDRSZ + sb_bf_size(&header));
+	return PointerGetDatum(value);
+}
+
+/*
+ * Intersects arguments 0 and 1. With `in_place` argument 0 is the state of an aggregate, and is changed itself if its
+ * size stays the same. That state is a bf value in the aggregate's context, so it can be sent between workers as it is.
+ */
+static Datum
+intersect_arguments(FunctionCallInfo fcinfo, bool in_place)
+{
+	BfValue		left;
+	BfValue		right;
+	sb_bf		both;
+	unsigned char *lines;
+	Datum		result;
+
+	bf_open(PG_GETARG_DATUM(0), &left);
+	bf_open(PG_GETARG_DATUM(1), &right);
+	plan_union(&left.header, &right.header, "intersect", &both);
+	if (sb_bf_is_exact(&left.header) || sb_bf_is_exact(&right.header))
+		return intersect_exact(&left, &right);
+	if (in_place && both.line_count == left.header.line_count && is_state_of_aggregate(fcinfo, left.lines - SB_BF_HEADER))
+	{
+		result = PG_GETARG_DATUM(0);
+		lines = (unsigned char *) left.lines;
+		sb_bf_encode_header(&both, lines - SB_BF_HEADER);
+	}
+	else
+	{
+		result = bf_make(&both, &lines);
+		must_finish(sb_bf_combine(&both, lines, &left.header, left.lines, false));
+	}
+	must_finish(sb_bf_combine(&both, lines, &right.header, right.lines, true));
+	return result;
+}
+
+SB_FUNCTION_IN_OWN_MEMORY(bf_intersection)
+{
+	return intersect_arguments(fcinfo, false);
+}
+
+/* The transition and combine function of bf_intersection_agg. */
+SB_FUNCTION_IN_OWN_MEMORY(bf_intersection_agg_add)
+{
+	return intersect_arguments(fcinfo, true);
+}
+
+/* ------------------------------------------------------- the aggregate of unions */
+
+/*
+ * The state of bf_union_agg is a value of type bytea: an expanded object with a builder, or, where it travels, the
+ * bytes of a builder. A type that is no pseudo-type is what engines such as Citus need to split an aggregate over
+ * machines.
+ */
+static struct varlena *
+flatten_state(void *builder)
+{
+	sb_memory	memory = memory_in(CurrentMemoryContext);
+	void	   *bytes;
+	size_t		size;
+
+	must_finish(sb_bf_builder_serialize(builder, &memory, VARHDRSZ, &bytes, &size));
+	SET_VARSIZE(bytes, VARHDRSZ + size);
+	return bytes;
+}
+
+/* The builder of a state. If the state is bytes, the builder borrows them. */
+static sb_bf_builder *
+builder_of_state(Datum state)
+{
+	ExpandedFilter *filter = expanded_filter(state);
+	sb_memory	memory = memory_in(CurrentMemoryContext);
+	sb_bf_builder *builder;
+	const void *bytes;
+	size_t		size;
+	sb_status	status;
+
+	if (filter != NULL && filter->flatten == flatten_state)
+		return filter->state;
+	builder = palloc0(sizeof(sb_bf_builder));
+	bytes = value_open(state, &size);
+	status = sb_bf_builder_deserialize(builder, &memory, bytes, size);
+	if (status == SB_OK && builder->plan.expected_items != 0)
+		status = SB_BAD_HEADER;
+	if (status != SB_OK)
+	{
+		raise_if_unfinished(status);
+		value_refuse("bf_union_agg", status);
+	}
+	return builder;
+}
+
+/* The state that argument 0 is, for a change. If that is none, a new one is made, and gets what the argument has. */
+static ExpandedFilter *
+state_to_change(FunctionCallInfo fcinfo, const sb_bf *like)
+{
+	ExpandedFilter *state = PG_ARGISNULL(0) ? NULL : expanded_filter_to_change(PG_GETARG_DATUM(0));
+
+	if (state != NULL && state->flatten == flatten_state)
+		return state;
+	state = make_expanded_state(fcinfo, flatten_state);
+	if (PG_ARGISNULL(0))
+		state->state = bf_builder_begin(state->hdr.eoh_context, like);
+	else
+	{
+		sb_bf_builder *before = builder_of_state(PG_GETARG_DATUM(0));
+
+		state->state = bf_builder_begin(state->hdr.eoh_context, &before->plan);
+		must_finish(sb_bf_builder_unite(state->state, before));
+	}
+	return state;
+}
+
+static Datum
+changed_state(FunctionCallInfo fcinfo, ExpandedFilter *state)
+{
+	expanded_filter_changed(state);
+	if (!PG_ARGISNULL(0) && expanded_filter_to_change(PG_GETARG_DATUM(0)) == state)
+		return PG_GETARG_DATUM(0);
+	return EOHPGetRWDatum(&state->hdr);
+}
+
+/* bf_union_agg_add(bytea, bf) */
+SB_FUNCTION(bf_union_agg_add);
+Datum
+bf_union_agg_add(PG_FUNCTION_ARGS)
+{
+	ExpandedFilter *state;
+	BfValue		bf;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		return PG_GETARG_DATUM(0);
+	}
+	bf_open(PG_GETARG_DATUM(1), &bf);
+	state = state_to_change(fcinfo, &bf.header);
+	bf_builder_add_filter(state->state, &bf);
+	return changed_state(fcinfo, state);
+}
+
+/* bf_union_agg_combine(bytea, bytea) */
+SB_FUNCTION(bf_union_agg_combine);
+Datum
+bf_union_agg_combine(PG_FUNCTION_ARGS)
+{
+	ExpandedFilter *state;
+	sb_bf_builder *other;
+	sb_difference difference = {0};
+	sb_status	status;
+
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		return PG_GETARG_DATUM(0);
+	}
+	other = builder_of_state(PG_GETARG_DATUM(1));
+	state = state_to_change(fcinfo, &other->plan);
+	status = sb_bf_builder_unite(state->state, other);
+	if (status == SB_DIFFERENT)
+	{
+		sb_bf_builder *builder = state->state;
+		sb_bf		united;
+
+		item_kinds_must_agree(&builder->plan.kind, &other->plan.kind, "unite");
+		if (sb_bf_plan_union(&builder->plan, &other->plan, &united, &difference) == SB_OK)
+			(void) !sb_bf_plan_union(&builder->filters, &other->filters, &united, &difference);
+		refuse_difference("bf", "unite", &difference);
+	}
+	must_finish(status);
+	return changed_state(fcinfo, state);
+}
+
+/* bf_union_agg_final(bytea): leaves the state as it is. What it warns of is the whole union, whoever made its parts. */
+SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
+{
+	sb_bf		united;
+	unsigned char *lines;
+	Datum		result;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	result = bf_builder_store(builder_of_state(PG_GETARG_DATUM(0)), &united, &lines);
+	if (rate_warning_is_due())
+		warn_if_too_full(&united, lines, NULL, NULL);
+	return result;
+}
+
+/* -------------------------------------------------------------- smaller filters */
+
+/* Halves the size as long as the rate, for the estimated number of items, stays within fpr. */
+static Datum
+fold(const BfValue *bf, double fpr)
+{
+	sb_bf		folded = bf->header;
+	double		items;
+	unsigned char *lines;
+	int			halvings = 0;
+	Datum		result;
+
+	must_finish(sb_bf_items(&bf->header, bf->lines, &items));
+	for (; folded.line_count % 2 == 0 && sb_blocked_fpr(SB_BF_LINE * 8, folded.hash_count, items / (folded.line_count / 2)) <= fpr; halvings++)
+		folded.line_count /= 2;
+	if (halvings > 0)
+	{
+		/* It is no longer the filter that was planned. */
+		folded.widened = Max(folded.widened - halvings, 0);
+		folded.expected_items = 0;
+		folded.fpr = Max(folded.fpr, fpr);
+	}
+	result = bf_make(&folded, &lines);
+	folded = bf->header;
+	must_finish(sb_bf_fold(&folded, bf->lines, halvings, lines));
+	return result;
+}
+
+/* The filter of argument 0, and the rate of argument 1; if that is NULL, the filter's own. */
+static void
+filter_and_rate(FunctionCallInfo fcinfo, BfValue *bf, double *fpr)
+{
+	bf_open(PG_GETARG_DATUM(0), bf);
+	*fpr = PG_ARGISNULL(1) ? bf->header.fpr : PG_GETARG_FLOAT8(1);
+	check_fpr(*fpr);
+}
+
+/* bf_fold(bf, fpr): an exact filter stays as it is. */
+SB_FUNCTION_IN_OWN_MEMORY(bf_fold)
+{
+	BfValue		bf;
+	unsigned char *lines;
+	double		fpr;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	filter_and_rate(fcinfo, &bf, &fpr);
+	return sb_bf_is_exact(&bf.header) ? bf_copy(&bf, &lines) : fold(&bf, fpr);
+}
+
+/* bf_compact(bf, fpr): lines for just the items of an exact filter; a filter with lines is folded. */
+SB_FUNCTION_IN_OWN_MEMORY(bf_compact)
+{
+	BfValue		bf;
+	sb_bf		header;
+	unsigned char *lines;
+	double		fpr;
+	Datum		result;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	filter_and_rate(fcinfo, &bf, &fpr);
+	if (!sb_bf_is_exact(&bf.header))
+		return fold(&bf, fpr);
+	must_finish(sb_bf_plan_compact(&bf.header, fpr, &header));
+	result = bf_make(&header, &lines);
+	bf_must_read(sb_bf_exact_to_lines(&bf.header, bf.lines, &header, lines));
+	return result;
+}
