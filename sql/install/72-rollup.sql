@@ -202,15 +202,17 @@ BEGIN
 		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch', DETAIL = SQLERRM,
 			HINT = 'Give an expression of a type of its own, such as concat_ws('' '', host, url).';
 	END;
-	SELECT t.typname, t.typnamespace::regnamespace::text AS nspname, a.atttypid, t.typarray, e.typname AS array_name, t.typcategory INTO type
+	SELECT t.typname, t.typnamespace::regnamespace::text AS nspname, a.atttypid, t.typarray, e.typname AS array_name, t.typtype INTO type
 		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typarray WHERE a.attrelid = place::regclass AND a.attnum = 1;
 	EXECUTE format('DROP TABLE %s', place);
-	IF type.typarray = 0 THEN
+	IF type.typarray = 0 OR type.typtype = 'c' THEN
 		RAISE EXCEPTION 'items of type % cannot be rolled up', type.atttypid::regtype USING ERRCODE = 'datatype_mismatch',
 			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
 	END IF;
 
-	EXECUTE format('SELECT %s.tbf_agg(NULL::%s.%I, NULL::timestamptz, NULL::interval)', extension, type.nspname, type.typname);
+	-- what cannot be an item of a filter: a null one is enough to see it
+	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true',
+		extension, type.nspname, type.typname, item, source);
 	EXECUTE format('CREATE TABLE %s (
 		tier smallint NOT NULL, starts timestamptz NOT NULL, ends timestamptz NOT NULL, closed boolean NOT NULL, groups jsonb NOT NULL,
 		oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,
