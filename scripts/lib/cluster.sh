@@ -17,8 +17,9 @@ copy_source() {
 		| as_server tar -C "$work/src" --no-same-owner -xf -
 }
 
-# make_extension [ARGUMENT...]: make in the copy, with the PostgreSQL that was found.
-make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" "$@"; }
+# make_extension [ARGUMENT...]: make in the copy, with the PostgreSQL that was found and what $make_options says.
+make_options=()
+make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" "${make_options[@]}" "$@"; }
 
 # use_cluster: $bin, PGHOST, PGPORT and PGUSER lead to the cluster in $work, and to nothing else.
 use_cluster() {

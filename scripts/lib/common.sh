@@ -66,7 +66,12 @@ clean_up() {
 	trap '' INT TERM HUP
 	if [[ -n ${work:-} ]]; then
 		if declare -F stop_cluster >/dev/null; then stop_cluster; fi
-		rm -rf "$work"
+		# What scripts/lib/kept.sh keeps for the next run stays.
+		if [[ -n ${kept:-} ]]; then
+			find "$work" -mindepth 1 -maxdepth 1 "${kept[@]}" -exec rm -rf {} +
+		else
+			rm -rf "$work"
+		fi
 	fi
 }
 

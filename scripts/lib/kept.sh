@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# kept.sh: one test of scripts/test, in a build that is kept for the next one. Sourced after common.sh and packages.sh.
+#
+# $repository, $server_user and die are common.sh's, $PG_CONFIG is packages.sh's.
+# shellcheck disable=SC2154
+#
+# $kept is read by common.sh, $make_options by cluster.sh.
+# shellcheck disable=SC2034
+
+# find_test NAME: prints "SUITE TEST", where TEST is what the suite calls it.
+find_test() {
+	local name=$1 file candidates=() suites=()
+	name=${name#"$repository"/}
+	case $name in
+	*/*.*) candidates=("$repository/$name") ;;
+	tap/* | attack/*) candidates=("$repository/test/$name"*.pl) ;;
+	unit/*) candidates=("$repository/test/$name"{,_test}.cpp) ;;
+	isolation/*) candidates=("$repository/test/isolation/specs/${name#*/}.spec") ;;
+	regress/*) candidates=("$repository/sql/${name#*/}.sql") ;;
+	*)
+		candidates=("$repository/sql/$name.sql" "$repository/test/isolation/specs/$name.spec" "$repository/test/unit/$name.cpp"
+			"$repository"/test/{tap,attack}/"$name"{,_*}.pl)
+		;;
+	esac
+	for file in "${candidates[@]}"; do
+		[[ -f $file ]] || continue
+		case ${file#"$repository"/} in
+		sql/install/* | sql/updates/*) ;;
+		sql/*.sql) suites+=("regress $(basename "$file" .sql)") ;;
+		test/isolation/specs/*.spec) suites+=("isolation $(basename "$file" .spec)") ;;
+		test/tap/*.pl) suites+=("tap $(basename "$file")") ;;
+		test/attack/*.pl) suites+=("attack $(basename "$file")") ;;
+		test/unit/*_test.cpp) suites+=("unit $(suites_of_unit_test "$file")") ;;
+		esac
+	done
+	case ${#suites[@]} in
+	1) printf '%s\n' "${suites[0]}" ;;
+	0) die "there is neither a suite nor a test $name. See scripts/test --help" ;;
+	*) die "there are several tests $name: $(printf '%s, ' "${suites[@]}" | sed 's/, $//; s/ /\//; s/, \([a-z]*\) /, \1\//g')" ;;
+	esac
+}
+
+# The test suites of GoogleTest that a file defines, as an alternative of a regular expression.
+suites_of_unit_test() { sed -n 's/^TYPED_TEST(\|^TEST[_FP]*(\([A-Za-z0-9_]*\),.*/\1/p' "$1" | sort -u | paste -sd'|'; }
+
+kept_folder() {
+	local parent
+	parent=$(realpath -- "${TMPDIR:-/tmp}")
+	[[ ${#parent} -le 60 && $parent != *[[:space:]]* ]] || parent=/tmp
+	printf '%s/streambloom.kept.%s.%s' "$parent" "$EUID" "$(printf '%s' "$repository $1" | sha256sum | cut -c1-8)"
+}
+
+# make_kept_work: as make_work, in a folder that belongs to this repository and this PostgreSQL; the source and
+# the unit tests, with what was built of them, stay in it. One run at a time.
+make_kept_work() {
+	if ((EUID == 0)) && id postgres >/dev/null 2>&1; then server_user=postgres; fi
+	local folder
+	folder=$(kept_folder "$PG_CONFIG")
+	if ! mkdir -m 755 "$folder" 2>/dev/null; then
+		[[ -d $folder && ! -L $folder && $(stat -c %U "$folder") == "$server_user" ]] || die "$folder is not a folder of $server_user"
+	elif ((EUID == 0)); then
+		chown "$server_user" "$folder"
+	fi
+	exec {kept_lock}<"$folder"
+	flock -n "$kept_lock" || die "another scripts/test with a name is at work in $folder"
+	work=$folder
+	kept=(! -name src ! -name unit)
+	make_options=(with_llvm=no)
+	trap clean_up EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	# A run that was killed leaves its server.
+	use_cluster
+	clean_up
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	as_server mkdir "$work/tmp"
+}
+
+# remove_what_is_gone: files that the copy has and the repository no longer has, but for what is built.
+remove_what_is_gone() {
+	local gone
+	list_source() {
+		(cd "$1" && find . \( -path ./.git -o -path ./build -o -path ./regress -o -path ./results -o -path ./tmp_check -o -path ./output_iso \) -prune \
+			-o -type f ! -name '*.o' ! -name '*.bc' ! -name '*.so' ! -name 'streambloom*--*.sql' -print | sort)
+	}
+	gone=$(comm -13 <(list_source "$repository") <(list_source "$work/src"))
+	[[ -n $gone ]] || return 0
+	(cd "$work/src" && xargs -d '\n' rm -f streambloom.so streambloom--*.sql <<<"$gone")
+}
+
+# forget_kept_work: removes what was kept for this user, of all repositories and versions.
+forget_kept_work() {
+	local parent
+	parent=$(dirname "$(kept_folder '')")
+	find "$parent" -maxdepth 1 -name "streambloom.kept.$EUID.*" -exec rm -rf {} +
+}
