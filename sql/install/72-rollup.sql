@@ -131,6 +131,21 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_definition(regclass) IS 'implementation of the functions of roll-ups: the definition of a roll-up, or an error';
 
+-- The same for what runs the expressions of the definition: nobody but the owner runs them, and nobody is lent the owner's rights.
+CREATE FUNCTION tbf_rollup_own_definition(rollup regclass) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	definition record;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+BEGIN
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO definition USING rollup;
+	IF (SELECT relowner FROM pg_class WHERE oid = rollup) <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
+		RAISE EXCEPTION 'must be owner of roll-up %', rollup USING ERRCODE = 'insufficient_privilege',
+			DETAIL = 'A refresh runs the expressions that its owner has given.', HINT = format('SET ROLE %s, or schedule the refresh as that role.', (SELECT relowner::regrole::text FROM pg_class WHERE oid = rollup));
+	END IF;
+	RETURN definition;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_own_definition(regclass) IS 'implementation of tbf_rollup_refresh(): the definition of a roll-up of the current user, or an error';
+
 -- The start of the bucket that has a time. Days, and longer buckets, begin at midnight in the zone: at the first one where clocks are put
 -- back over midnight, and at the first moment of the day where they are put forward over it. (date_trunc() takes the second midnight,
 -- so it can return a time that is later than its argument.)

@@ -32,7 +32,7 @@ DECLARE
 	counted double precision;
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	-- The tier of a time, and its bucket.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
 		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || CASE WHEN def.zone = 'UTC' THEN format('date_trunc(%L, at, ''UTC'')', def.tiers[i]) ELSE format('%s.tbf_rollup_bucket_start(at, %L, %L)', extension, def.tiers[i], def.zone) END;
@@ -147,7 +147,7 @@ DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
 BEGIN
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	EXECUTE format($sql$
 		WITH gone AS (
 			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
@@ -206,14 +206,10 @@ BEGIN
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
 		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state';
 	END IF;
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
-	IF (SELECT relowner FROM pg_class WHERE oid = rollup) <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
-		RAISE EXCEPTION 'must be owner of roll-up %', rollup USING ERRCODE = 'insufficient_privilege',
-			DETAIL = 'A refresh runs the expressions that its owner has given.', HINT = format('SET ROLE %s, or schedule the refresh as that role.', (SELECT relowner::regrole::text FROM pg_class WHERE oid = rollup));
-	END IF;
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	-- Somebody else may have gone on, until the lock was free.
-	EXECUTE format('SELECT * FROM %s.tbf_rollup_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s.tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
 	tiers := cardinality(def.tiers);
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',

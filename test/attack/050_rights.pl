@@ -7,7 +7,8 @@
 # 3. Each function that takes a relation refuses a role without the right for it. A new one fails the test until it is listed.
 # 4. Rows that row-level security or a security-barrier view hides: nothing answers for them, and EXPLAIN is the same whether
 #    a hidden value exists or not.
-# 5. What the catalogue says of every function: none is leakproof, none runs with its owner's rights, none is in SQL.
+# 5. What the catalogue says of every function: none is leakproof, none runs with its owner's rights, none looks names up where its caller
+#    says; and roll-ups in sessions with a hostile search_path.
 use strict;
 use warnings;
 
@@ -261,8 +262,59 @@ my %expected = (
 	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_explain' => ["SELECT count(*) FROM chunk_scan_explain(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
 );
+# The roll-up of the owner, which the reader may read. What only helps other functions has the rights of its caller, too.
+$db->sql(<<'SQL');
+SET SESSION AUTHORIZATION rights_owner;
+CREATE TABLE app.hits (at timestamptz, url text, site text);
+INSERT INTO app.hits SELECT '2026-01-01 UTC'::timestamptz + i * interval '1 minute', 'page ' || i % 7, 'site ' || i % 2 FROM generate_series(1, 300) i;
+SELECT tbf_rollup_create('app.heat', 'app.hits', 'url', 'at', group_by => '{site}');
+CALL tbf_rollup_refresh('app.heat');
+SELECT tbf_rollup_create('app.dropped', 'app.hits', 'url', 'at');
+GRANT SELECT ON app.heat TO rights_reader;
+GRANT INSERT, UPDATE, DELETE ON app.heat TO rights_writer;
+SQL
+$db->sql('GRANT MAINTAIN ON app.heat TO rights_keeper') if $version >= 17;
+my ($path, $heat, $at, $span) = ("'public'", "'app.heat'", "timestamptz '2026-01-02 UTC'", "timestamptz '2026-01-01 UTC', timestamptz '2026-01-02 UTC'");
+my @answers_who_reads = ('42501', '00000', '42501', '42501', '00000');
+my @answers_the_owner = ('42501', '42501', '42501', '42501', '00000');
+my %of_rollups = (
+	'tbf_rollup_definition(regclass)' => ["SELECT tbf_rollup_definition($heat)", ('00000') x 5],
+	(map { $_->[0] => ["SELECT count(*) FROM $_->[1]", @answers_who_reads] }
+		['tbf_rollup_top(regclass,integer,timestampwithtimezone,text,jsonb,boolean)', "tbf_rollup_top($heat, 3, $at)"],
+		['tbf_rollup_top_by_group(regclass,integer,timestampwithtimezone,text,boolean)', "tbf_rollup_top_by_group($heat, 3, $at)"],
+		['tbf_rollup_top_between(regclass,timestampwithtimezone,timestampwithtimezone,integer,jsonb,boolean)', "tbf_rollup_top_between($heat, $span)"],
+		['tbf_rollup_count(regclass,text,timestampwithtimezone,text,jsonb)', "tbf_rollup_count($heat, 'page 1'::text, $at)"],
+		['tbf_rollup_count(regclass,anyelement,timestampwithtimezone,text,jsonb)', "tbf_rollup_count($heat, 'page 1'::varchar, $at)"],
+		['tbf_rollup_count_between(regclass,text,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_count_between($heat, 'page 1'::text, $span)"],
+		['tbf_rollup_count_between(regclass,anyelement,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_count_between($heat, 'page 1'::varchar, $span)"],
+		['tbf_rollup_distinct(regclass,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_distinct($heat)"],
+		['tbf_rollup_filter(regclass,timestampwithtimezone,text,jsonb)', "tbf_rollup_filter($heat, $at)"],
+		['tbf_rollup_filter_between(regclass,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_filter_between($heat, $span)"],
+		['tbf_rollup_risers(regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)', "tbf_rollup_risers($heat, 3, $at)"],
+		['tbf_rollup_weights(text,regclass,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb)', "tbf_rollup_weights($path, $heat, $at, NULL, NULL, NULL, '{}')"],
+		['tbf_rollup_hottest(text,regclass,integer,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb,boolean,boolean)',
+			"tbf_rollup_hottest($path, $heat, 3, $at, NULL, NULL, NULL, '{}', false, true)"],
+		['tbf_rollup_counted(text,regclass,text,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb)',
+			"tbf_rollup_counted($path, $heat, 'page 1', $at, NULL, NULL, NULL, '{}')"],
+		['tbf_rollup_merged(text,regclass,timestampwithtimezone,text,timestampwithtimezone,timestampwithtimezone,jsonb,boolean)',
+			"tbf_rollup_merged($path, $heat, $at, NULL, NULL, NULL, '{}', true)"],
+		['tbf_rollup_rising(text,regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)',
+			"tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
+	(map { $_->[0] => [$_->[1], @answers_the_owner] }
+		['tbf_rollup_own_definition(regclass)', "SELECT tbf_rollup_own_definition($heat)"],
+		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
+		['tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
+			"SELECT tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
+		['tbf_rollup_drop(regclass)', "SELECT tbf_rollup_drop('app.dropped')"],
+		['tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)', "CALL tbf_rollup_refresh($heat)"],
+		['tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
+		['tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer)', "SELECT tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
+		['tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)',
+			"SELECT * FROM tbf_rollup_work($heat, NULL, NULL, NULL, NULL)"]),
+);
+@expected{keys %of_rollups} = values %of_rollups;
 my @takes_relations = split /\n/, $db->sql(<<'SQL');
-SELECT DISTINCT CASE WHEN 'regclass'::regtype = ANY (p.proargtypes) AND p.proname !~ '^chunk_scan' THEN replace(p.oid::regprocedure::text, ' ', '') ELSE p.proname END
+SELECT DISTINCT CASE WHEN 'regclass'::regtype = ANY (p.proargtypes) AND p.proname !~ '^chunk_scan' THEN replace(p.oid::regprocedure::text, ' ', '') ELSE p.proname::text END
 FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND e.extname = 'streambloom'
 WHERE 'regclass'::regtype = ANY (p.proargtypes) OR p.proname ~ '^chunk_' AND p.proname <> 'chunk_scan_support' OR 'oid'::regtype = ANY (p.proargtypes)
@@ -385,6 +437,52 @@ my $members = "pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND
 cmp_ok($db->sql("SELECT count(*) FROM $members"), '>', 150, 'the catalogue has the functions of the extension');
 is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.proleakproof"), '', 'none is leakproof: each can raise an error that shows its argument');
 is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE p.prosecdef"), '', 'none runs with the rights of its owner');
-is($db->sql("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $members WHERE l.lanname NOT IN ('c', 'internal')"), '', 'none is written in a language that looks names up when it runs');
+
+# What is written in a language that looks names up when it runs looks them up in pg_catalog, or has them looked up already.
+my $open = "l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(p.proconfig, '{}'))";
+my @looks_up = sort split /\n/, $db->sql("SELECT replace(p.oid::regprocedure::text, ' ', '') FROM $members WHERE $open");
+my @by_hand = sort 'tbf_rollup_count(regclass,anyelement,timestampwithtimezone,text,jsonb)', 'tbf_rollup_count_between(regclass,anyelement,timestampwithtimezone,timestampwithtimezone,jsonb)',
+	'tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)';
+is("@looks_up", "@by_hand", 'but for those that are tried below, no function looks names up in the search_path of its caller');
+
+# A schema whose functions and operators tell whenever they run, whoever calls them, stands first; and relations of the session hide those of pg_catalog.
+$db->sql(<<'SQL');
+CREATE OR REPLACE FUNCTION eve.tell(what text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+	RAISE WARNING 'eve: % runs', what;
+END $$;
+GRANT CREATE ON SCHEMA eve TO PUBLIC;
+SQL
+my $hiding = 'SET client_min_messages = error; ' . join('', map { "CREATE TEMP TABLE $_ (oid oid); " } qw(pg_class pg_extension pg_namespace pg_attribute pg_type pg_roles pg_proc)) . "RESET client_min_messages;\n";
+(undef, $trapped) = as_role('owner', "${hostile}SELECT lower('X'::text);");
+like($trapped, qr/eve: .* runs/, 'the hostile schema tells when anything of it runs');
+foreach my $path ('eve, pg_catalog, public', 'pg_temp, eve, pg_catalog, public')
+{
+	my @told;
+	foreach my $function (grep { !/_(?:create|make|drop)\(/ } sort keys %of_rollups)
+	{
+		my ($out, $err) = as_role('owner', "${hiding}SET search_path = $path;\n$of_rollups{$function}[0]" =~ s/count\(\*\)/*/r =~ s/current_user/pg_catalog.current_user()/r);
+		push @told, "$function: $1" if $err =~ /(eve: [^\n]*)/;
+		push @told, "$function: $1" if $err =~ /(ERROR: [^\n]*)/;
+	}
+	my ($out, $err) = as_role('owner', "${hiding}SET search_path = $path;\nSELECT public.tbf_rollup_create('app.other', 'app.hits', 'url', 'at'); CALL public.tbf_rollup_refresh('app.other'); SELECT public.tbf_rollup_drop('app.other');");
+	push @told, "create, refresh, drop: $err" if $err =~ /eve: |ERROR: /;
+	is(join("\n", @told), '', "roll-ups do not look into the search_path $path");
+}
+
+# The expressions of a roll-up are its owner's code: nobody else runs them, not even a superuser.
+$db->sql(<<'SQL');
+SET SESSION AUTHORIZATION rights_mallory;
+CREATE TABLE evil.hits (at timestamptz, v int);
+INSERT INTO evil.hits VALUES ('2026-01-01 UTC', 1);
+SELECT tbf_rollup_create('evil.heat', 'evil.hits', 'evil.steal(v)', 'at');
+SQL
+foreach my $sql ("CALL tbf_rollup_refresh('evil.heat')", "SELECT tbf_rollup_step('evil.heat', '-infinity', 'infinity', 'infinity')", "SELECT * FROM tbf_rollup_work('evil.heat', NULL, NULL, NULL, NULL)",
+	"SELECT * FROM tbf_rollup_top('evil.heat')", "SELECT * FROM tbf_rollup_distinct('evil.heat')", 'SELECT * FROM tbf_rollups', "SELECT * FROM tbf_rollup_definition('evil.heat')")
+{
+	evil_leaves_nothing("a superuser: $sql", "$sql;");
+}
+$db->sql("SET SESSION AUTHORIZATION rights_mallory; CALL tbf_rollup_refresh('evil.heat')");
+is($db->sql("SELECT item || ' ' || hits_from FROM tbf_rollup_top('evil.heat', 1, '2026-01-01 UTC', '1')"), '1 1', 'its owner runs them');
 
 done_testing();

@@ -82,6 +82,17 @@ CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE FOREIGN TABLE elsewhere (id bigint, word text) SERVER nowhere;
 
+-- A roll-up that is filled and cannot be dropped, one that is empty, one whose source has gone.
+CREATE TABLE hits (at timestamptz, url text, size bigint, site text);
+INSERT INTO hits SELECT '2024-04-30 UTC'::timestamptz + i * interval '1 minute', 'page ' || i % 20, i, 'site ' || i % 2 FROM generate_series(1, 600) i;
+SELECT tbf_rollup_create('attack.heat', 'attack.hits', 'url', 'at', group_by => '{site}');
+CALL tbf_rollup_refresh('attack.heat');
+CREATE VIEW hottest AS SELECT hot FROM heat;
+SELECT tbf_rollup_create('attack.no_heat', 'attack.hits', 'size', 'at', weight => '2', half_life => NULL);
+CREATE TABLE lost_hits (at timestamptz, url text);
+SELECT tbf_rollup_create('attack.lost_heat', 'attack.lost_hits', 'url', 'at');
+DROP TABLE lost_hits;
+
 -- Enough rows for a parallel plan.
 CREATE TABLE many_rows AS SELECT n FROM generate_series(1, 2000) n;
 ALTER TABLE many_rows SET (parallel_workers = 2);

@@ -86,6 +86,46 @@ my %of_texts = (
 	sbf => "sbf_add(sbf_empty(90), 'x'::text)", ibf => "ibf_add(ibf_empty(90), 'x'::text, 0.5)",
 );
 
+# The functions of roll-ups, each with the arguments that lead to an answer, or to a step of a refresh.
+my ($heat, $asked_at) = ("'attack.heat'", "'2024-05-01 UTC'");
+my @span = ("'2024-04-30 UTC'", "'2024-05-01 UTC'");
+my @nothing_new = ("'-infinity'", "'-infinity'");
+my %of_rollups = (
+	'tbf_rollup_check(text[],interval[],interval,integer,text,interval)' => ["'{hour,day}'", "'{1 day,NULL}'", "'1 hour'", '10', "'UTC'", 'NULL'],
+	'tbf_rollup_definition(regclass)' => [$heat],
+	'tbf_rollup_own_definition(regclass)' => [$heat],
+	'tbf_rollup_bucket_start(timestamp with time zone,text,text)' => [$asked_at, "'day'", "'Europe/Berlin'"],
+	'tbf_rollup_bucket_end(timestamp with time zone,text,text)' => [$asked_at, "'day'", "'Europe/Berlin'"],
+	'tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)' =>
+		["'attack.made_' || gen_random_uuid()", "'attack.hits'", "'url'", "'at'", 'NULL', 'NULL', "'{}'", "'{day}'", "'{NULL}'", "'1 hour'", '10', "'UTC'", "'1 day'"],
+	'tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)' =>
+		["'attack'", "quote_ident('made_' || gen_random_uuid())", "'attack.hits'", "'url'", "'at'", 'NULL', 'NULL', "'{}'", "'{day}'", "'{NULL}'", "'1 hour'", '10', "'UTC'", "'1 day'"],
+	'tbf_rollup_drop(regclass)' => ["'attack.lost_heat'"],
+	'tbf_rollup_weight(double precision,boolean)' => ['1', 'false'],
+	'tbf_rollup_step(regclass,timestamp with time zone,timestamp with time zone,timestamp with time zone)' => [$heat, @nothing_new, "'-infinity'"],
+	'tbf_rollup_fold(regclass,integer,timestamp with time zone,timestamp with time zone,integer)' => [$heat, '1', @nothing_new, '2'],
+	'tbf_rollup_work(regclass,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)' => [$heat, ('NULL') x 4],
+	'tbf_rollup_refresh(regclass,timestamp with time zone,timestamp with time zone)' => [$heat, 'NULL', 'NULL'],
+	'tbf_rollup_weights(text,regclass,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb)' => ["'public'", $heat, $asked_at, 'NULL', 'NULL', 'NULL', "'{}'"],
+	'tbf_rollup_hottest(text,regclass,integer,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb,boolean,boolean)' =>
+		["'public'", $heat, '3', $asked_at, 'NULL', 'NULL', 'NULL', "'{}'", 'true', 'true'],
+	'tbf_rollup_top(regclass,integer,timestamp with time zone,text,jsonb,boolean)' => [$heat, '3', $asked_at, "'decay_window(age, ''1 day'')'", "'{}'", 'true'],
+	'tbf_rollup_top_by_group(regclass,integer,timestamp with time zone,text,boolean)' => [$heat, '3', $asked_at, 'NULL', 'true'],
+	'tbf_rollup_top_between(regclass,timestamp with time zone,timestamp with time zone,integer,jsonb,boolean)' => [$heat, @span, '3', "'{}'", 'true'],
+	'tbf_rollup_counted(text,regclass,text,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb)' => ["'public'", $heat, "'page 1'", $asked_at, 'NULL', 'NULL', 'NULL', "'{}'"],
+	'tbf_rollup_count(regclass,text,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::text", $asked_at, 'NULL', "'{}'"],
+	'tbf_rollup_count(regclass,anyelement,timestamp with time zone,text,jsonb)' => [$heat, "'page 1'::varchar", $asked_at, 'NULL', "'{}'"],
+	'tbf_rollup_count_between(regclass,text,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::text", @span, "'{}'"],
+	'tbf_rollup_count_between(regclass,anyelement,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, "'page 1'::varchar", @span, "'{}'"],
+	'tbf_rollup_merged(text,regclass,timestamp with time zone,text,timestamp with time zone,timestamp with time zone,jsonb,boolean)' =>
+		["'public'", $heat, $asked_at, 'NULL', 'NULL', 'NULL', "'{}'", 'true'],
+	'tbf_rollup_filter(regclass,timestamp with time zone,text,jsonb)' => [$heat, $asked_at, 'NULL', "'{}'"],
+	'tbf_rollup_filter_between(regclass,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, @span, "'{}'"],
+	'tbf_rollup_distinct(regclass,timestamp with time zone,timestamp with time zone,jsonb)' => [$heat, 'NULL', 'NULL', "'{}'"],
+	'tbf_rollup_rising(text,regclass,integer,timestamp with time zone,interval,interval,double precision,jsonb)' => ["'public'", $heat, '3', $asked_at, "'1 day'", "'7 days'", '1', "'{}'"],
+	'tbf_rollup_risers(regclass,integer,timestamp with time zone,interval,interval,double precision,jsonb)' => [$heat, '3', $asked_at, "'1 day'", "'7 days'", '1', "'{}'"],
+);
+
 # Arguments with which a function must succeed, where the first values of the lists do not make sense together.
 my %ordinary = (
 	'bf_empty(bigint,double precision)' => ['100', '0.01'],
@@ -144,6 +184,7 @@ my %ordinary = (
 	'chunk_scan(anyelement,name,bf_untyped_item,regclass,name,text)' => [@untyped_chunks],
 	'chunk_scan_any(anyelement,name,bf_untyped_item,regclass,name,text)' => [map { my @list = @$_; $list[2] =~ s/'(.*)'/'{$1,NULL,$1}'/; \@list } @untyped_chunks],
 	'chunk_scan_explain(anyelement,name,bf_untyped_item,regclass,name,text)' => [@untyped_chunks],
+	%of_rollups,
 	'tbf_remove(tbf,bf_untyped_item,timestamp with time zone,double precision)' => ["tbf_add(tbf_empty(10, half_life => NULL), 'x'::text, '2024-05-01 UTC', 1)", "'x'::bf_untyped_item", "'2024-05-01 UTC'", '1'],
 );
 
@@ -158,6 +199,9 @@ sub new
 	$self->simple('double precision', @floats);
 	$self->simple('integer', @integers);
 	$self->simple('bigint', @bigints);
+	$self->simple('smallint', 3, 0, 1, -1, 7, 8, 9, 32767, -32768);
+	$self->simple('jsonb', '{}', '{"site": "site 1"}', '{"site": null}', '{"site": "none"}', '{"none": 1}', '[]', 'null', '"x"', '{"site": {"site": 1}}');
+	$self->add('name[]', ['NULL::name[]', map { "'$_'::name[]" } '{}', '{site}', '{site,url}', '{site,site}', '{NULL}', '{none}', '{ctid}', '{{site,url}}', '[5:5]={site}', '{""}']);
 	$self->simple('boolean', 'true', 'false');
 	$self->simple('interval', @day_lengths, $version >= 170000 ? ('infinity', '-infinity') : ());
 	$self->simple('timestamp with time zone', @times);
