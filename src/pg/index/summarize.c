@@ -92,13 +92,14 @@ has_too_many_ranges(bool is_partition, BlockNumber heap_blocks, BlockNumber page
 
 /*
  * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of them. The
- * mean of some ranges, which lie evenly in the table.
+ * mean of some ranges, which lie evenly in the table, but for the largest of them: one row may be unlike all others.
  */
 static double
 size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)
 {
 	uint32		ranges = Max(heap_blocks / pages, 1);
 	double		sum = 0;
+	double		largest = 0;
 
 	samples = Min(samples, ranges);
 	for (uint32 i = 0; i < samples; i++)
@@ -118,8 +119,9 @@ size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, Bl
 		}
 		bf_index_free_items(&items);
 		sum += size;
+		largest = Max(largest, size);
 	}
-	return sum / samples;
+	return samples > 2 ? (sum - largest) / (samples - 1) : sum / samples;
 }
 
 static bool
@@ -131,8 +133,9 @@ has_keys_inside(const BfGeometry *geometry)
 	return false;
 }
 
-/* So many ranges of each length are looked at, where there are keys inside values. */
-#define RANGES_THAT_TELL 4
+/* So many ranges are looked at; of each length, where there are keys inside values. */
+#define RANGES_THAT_TELL 8
+#define RANGES_WITH_KEYS_THAT_TELL 4
 
 BlockNumber
 bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition)
@@ -175,14 +178,14 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 			if (size > 0 && pages / 2 > heap_blocks)
 				size /= 2;
 			else
-				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL);
+				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_WITH_KEYS_THAT_TELL);
 			if (size < ENOUGH)
 				break;
 			pages /= 2;
 		}
 	}
 	else
-		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, 1) * LINES_OF_A_RANGE,
+		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, RANGES_THAT_TELL) * LINES_OF_A_RANGE,
 										  heap_blocks, is_partition);
 	bf_index_settle_pages_per_range(index, pages);
 }
@@ -261,26 +264,45 @@ read_rows(const Summarizer *work, const BfGeometry *geometry, uint64 first, uint
 		bf_index_read_rows(work->reader, first, end, add, argument);
 }
 
+/* How many ranges of a level above 0 are read to find the size of a new group's filters: from the tape of a build, and from the heap. */
+#define SAMPLED_ON_TAPE 8
+#define SAMPLED_IN_HEAP 2
+
 /*
- * The number of items that a range of a level above 0 has in each column: in the last group of the level, by its bits, or
- * if there is none in the first range of the heap.
+ * The number of items that a range of a level above 0 has in each column: the most that some ranges of the new group have, which lie
+ * evenly in it, and those of the last group of the level, by its bits. (In a table that grows there is often one new range alone, and
+ * it may be the first that is unlike those before, or the last that is like them.) The heap has `candidates` of the new ranges.
  */
 static void
-estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, double *most)
+estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, uint32 candidates, double *most)
 {
 	const BfLevel *of = &geometry->level[level];
-	BfItemCount *count;
-	BfGroup		group;
+	const uint64 heap_blocks = RelationGetNumberOfBlocks(work->heap);
+	const uint32 samples = Min(Max(candidates, 1), work->tape != NULL ? SAMPLED_ON_TAPE : SAMPLED_IN_HEAP);
+	double		before[INDEX_MAX_KEYS];
 
-	if (of->groups > 0)
+	for (uint32 i = 0; i < samples; i++)
 	{
-		bf_index_find_group(geometry, level, of->covered - 1, &group);
-		if (bf_index_estimate_items(work->index, geometry, &group, most))
-			return;
+		/* The last ones too: what is written now is more like what is to come. */
+		uint32		range = of->covered + (samples == 1 ? 0 : (uint64) i * (candidates - 1) / (samples - 1));
+		uint64		first = (uint64) range * of->pages_per_range;
+		BfItemCount *count = bf_index_begin_count(geometry->columns);
+		double		items[INDEX_MAX_KEYS];
+
+		read_rows(work, geometry, Min(first, heap_blocks), Min(first + of->pages_per_range, heap_blocks), bf_index_count_row, count);
+		bf_index_end_count(count, items);
+		for (int column = 0; column < geometry->columns; column++)
+			most[column] = Max(most[column], items[column]);
 	}
-	count = bf_index_begin_count(geometry->columns);
-	read_rows(work, geometry, 0, Min(of->pages_per_range, RelationGetNumberOfBlocks(work->heap)), bf_index_count_row, count);
-	bf_index_end_count(count, most);
+	if (of->groups > 0 && !work->building)
+	{
+		BfGroup		group;
+
+		bf_index_find_group(geometry, level, of->covered - 1, &group);
+		if (bf_index_estimate_items(work->index, geometry, &group, before))
+			for (int column = 0; column < geometry->columns; column++)
+				most[column] = Max(most[column], before[column]);
+	}
 }
 
 /*
@@ -334,7 +356,7 @@ add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNu
 	if (level == 0)
 		sample_ranges(work, geometry, first, full > first ? Min(full - first, size) : 0, heap_blocks, most);
 	else
-		estimate_ranges(work, geometry, level, most);
+		estimate_ranges(work, geometry, level, Min(available, size), most);
 	for (int column = 0; column < geometry->columns; column++)
 		line_counts[column] = bf_index_lines_for((uint64) ceil(bf_index_with_margin(most[column])),
 												 bf_index_parameters(geometry, level, column)->load, size);
