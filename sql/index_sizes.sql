@@ -51,4 +51,25 @@ SELECT pages_read('SELECT * FROM grown WHERE v = ANY (ARRAY(SELECT -generate_ser
 SELECT items, pages_read(format('SELECT * FROM grown WHERE v = ANY (ARRAY(SELECT -generate_series(1, %s)))', items)) <= ceil(items / 64.0) * :of_64 * 1.2 AS in_proportion FROM unnest(ARRAY[128, 300, 1000]) items
 UNION ALL SELECT 65, pages_read('SELECT * FROM grown WHERE v = ANY (ARRAY(SELECT -generate_series(1, 65)))') <= :of_64 * 1.2;
 
+-- One row with a hundred thousand elements among small ones: first, in the middle, last, and written later.
+CREATE FUNCTION share_of_table(big integer, built boolean) RETURNS numeric LANGUAGE plpgsql AS $$
+BEGIN
+	DROP TABLE IF EXISTS tagged;
+	CREATE TABLE tagged (i integer, tags integer[]) WITH (autovacuum_enabled = off);
+	IF NOT built THEN
+		CREATE INDEX tagged_bf ON tagged USING bf (tags);
+	END IF;
+	INSERT INTO tagged SELECT i, CASE i WHEN big THEN (SELECT array_agg(n) FROM generate_series(1, 100000) n) ELSE ARRAY[i % 1000, i % 77, -i] END FROM generate_series(1, 60000) i ORDER BY i;
+	IF built THEN
+		CREATE INDEX tagged_bf ON tagged USING bf (tags);
+	ELSE
+		PERFORM bf_summarize_new_values('tagged_bf');
+	END IF;
+	PERFORM bf_index_check('tagged_bf');
+	RETURN pg_relation_size('tagged_bf') / pg_table_size('tagged')::numeric;
+END $$;
+SELECT big, built, share_of_table(big, built) <= 1.5 * share_of_table(-1, built) AS as_small_as_without FROM unnest(ARRAY[1, 30000, 60000]) big, unnest(ARRAY[true, false]) built;
+SELECT count(*) FROM tagged WHERE tags @> '{99999}';
+SELECT count(*) FROM tagged WHERE tags @> '{-500}';
+
 DROP SCHEMA sizes CASCADE;

@@ -435,6 +435,12 @@ typedef struct BfGroupLines
 /* Filters up to this many times as large as necessary are made if those of the group before have this size. */
 #define BF_MOST_ROOM 1.3
 
+/*
+ * The most items that ranges have, but for those that are far above the others (at most one in fifty, or one): filters that are large enough
+ * for them would be empty in all other ranges. They say yes to nearly everything, and are read. counts[] is sorted. REQUIRES: count > 0.
+ */
+extern double bf_index_most_items(double *counts, uint32 count);
+
 /* The number of lines for so many items in a group of so many ranges. The lines fill whole pages. */
 extern uint32 bf_index_lines_for(uint64 items, double load, uint32 ranges);
 
@@ -510,11 +516,11 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 extern bool bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most);
 
 /*
- * Finds the range of a group with the highest false-positive rate, according to its bits, if that is above `bound`.
- * Returns its rate, and the range counted within the group; or 0 if there is none.
+ * Finds the range of a group with the highest false-positive rate, according to its bits, of those whose rate is above `bound` and below
+ * `end`. Returns its rate, and the range counted within the group; or 0 if there is none.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
-									 uint32 *range);
+									 double end, uint32 *range);
 
 /* The highest of the rates that a range (counted within its group) has in its columns, by its bits; 0 if it is not summarized. */
 extern double bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup *group, uint32 range);

@@ -39,6 +39,29 @@ bf_index_widest_group(uint32 ranges)
 	return widest;
 }
 
+/* A range is far above the others if it has this many times the items of the next one. */
+#define FAR_ABOVE 4
+
+static int
+compare_descending(const void *a, const void *b)
+{
+	double		x = *(const double *) a,
+				y = *(const double *) b;
+
+	return x > y ? -1 : x < y;
+}
+
+double
+bf_index_most_items(double *counts, uint32 count)
+{
+	qsort(counts, count, sizeof(double), compare_descending);
+	/* Of two ranges neither is an exception. */
+	for (int i = (int) Max(count / 50, 1) - 1; i >= 0 && count > 2; i--)
+		if (counts[i] > FAR_ABOVE * Max(counts[i + 1], 1))
+			return counts[i + 1];
+	return counts[0];
+}
+
 /* A number of lines that no range needs: a range has at most a gigabyte of the table. */
 #define MOST_LINES (100 * 1000 * 1000)
 

@@ -111,7 +111,8 @@ bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup
 }
 
 double
-bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound, uint32 *range)
+bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
+					   double end, uint32 *range)
 {
 	double		fullest = 0;
 
@@ -126,7 +127,7 @@ bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup
 		/* The first page names a candidate, which is then looked at more closely. */
 		bf_index_measure_page(index, group, column, 0, hashes, ranges);
 		for (uint32 i = 0; i < group->ranges; i++)
-			if (ranges[i].lines > 0 && ranges[i].rates / ranges[i].lines > worst)
+			if (ranges[i].lines > 0 && ranges[i].rates / ranges[i].lines > worst && ranges[i].rates / ranges[i].lines < end)
 			{
 				worst = ranges[i].rates / ranges[i].lines;
 				candidate = i;
@@ -134,7 +135,7 @@ bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup
 		if (candidate == group->ranges)
 			continue;
 		rate = rate_of_range(index, group, column, candidate, hashes);
-		if (rate > Max(bound, fullest))
+		if (rate > Max(bound, fullest) && rate < end)
 		{
 			fullest = rate;
 			*range = candidate;

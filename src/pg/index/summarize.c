@@ -226,7 +226,10 @@ bf_index_with_margin(double items)
 	return items * 1.1;
 }
 
-/* The largest number of items in full ranges of level 0 from `first` on, or what its first ranges would have if full. */
+/*
+ * The largest number of items in full ranges of level 0 from `first` on, but for exceptions, or what its first ranges would have if
+ * full.
+ */
 static void
 sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, uint32 candidates,
 			  BlockNumber heap_blocks, double *most)
@@ -234,6 +237,7 @@ sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, 
 	/* If no range is full, the range before is looked at too: a few rows say little about those to come. */
 	const uint32 from = candidates == 0 && first > 0 ? first - 1 : first;
 	const uint32 samples = candidates == 0 ? first - from + 1 : Min(candidates, SAMPLED_RANGES);
+	double		counts[INDEX_MAX_KEYS][SAMPLED_RANGES];
 
 	for (uint32 i = 0; i < samples; i++)
 	{
@@ -242,9 +246,11 @@ sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, 
 
 		bf_index_read_range(work->reader, range, geometry->level[0].pages_per_range, heap_blocks, &items);
 		for (int column = 0; column < geometry->columns; column++)
-			most[column] = Max(most[column], bf_index_items_if_full(&items, column));
+			counts[column][i] = bf_index_items_if_full(&items, column);
 		bf_index_free_items(&items);
 	}
+	for (int column = 0; column < geometry->columns; column++)
+		most[column] = bf_index_most_items(counts[column], samples);
 }
 
 /*
@@ -280,6 +286,7 @@ estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, u
 	const uint64 heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	const uint32 samples = Min(Max(candidates, 1), work->tape != NULL ? SAMPLED_ON_TAPE : SAMPLED_IN_HEAP);
 	double		before[INDEX_MAX_KEYS];
+	double		counts[INDEX_MAX_KEYS][SAMPLED_ON_TAPE];
 
 	for (uint32 i = 0; i < samples; i++)
 	{
@@ -292,8 +299,10 @@ estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, u
 		read_rows(work, geometry, Min(first, heap_blocks), Min(first + of->pages_per_range, heap_blocks), bf_index_count_row, count);
 		bf_index_end_count(count, items);
 		for (int column = 0; column < geometry->columns; column++)
-			most[column] = Max(most[column], items[column]);
+			counts[column][i] = items[column];
 	}
+	for (int column = 0; column < geometry->columns; column++)
+		most[column] = bf_index_most_items(counts[column], samples);
 	if (of->groups > 0 && !work->building)
 	{
 		BfGroup		group;
@@ -523,10 +532,11 @@ summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, Blo
 #define TOO_FULL 4
 
 /*
- * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this
- * many times their rate. Otherwise each VACUUM would read such a range again.
+ * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this many
+ * times their rate, or less than this share of it. Otherwise each VACUUM would read such a range again.
  */
 #define MORE_THAN_IN_VAIN 1.5
+#define LESS_THAN_IN_VAIN 0.9
 
 /*
  * Summarizes anew the fullest range of the levels above 0, if it is too full: each row that was written into it since it
@@ -537,7 +547,10 @@ refresh_fullest_range(const Summarizer *work)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
-	double		worst = Max(too_full, MORE_THAN_IN_VAIN * geometry->in_vain);
+	/* What is still above the rate of those that were summarized in vain, or else the worst of those below. */
+	const bool	all_are_below = MORE_THAN_IN_VAIN * geometry->in_vain >= 1;
+	double		worst = all_are_below ? too_full : Max(too_full, MORE_THAN_IN_VAIN * geometry->in_vain);
+	const double end = all_are_below ? LESS_THAN_IN_VAIN * geometry->in_vain : 2;
 	BfGroup		of_worst = {0};
 	uint32		worst_range = 0;
 
@@ -551,7 +564,7 @@ refresh_fullest_range(const Summarizer *work)
 			double		rate;
 
 			bf_index_find_group(geometry, level, range, &group);
-			rate = bf_index_fullest_range(work->index, geometry, &group, worst, &fullest);
+			rate = bf_index_fullest_range(work->index, geometry, &group, worst, end, &fullest);
 			if (rate > worst)
 			{
 				worst = rate;
