@@ -98,6 +98,7 @@ typedef struct BfGeometry
 	BlockNumber end_block;		/* the first one behind all groups and directory pages */
 	uint32		stretches;
 	double		in_vain;		/* see BfMetaPage */
+	double		least_in_vain;
 	BfParameters upper;			/* of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* of the columns on level 0 */

@@ -533,7 +533,7 @@ summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, Blo
 
 /*
  * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this many
- * times their rate, or less than this share of it. Otherwise each VACUUM would read such a range again.
+ * times the highest rate of those, or less than this share of the lowest one. Otherwise each VACUUM would read such a range again.
  */
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9
@@ -547,10 +547,11 @@ refresh_fullest_range(const Summarizer *work)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
-	/* What is still above the rate of those that were summarized in vain, or else the worst of those below. */
-	const bool	all_are_below = MORE_THAN_IN_VAIN * geometry->in_vain >= 1;
-	double		worst = all_are_below ? too_full : Max(too_full, MORE_THAN_IN_VAIN * geometry->in_vain);
-	const double end = all_are_below ? LESS_THAN_IN_VAIN * geometry->in_vain : 2;
+	const double above = MORE_THAN_IN_VAIN * geometry->in_vain;
+	/* Where no rate can be so high, those below are looked at. */
+	const bool	is_below = above >= 1;
+	const double end = is_below ? LESS_THAN_IN_VAIN * geometry->least_in_vain : 2;
+	double		worst = is_below ? too_full : Max(too_full, above);
 	BfGroup		of_worst = {0};
 	uint32		worst_range = 0;
 
@@ -583,7 +584,7 @@ refresh_fullest_range(const Summarizer *work)
 		summarize_selected(work, geometry, &lines);
 		bf_index_free_lines(&lines);
 		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
-		if (rate > Max(too_full, geometry->in_vain))
+		if (rate > too_full)
 			bf_index_note_in_vain(work->index, rate);
 	}
 	pfree(geometry);
