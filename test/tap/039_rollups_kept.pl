@@ -252,6 +252,42 @@ SQL
 	$_->close foreach @sessions;
 };
 
+# ------------------------------------------------------------- dropped in between
+
+# Sessions wait for locks: until so many do.
+sub until_waiting
+{
+	my ($sessions) = @_;
+	for (1 .. 3000)
+	{
+		return if $db->sql("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())") >= $sessions;
+		sleep(0.01);
+	}
+	die "$sessions sessions should wait for locks";
+}
+
+subtest 'a roll-up that is dropped while a refresh writes it' => sub
+{
+	$db->sql("CREATE TABLE brief AS SELECT timestamptz '2024-01-01 UTC' + i * interval '1 minute' AS at, '/' || i % 7 AS url FROM generate_series(1, 300) i; CREATE INDEX ON brief (at);
+		SELECT tbf_rollup_create('brief_heat', 'brief', 'url', 'at', condition => 'pg_advisory_xact_lock_shared(39) IS NOT NULL')");
+	# not the first time, which changes the definition before the table
+	$db->sql("CALL tbf_rollup_refresh('brief_heat')");
+	$db->sql("INSERT INTO brief SELECT max(at) + interval '1 minute', '/new' FROM brief");
+	my ($holder, $refresh, $drop) = map { PsqlSession->new($db->name) } 1 .. 3;
+	# the condition waits, so the refresh stops between the lock of the table and its change of the definition
+	$holder->ask('SELECT pg_advisory_lock(39)');
+	$refresh->send("CALL tbf_rollup_refresh('brief_heat')");
+	until_waiting(1);
+	$drop->send("SELECT tbf_rollup_drop('brief_heat')");
+	until_waiting(2);
+	$holder->ask('SELECT pg_advisory_unlock(39)');
+	my @refreshed = $refresh->answer;
+	my @dropped = $drop->answer;
+	is($dropped[1], '00000', 'it is dropped') or diag($dropped[2] // '');
+	like($refreshed[1], qr/^(42809|42P01)$/, 'the refresh finds that it is gone; they never wait for each other') or diag($refreshed[2] // '');
+	$_->close foreach $holder, $refresh, $drop;
+};
+
 # ------------------------------------------------------------- dump and restore
 
 subtest 'dump and restore' => sub
