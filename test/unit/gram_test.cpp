@@ -168,12 +168,12 @@ TEST(Gram, LettersBeyondAsciiAreOneLetterWhereTheEncodingIsNotUtf8)
 	EXPECT_NE(grams_of("abc\xdd", form), grams_of("abcd", form));
 	for (int round = 0; round < 20000; round++)
 	{
-		const std::string text = random_text(random, "ab" + letters, 100), other = other_case(text);
+		const std::string text = random_text(random, std::string("ab").append(letters), 100), other = other_case(text);
 		ASSERT_EQ(grams_of(text, form), grams_of(other, form));
 		ASSERT_EQ(characters_of(text, form), characters_of(other, form));
 		const std::string piece = other_case(text).substr(0, random() % 50), from = text.substr(random() % (text.size() + 1));
 		ASSERT_TRUE(can_match(SB_GRAM_STARTS_WITH, piece, text, form));
-		ASSERT_TRUE(can_match(SB_GRAM_LIKE_ANY_CASE, "%" + other_case(from), text, form));
+		ASSERT_TRUE(can_match(SB_GRAM_LIKE_ANY_CASE, std::string("%").append(other_case(from)), text, form));
 		ASSERT_TRUE(can_match(SB_GRAM_REGEX_ANY_CASE, other_case(from), text, form));
 	}
 }
