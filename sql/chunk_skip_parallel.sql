@@ -5,6 +5,8 @@ SET search_path = chunk_skip_parallel, public;
 SET client_min_messages = warning;
 LOAD 'streambloom';
 SET jit = off;
+-- the plans here are those of statistics alone; index_estimates.sql has the others
+SET streambloom.enable_index_estimates = off;
 SET parallel_setup_cost = 10;
 SET parallel_tuple_cost = 0.001;
 SET min_parallel_table_scan_size = 0;

@@ -5,6 +5,8 @@ CREATE SCHEMA chunk_skip_workers;
 SET search_path = chunk_skip_workers, public;
 SET client_min_messages = warning;
 SET jit = off;
+-- the plans here are those of statistics alone; index_estimates.sql has the others
+SET streambloom.enable_index_estimates = off;
 CREATE TABLE log (id int NOT NULL, uid bigint, filler text DEFAULT repeat('x', 50)) PARTITION BY RANGE (id);
 CREATE TABLE log_0 PARTITION OF log FOR VALUES FROM (0) TO (4000);
 CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (4000) TO (8000);

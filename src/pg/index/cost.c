@@ -3,7 +3,11 @@
  *
  * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
  * ranges. If equal values lie together, they are in about the share s * d of the ranges, where d is the number of
- * distinct values in a range; the size of the filters tells d. The smaller of the two estimates is used.
+ * distinct values in a range; the size of the filters tells d. And if the values stand in the table in about their order, the
+ * rows of one are in about the share s of the ranges; statistics tell how far they do, and the more they do, the less it is divided by
+ * that, as for BRIN. The smallest of the three estimates is used.
+ *
+ * This holds for values that are not known when the query is planned. Those that are known estimate.c asks the index about.
  *
  * The index is searched from the highest level down, so the pages that it costs are those of the highest level, and on
  * each level below those of the groups that lie in ranges which may have the item.
@@ -16,15 +20,19 @@
 #include <math.h>
 
 #include "access/relation.h"
+#include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
 #include "port/pg_bitutils.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
+#include "utils/syscache.h"
 
+#include "index/estimate.h"
 #include "index/keys.h"
 
 /* Comparing one item with the filters of one group takes as much time as this many operators. */
@@ -121,6 +129,7 @@ typedef struct Clause
 	double		items;			/* that are searched for */
 	double		required;		/* so many of them must be in a value, all together; 0: one is enough */
 	double		selectivity;
+	double		correlation;	/* of the column's values with their places in the table, 0 to 1; 0 if that is not known */
 } Clause;
 
 /*
@@ -136,6 +145,8 @@ share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, 
 	double		strewn = 1 - pow(1 - 1 / ranges, clause->selectivity * rows);
 	double		together = clause->selectivity * figures->distinct[clause->column] / (clause->by_keys ? KEYS_OF_A_ROW : 1);
 
+	if (clause->correlation > 0)
+		together = Min(together, clause->selectivity / clause->correlation + clause->items / ranges);
 	/* At least one range: the planner cannot know that a value does not occur. */
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
@@ -235,6 +246,31 @@ estimate_keys(PlannerInfo *root, Relation index, Node *expression, Oid family, C
 	return search->kind != BF_FINDS_ANYTHING;
 }
 
+/* How far the values of a column of the index stand in the table in their order: the absolute value of their correlation. */
+static double
+correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
+{
+	AttrNumber	attribute = info->indexkeys[column];
+	double		correlation = 0;
+	HeapTuple	statistics;
+	AttStatsSlot slot;
+
+	if (attribute == 0)
+		return 0;				/* an expression */
+	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(planner_rt_fetch(info->rel->relid, root)->relid),
+								 Int16GetDatum(attribute), BoolGetDatum(false));
+	if (!HeapTupleIsValid(statistics))
+		return 0;
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION, InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			correlation = fabs(slot.numbers[0]);
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(statistics);
+	return correlation;
+}
+
 /* Looks at a condition. Returns false if the index cannot rule out any range by it. */
 static bool
 get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexClause *from, Clause *clause)
@@ -252,6 +288,7 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexCla
 	clause->selectivity = clauselist_selectivity(root, list_make1(from->rinfo), info->rel->relid, JOIN_INNER, NULL);
 	if (has_keys && (IsA(expression, OpExpr) || IsA(expression, ScalarArrayOpExpr)))
 		return estimate_keys(root, index, expression, family, clause);
+	clause->correlation = correlation_of(root, info, from->indexcol);
 	if (IsA(expression, ScalarArrayOpExpr))
 		clause->items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
 	return true;
@@ -264,12 +301,17 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	IndexOptInfo *info = path->indexinfo;
 	List	   *quals = get_quals_from_indexclauses(path->indexclauses);
 	Clause	   *clauses = palloc(Max(list_length(path->indexclauses), 1) * sizeof(Clause));
-	int			count = 0;
+	List	   *useful = NIL;	/* the clauses */
+	int			count = 0;		/* of them */
+	int			asked;			/* about so many of them the index was asked */
+	double		priors[BF_INDEX_MAX_LEVELS];
+	BfEstimate	estimate;
 	double		rows = Max(info->rel->tuples, 1);
 	double		heap_pages = Max(info->rel->pages, 1);
 	double		share,
 				items_searched = 0,
 				groups,
+				lookups,
 				uncovered,
 				rechecked,
 				wanted;
@@ -285,13 +327,31 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid,
 											  JOIN_INNER, NULL);
 	foreach(cell, path->indexclauses)
-		if (get_clause(root, info, index, lfirst_node(IndexClause, cell), &clauses[count]))
-			items_searched += clauses[count++].items;
+	{
+		IndexClause *clause = lfirst_node(IndexClause, cell);
+
+		if (!get_clause(root, info, index, clause, &clauses[count]))
+			continue;
+		items_searched += clauses[count++].items;
+		useful = lappend(useful, clause);
+	}
+	for (int level = 0; level < figures.levels; level++)
+		priors[level] = share_left(&figures, level, clauses, count, rows, heap_pages);
+	share = Min(1, uncovered + (1 - uncovered) * priors[0]);
+	groups = groups_visited(&figures, clauses, count, rows, heap_pages);
+	*pages = Min(groups * Max(items_searched, 1), Max(info->pages, 1));
+	lookups = groups * items_searched;
+	asked = bf_index_estimate(root, info, index, useful, priors, &estimate);
+	if (asked > 0 && asked == count)
+	{
+		share = estimate.share;
+		lookups = estimate.index_pages;
+		*pages = Min(Max(estimate.index_pages, 1), Max(info->pages, 1));
+	}
+	else if (asked > 0)
+		share = Min(share, estimate.share);
 	if (index != NULL)
 		index_close(index, NoLock);
-	share = share_left(&figures, 0, clauses, count, rows, heap_pages);
-	share = Min(1, uncovered + (1 - uncovered) * share);
-	groups = groups_visited(&figures, clauses, count, rows, heap_pages);
 	pfree(clauses);
 
 	/*
@@ -305,7 +365,6 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	*correlation = 1;			/* bitmap scans do not use it */
 
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
-	*pages = Min(groups * Max(items_searched, 1), Max(info->pages, 1));
 	cost_qual_eval(&qual_cost, quals, root);
 	/*
 	 * A page that a nested loop reads again and again stays in the cache. PostgreSQL reckons so for other indexes
@@ -316,7 +375,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 			loop_count;
 	else
 		*total = *pages * random_page_cost;
-	*total += groups * items_searched * OPERATORS_PER_GROUP * cpu_operator_cost;
+	*total += lookups * OPERATORS_PER_GROUP * cpu_operator_cost;
 	/*
 	 * All rows on the pages are compared with the conditions again; the planner counts only those that it expects to
 	 * match.

@@ -26,12 +26,6 @@ is_empty(const Mask *mask)
 	return any == 0;
 }
 
-static inline bool
-has_range(const Mask *mask, uint32 range)
-{
-	return (mask->words[range / 64] >> range % 64 & 1) != 0;
-}
-
 /* Sets the mask to the first so many ranges. */
 static void
 set_first(Mask *mask, uint32 ranges)
@@ -77,7 +71,7 @@ note_item(Descent *descent, int level, int condition, const Mask *candidates, co
 
 /*
  * Pins page `number` of a group's run for a column, and locks it for reading. Returns InvalidBuffer, and the search has
- * failed, if this is a probe and the page is not what it should be.
+ * failed, if this is a probe or an estimate and the page is not what it should be.
  */
 static Buffer
 open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number)
@@ -103,8 +97,21 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 		*hint = (PageHint) {.block = block, .buffer = buffer};
 		return buffer;
 	}
+	if (descent->most_opened > 0 && block >= descent->index_blocks)
+	{
+		descent->failed = true;
+		return InvalidBuffer;
+	}
+	descent->opened++;
 	buffer = bf_index_read_page(descent->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (descent->most_opened > 0)
+	{
+		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
+		if (descent->failed)
+			UnlockReleaseBuffer(buffer);
+		return descent->failed ? InvalidBuffer : buffer;
+	}
 	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
 	(void) bf_index_filter_page(descent->index, block, BufferGetPage(buffer), group, column, number);
 	if (hint != NULL)
@@ -136,7 +143,7 @@ check_keys(const Condition *condition, Mask *candidates)
 			const int	range = word * 64 + pg_rightmost_one_pos64(bits);
 
 			for (uint32 i = 0; i < condition->count; i++)
-				condition->present[i] = has_range(&condition->with[i], range);
+				condition->present[i] = bf_index_has_range(&condition->with[i], range);
 			if (!bf_index_key_search_can_match(condition->by_keys, condition->present))
 				candidates->words[word] &= ~(UINT64_C(1) << range % 64);
 		}
@@ -174,7 +181,17 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 		{
 			if (BufferIsValid(buffer))
 				UnlockReleaseBuffer(buffer);
+			buffer = InvalidBuffer;
 			CHECK_FOR_INTERRUPTS();
+			if (descent->most_opened > 0 && descent->opened >= descent->most_opened)
+			{
+				/* This item, and those behind it, may be anywhere. */
+				descent->unasked = true;
+				set_first(&any, BF_INDEX_MAX_RANGES);
+				for (; condition->by_keys != NULL && i < condition->count; i++)
+					condition->with[i] = any;
+				break;
+			}
 			page = line / group->positions;
 			buffer = open_page(descent, group, condition->column, page);
 			if (descent->failed)
@@ -260,6 +277,29 @@ add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summari
 
 static void search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSet *items);
 
+void
+bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items, Mask *candidates)
+{
+	BfSearch   *search = descent->search;
+	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
+	uint32		from = first / pages_per_range - group->first_range;
+	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
+
+	memset(candidates, 0, sizeof *candidates);
+	memset(&descent->untrusted, 0, sizeof descent->untrusted);
+	for (uint32 range = from; range < to; range++)
+		candidates->words[range / 64] |= UINT64_C(1) << range % 64;
+	if (group->level > 0)
+		memset(&search->level[group->level].found[from * search->count], 0, (to - from) * search->count * sizeof(ItemSet));
+	for (int i = 0; i < search->count && !is_empty(candidates) && !descent->failed; i++)
+	{
+		int			number = search->order[i];
+
+		if (is_asked(&search->conditions[number], group->level))
+			check_condition(descent, group, number, items[number], candidates);
+	}
+}
+
 /* Searches the pages from `first` to `end` (exclusive), which are ranges of one group. */
 static void
 search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
@@ -271,28 +311,16 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
 	Mask		candidates;
 
-	memset(&candidates, 0, sizeof candidates);
-	memset(&descent->untrusted, 0, sizeof descent->untrusted);
-	for (uint32 range = from; range < to; range++)
-		candidates.words[range / 64] |= UINT64_C(1) << range % 64;
-	if (group->level > 0)
-		memset(&here->found[from * search->count], 0, (to - from) * search->count * sizeof(ItemSet));
-	for (int i = 0; i < search->count && !is_empty(&candidates) && !descent->failed; i++)
-	{
-		int			number = search->order[i];
-
-		if (is_asked(&search->conditions[number], group->level))
-			check_condition(descent, group, number, items[number], &candidates);
-	}
+	bf_index_check_group(descent, group, first, end, items, &candidates);
 	for (uint32 range = from; range < to && !is_done(descent); range++)
 	{
 		uint64		range_first = ((uint64) group->first_range + range) * pages_per_range;
 		uint64		range_end = Min(range_first + pages_per_range, end);
 
-		if (!has_range(&candidates, range))
+		if (!bf_index_has_range(&candidates, range))
 			continue;
 		if (group->level == 0)
-			add_pages(descent, range_first, range_end, 1, !has_range(&descent->untrusted, range));
+			add_pages(descent, range_first, range_end, 1, !bf_index_has_range(&descent->untrusted, range));
 		else
 		{
 			memcpy(here->below, &here->found[range * search->count], search->count * sizeof(ItemSet));
@@ -329,9 +357,8 @@ search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSe
 		search_pages(descent, level - 1, first, end, items);
 }
 
-/* Makes room for what is found on the levels above 0. */
-static void
-prepare_levels(BfSearch *search, int levels)
+void
+bf_index_prepare_levels(BfSearch *search, int levels)
 {
 	int			conditions = Max(search->count, 1);
 
@@ -355,7 +382,7 @@ bf_index_find_pages(Descent *descent, BlockNumber heap_blocks)
 		add_pages(descent, 0, heap_blocks, bf_index_expected_ranges(descent->geometry, heap_blocks), false);
 	else
 	{
-		prepare_levels(search, descent->geometry->levels);
+		bf_index_prepare_levels(search, descent->geometry->levels);
 		search_pages(descent, descent->geometry->levels - 1, 0, heap_blocks, search->everything);
 	}
 	return descent->pages;

@@ -16,6 +16,12 @@ typedef struct Mask
 	uint64		words[MASK_WORDS];
 } Mask;
 
+static inline bool
+bf_index_has_range(const Mask *mask, uint32 range)
+{
+	return (mask->words[range / 64] >> range % 64 & 1) != 0;
+}
+
 /*
  * What one scan key demands of a column: that the value is one of these items, or, if the column's items are keys inside
  * values, that the value has those of these items which `by_keys` says.
@@ -110,15 +116,31 @@ typedef struct Descent
 {
 	Relation	index;			/* NULL: the probe is asked */
 	BfProbe    *probe;			/* remembers where pages are; may be NULL */
-	bool		failed;			/* the index is NULL, and a page was not what it should be */
+	bool		failed;			/* the index is NULL, or this is an estimate; and a page was not what it should be */
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
 	BfVerdict  *verdict;		/* all ranges are counted there; may be NULL */
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	int64		pages;			/* found so far; with none of the three it stops at the first one */
+	uint32		opened;			/* pages of the index */
 	Mask		untrusted;		/* of the group of level 0 that was searched last: ranges of which no page said anything */
+
+	/* for an estimate, which raises no errors */
+	uint32		most_opened;	/* when so many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
+	bool		unasked;		/* and there were others */
+	BlockNumber index_blocks;	/* the index has so many */
 } Descent;
+
+/*
+ * Leaves in *candidates those ranges of a group that may hold matching rows, of those that have the pages from `first` to `end` (exclusive).
+ * `items` says for each condition what may be there. What was found on a level above 0 is in search->level[].found. REQUIRES:
+ * bf_index_prepare_levels().
+ */
+extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items, Mask *candidates);
+
+/* Makes room for what is found on the levels above 0. */
+extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
  * Adds all pages of the heap that may hold matching rows to the bitmap or the list, or their ranges to the verdict, and returns

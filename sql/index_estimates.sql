@@ -1,0 +1,143 @@
+-- index_estimates: the planner asks a bf index how much of a table a condition leaves
+CREATE SCHEMA estimates;
+SET search_path = estimates, public;
+SET max_parallel_workers_per_gather = 0;
+
+-- The scans of a plan, with their indexes.
+CREATE FUNCTION scans(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	result text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ '(Seq Scan|Bitmap Heap Scan|Index Scan) ' AND line !~ 'Custom' THEN
+			result := concat_ws(', ', nullif(result, ''), substring(line, '((?:Seq|Bitmap Heap|Bitmap Index|Index) Scan (?:on|using) \S+)'));
+		END IF;
+	END LOOP;
+	RETURN result;
+END $$;
+-- With the estimates, and without.
+CREATE FUNCTION plans(query text, OUT asked text, OUT guessed text) LANGUAGE plpgsql AS $$
+BEGIN
+	asked := scans(query);
+	SET LOCAL streambloom.enable_index_estimates = off;
+	guessed := scans(query);
+	SET LOCAL streambloom.enable_index_estimates = on;
+END $$;
+
+-- Keys of which each is in one row, lines, and values that lie together: the statistics do not know how few pages have them.
+CREATE TABLE event (id integer, tags text[], doc jsonb, run integer, line text);
+INSERT INTO event SELECT i, ARRAY['req:' || i, 'host:' || i % 100], jsonb_build_object('req', i, 'host', i % 100), i / 2000,
+	format('GET /page/%s?session=%s HTTP/1.1 200', i % 50, md5(i::text)) FROM generate_series(1, 40000) i;
+CREATE INDEX event_tags ON event USING bf (tags) WITH (pages_per_range = 4);
+CREATE INDEX event_doc ON event USING bf (doc) WITH (pages_per_range = 4);
+CREATE INDEX event_run ON event USING bf (run) WITH (pages_per_range = 4);
+CREATE INDEX event_line ON event USING bf (line gram_ops) WITH (pages_per_range = 4);
+-- no statistics of the elements
+ALTER TABLE event ALTER tags SET STATISTICS 0, ALTER doc SET STATISTICS 0, ALTER line SET STATISTICS 0;
+VACUUM ANALYZE event;
+SELECT condition, (plans(format('SELECT * FROM event WHERE %s', condition))).* FROM unnest(ARRAY[
+	$$tags @> '{req:20000}'$$, $$tags && '{req:20000,req:30000}'$$, $$tags @> '{host:7}'$$, $$tags @> '{nobody}'$$,
+	$$doc @> '{"req": 20000}'$$, $$doc @> '{"host": 7}'$$, $$doc ? 'nowhere'$$,
+	$$run = 7$$, $$run IN (3, 4)$$, $$run IN (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)$$,
+	$$line LIKE '%' || md5('777') || '%'$$, $$line ~* 'wget|sqlmap'$$, $$line ~ 'page/7\?'$$, $$line LIKE '%HTTP%'$$]) condition;
+
+-- With a page of the index for each of a few hundred ranges, and levels above, some pages are read and stand for all.
+CREATE TABLE wide (v integer, strewn integer, pad text);
+INSERT INTO wide SELECT i / 1000, i % 500, repeat('x', 300) FROM generate_series(0, 59999) i;
+CREATE INDEX wide_bf ON wide USING bf (v, strewn) WITH (pages_per_range = 1, levels = 1);
+VACUUM ANALYZE wide;
+SELECT condition, (plans(format('SELECT * FROM wide WHERE %s', condition))).* FROM unnest(ARRAY['v = 30', 'v = -1', 'strewn = 3', 'strewn = -1',
+	'v = 30 AND strewn = 3', 'v BETWEEN 1 AND 2', 'v IN (SELECT 30)', 'v = 1 OR strewn = -1']) condition;
+-- at most sixteen pages, and the same for no other path of the statement
+CREATE FUNCTION asked_pages(query text, relation regclass) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	scans bigint := pg_stat_get_xact_numscans(relation);
+	pages bigint[] := '{}';
+	line text;
+BEGIN
+	FOR i IN 0 .. 2 LOOP
+		-- the first time what is remembered of the index is read
+		PERFORM set_config('streambloom.enable_index_estimates', (i = 2)::text, true);
+		pages := pages || pg_stat_get_xact_blocks_fetched(relation);
+		EXECUTE 'EXPLAIN ' || query INTO line;
+	END LOOP;
+	pages[1] := pg_stat_get_xact_blocks_fetched(relation) - pages[3] - (pages[3] - pages[2]);
+	RETURN CASE WHEN pages[1] > 18 THEN pages[1] || ' pages' WHEN pages[1] > 0 THEN 'some pages' ELSE 'none' END
+		|| CASE WHEN pg_stat_get_xact_numscans(relation) > scans THEN ', scans counted' ELSE '' END;
+END $$;
+SELECT query, asked_pages(query, 'wide_bf') FROM unnest(ARRAY['SELECT * FROM wide WHERE v = 30', 'SELECT * FROM wide WHERE v IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)',
+	'SELECT * FROM wide a JOIN wide b USING (strewn) WHERE a.v = 30 AND b.pad > a.pad', 'SELECT * FROM wide WHERE v = (SELECT 30 OFFSET 0)', 'SELECT * FROM wide WHERE v = NULL']) query;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT count(*) FROM (SELECT scans('SELECT * FROM wide WHERE v = 30') OFFSET 0) s;
+SELECT count(*) AS predicate_locks FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'wide_bf'::regclass;
+COMMIT;
+
+-- Parameters: known to a custom plan, not to a generic one.
+PREPARE by_tag(text[]) AS SELECT * FROM event WHERE tags @> $1;
+SET plan_cache_mode = force_custom_plan;
+SELECT scans('EXECUTE by_tag(''{req:20000}'')');
+SET plan_cache_mode = force_generic_plan;
+SELECT scans('EXECUTE by_tag(''{req:20000}'')') IS NOT NULL;
+RESET plan_cache_mode;
+
+-- A value that is not known, of a column whose values stand in the table in their order.
+PREPARE by_run(integer) AS SELECT * FROM event WHERE run = $1;
+SET plan_cache_mode = force_generic_plan;
+SELECT scans('EXECUTE by_run(3)');
+RESET plan_cache_mode;
+
+-- Partitions: of many some are asked, and stand for the others.
+CREATE TABLE part (p integer, tags text[]) PARTITION BY LIST (p);
+SELECT format('CREATE TABLE part_%s PARTITION OF part FOR VALUES IN (%s)', p, p) FROM generate_series(1, 12) p \gexec
+INSERT INTO part SELECT i % 12 + 1, ARRAY['req:' || i] FROM generate_series(1, 60000) i;
+CREATE INDEX ON part USING bf (tags) WITH (pages_per_range = 2);
+ALTER TABLE part ALTER tags SET STATISTICS 0;
+VACUUM ANALYZE part;
+SET streambloom.enable_chunk_skip = off;
+SELECT scans('SELECT * FROM part WHERE tags @> ''{req:20000}''') ~ 'Seq' AS asked, (SELECT count(*) FROM generate_series(1, 12) p WHERE asked_pages('SELECT * FROM part WHERE tags @> ''{req:20000}''', format('part_%s_tags_idx', p)::regclass) <> 'none') AS partitions;
+RESET streambloom.enable_chunk_skip;
+
+-- Costs tell nothing of rows that are hidden, nor of columns that may not be read.
+CREATE ROLE estimates_user;
+GRANT USAGE ON SCHEMA estimates TO estimates_user;
+CREATE TABLE secret (owner name, v integer, w integer, pad text);
+INSERT INTO secret SELECT CASE i % 2 WHEN 0 THEN 'estimates_user' ELSE 'nobody' END, i, i, repeat('x', 100) FROM generate_series(1, 20000) i;
+CREATE INDEX secret_bf ON secret USING bf (v) WITH (pages_per_range = 1);
+CREATE INDEX secret_w ON secret USING bf (w) WITH (pages_per_range = 1);
+VACUUM ANALYZE secret;
+CREATE VIEW barrier WITH (security_barrier) AS SELECT * FROM secret WHERE owner = current_user;
+CREATE VIEW seen AS SELECT * FROM secret WHERE v > 0;
+GRANT SELECT ON barrier, seen TO estimates_user;
+GRANT SELECT (owner, v) ON secret TO estimates_user;
+CREATE FUNCTION costs(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	result text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		result := result || coalesce(substring(line, '\(cost.*'), '');
+	END LOOP;
+	RETURN result;
+END $$;
+SET ROLE estimates_user;
+SET enable_seqscan = off;
+SELECT relation, costs(format('SELECT v FROM %s WHERE v = 10001', relation)) = costs(format('SELECT v FROM %s WHERE v = 30001', relation)) AS tells_nothing FROM unnest(ARRAY['secret', 'seen', 'barrier']) relation;
+RESET ROLE;
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON secret USING (owner = current_user);
+GRANT SELECT ON secret TO estimates_user;
+SET ROLE estimates_user;
+SELECT relation, costs(format('SELECT v FROM %s WHERE v = 10001', relation)) = costs(format('SELECT v FROM %s WHERE v = 30001', relation)) AS tells_nothing FROM unnest(ARRAY['secret', 'barrier', 'seen']) relation;
+RESET ROLE;
+ALTER TABLE secret DISABLE ROW LEVEL SECURITY;
+-- A column that the user may not read: EXPLAIN is refused, but not before the query is planned.
+REVOKE SELECT ON secret FROM estimates_user;
+GRANT SELECT (owner, v) ON secret TO estimates_user;
+SET ROLE estimates_user;
+SELECT costs('SELECT v FROM secret WHERE w = 10001');
+RESET ROLE;
+RESET enable_seqscan;
+
+DROP SCHEMA estimates CASCADE;
+DROP ROLE estimates_user;
