@@ -29,8 +29,17 @@ Input fuzz::make_input(Random &random)
 	Input input = {static_cast<unsigned char>(random()), static_cast<unsigned char>(random())};
 	const std::string text = random_of(random, "abcdiIA \x1a\xc3\x9f", 60);
 	std::string pattern = random() % 2 == 0 ? text.substr(random() % (text.size() + 1), random() % 20) : random_of(random, "abcdABi", 12);
+	const auto comparison = static_cast<sb_gram_comparison>(input[1] % 6);
 	for (uint64_t n = random() % 5; n > 0; n--)
-		pattern.insert(random() % (pattern.size() + 1), pieces[random() % std::size(pieces)]);
+		if (random() % 2 == 0 && !pattern.empty())
+			pattern.replace(random() % pattern.size(), 1, pieces[random() % (comparison >= SB_GRAM_REGEX ? std::size(pieces) : 3)]);
+		else
+			pattern.insert(random() % (pattern.size() + 1), pieces[random() % std::size(pieces)]);
+	/* one that matches, mostly */
+	if ((comparison == SB_GRAM_LIKE || comparison == SB_GRAM_LIKE_ANY_CASE) && random() % 4 != 0)
+		pattern = std::string("%").append(pattern).append("%");
+	if (comparison <= SB_GRAM_STARTS_WITH && random() % 2 == 0)
+		pattern = text;
 	input.insert(input.end(), pattern.begin(), pattern.end());
 	input.push_back(0);
 	input.insert(input.end(), text.begin(), text.end());
