@@ -541,13 +541,20 @@ typedef struct BfAddition
 	uint64		hash;
 } BfAddition;
 
+/* The items that are to be added to a filter page: all lines are on it, in ascending order. */
+typedef struct BfPageAdditions
+{
+	Buffer		buffer;
+	const BfAddition *additions;
+	uint32		count;
+} BfPageAdditions;
+
 /*
- * Adds items to lines of one range (counted within its group) on a filter page, and logs the change in one record. REQUIRES:
- * the buffer is locked exclusively, and was checked; all lines are on this page, in ascending order; the range is not
- * unsummarized there.
+ * Adds items to lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs the change in
+ * one record. Takes some memory in the current context, as much as the lines. REQUIRES: the buffers are locked exclusively, and
+ * were checked; the range is not unsummarized on any of the pages.
  */
-extern void bf_index_add_to_page(Relation index, Buffer buffer, uint32 range, const BfAddition *additions, uint32 count,
-								 int hash_count);
+extern void bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range, int hash_count);
 
 /* ----------------------------------------------------- summarizing (summarize.c) */
 
