@@ -99,6 +99,8 @@ typedef struct BfGeometry
 	uint32		stretches;
 	double		in_vain;		/* see BfMetaPage */
 	double		least_in_vain;
+	double		in_vain_below;
+	double		least_in_vain_below;
 	BfParameters upper;			/* of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* of the columns on level 0 */
@@ -198,8 +200,12 @@ extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
-/* Notes down that a range of a level above 0 has this rate after it was summarized anew. REQUIRES: as above. */
+/*
+ * Notes down that a range of a level above 0 has this rate after it was summarized anew, or that ranges of level 0 have rates from
+ * `least` to `most` times the one asked for. REQUIRES: as above.
+ */
 extern void bf_index_note_in_vain(Relation index, double rate);
+extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
 /* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
@@ -509,6 +515,9 @@ typedef struct BfRangeMeasure
  */
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
+
+/* The same of some pages of a column, which lie evenly in its run: enough to tell how full ranges are. */
+extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges);
 
 /*
  * Estimates from the bits of a group how many items its ranges have in each column: the most that one of them has. Looks
