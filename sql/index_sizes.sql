@@ -72,4 +72,27 @@ SELECT big, built, share_of_table(big, built) <= 1.5 * share_of_table(-1, built)
 SELECT count(*) FROM tagged WHERE tags @> '{99999}';
 SELECT count(*) FROM tagged WHERE tags @> '{-500}';
 
+-- A month of updates of a tenth of the rows each day: VACUUM summarizes anew what has silted up.
+CREATE TABLE updated (i integer, v integer) WITH (autovacuum_enabled = off, fillfactor = 80);
+INSERT INTO updated SELECT i, i FROM generate_series(1, 100000) i;
+CREATE INDEX updated_v ON updated USING bf (v) WITH (pages_per_range = 2);
+SELECT in_vain('updated', 'v') AS fresh \gset
+SELECT format('UPDATE updated SET v = %s + i WHERE hashint4extended(i, %s) %% 10 = 0', day * 1000000, day), 'VACUUM updated' FROM generate_series(1, 30) day \gexec
+SELECT in_vain('updated', 'v') <= 12 AS few_pages, s.current_false_positive_rate < 8 * s.false_positive_rate AS as_asked FROM bf_index_stats('updated_v') s WHERE level = 0;
+SELECT bf_index_check('updated_v') > 0 AS checked;
+-- nothing is left to be done
+CREATE FUNCTION wal_of(statement text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	before pg_lsn := pg_current_wal_insert_lsn();
+BEGIN
+	EXECUTE statement;
+	RETURN pg_current_wal_insert_lsn() - before;
+END $$;
+DO $$ BEGIN
+	FOR run IN 1 .. 12 LOOP
+		PERFORM bf_summarize_new_values('updated_v');
+	END LOOP;
+END $$;
+SELECT wal_of('SELECT bf_summarize_new_values(''updated_v'')') < 1000 AS nothing_written;
+
 DROP SCHEMA sizes CASCADE;

@@ -42,8 +42,9 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 	const unsigned char *const end = from + size;
 	gram_roller roller(length);
 	size_t count = 0;
+	auto swallows = [&](uint32_t character) { return gram_roller::can_swallow(text, fold) && roller.swallows(character); };
 	auto push = [&](uint32_t character) {
-		if (roller.push(character))
+		if (!swallows(character) && roller.push(character))
 			grams[count++] = roller.gram();
 	};
 
@@ -56,7 +57,7 @@ sb_status extract(uint32_t length, const unsigned char *from, size_t size, uint6
 		{
 			recent_grams recent(grams[0]);
 			auto push_new = [&](uint32_t character) {
-				if (roller.push(character) && !recent.has(roller.gram()))
+				if (!swallows(character) && roller.push(character) && !recent.has(roller.gram()))
 					grams[count++] = roller.gram();
 			};
 			while (from < end)
@@ -112,7 +113,11 @@ size_t sb_gram_characters(const sb_gram_form *form, const void *text, size_t siz
 	size_t count = 0;
 	characters[count++] = mark_of_beginning;
 	while (from < end)
-		from += emit_character_of(*form, from, end, [&](uint32_t character) { characters[count++] = character; });
+		from += emit_character_of(*form, from, end, [&](uint32_t character) {
+			const bool again = character == any_letter && characters[count - 1] == character;
+			if (!again || !gram_roller::can_swallow(form->text, form->fold))
+				characters[count++] = character;
+		});
 	characters[count++] = mark_of_end;
 	return count;
 }

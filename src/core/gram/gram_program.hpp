@@ -133,6 +133,8 @@ class gram_program
   private:
 	void push(uint32_t character)
 	{
+		if (gram_roller::can_swallow(form_.text, form_.fold) && roller_.swallows(character))
+			return;
 		if (roller_.push(character) && ++seen_ % one_of_ == 0)
 			add(roller_.gram());
 	}

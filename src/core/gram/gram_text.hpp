@@ -19,6 +19,14 @@ inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = S
 /* A byte that is not part of a character of UTF-8 becomes this plus the byte: surrogates, which no text has. */
 inline constexpr uint32_t stray_byte = 0xdc00;
 
+/*
+ * Folded, all bytes beyond ASCII are one letter where the encoding is not UTF-8, since which of them is the other case of which is
+ * not known here. The letter is i, because its other case is one of them in Turkish. ICU makes a character that the encoding lacks
+ * a substitute: small letters may be one, or two, of these. So repetitions of this letter are one (gram_roller::swallows()).
+ */
+inline constexpr uint32_t any_letter = 'i';
+inline constexpr unsigned char substitute = 0x1a;
+
 /* The character that begins at `from`, and the number of its bytes. REQUIRES: from < end. */
 inline uint32_t next_of_utf8(const unsigned char *from, const unsigned char *end, size_t *bytes)
 {
@@ -54,8 +62,7 @@ inline size_t emit_character(const unsigned char *from, const unsigned char *end
 			emit(character);
 	}
 	else if constexpr (text == SB_GRAM_ONE_BYTE && fold)
-		/* Which byte is the other case of which is not known here. In a Turkish locale one beyond ASCII is that of i. */
-		emit(*from >= 0x80 ? uint32_t{'i'} : fold_ascii(*from));
+		emit(*from >= 0x80 || *from == substitute ? any_letter : fold_ascii(*from));
 	else
 		emit(uint32_t{*from});
 	return bytes;
@@ -102,6 +109,13 @@ class gram_roller
 		return count_ >= length_;
 	}
 	uint64_t gram() const { return value_; }
+
+	/* Is this character a repetition that must not be pushed? */
+	bool swallows(uint32_t character) const
+	{
+		return character == any_letter && window_[(at_ == 0 ? length_ : at_) - 1] == character + uint64_t{1};
+	}
+	static constexpr bool can_swallow(sb_gram_text text, bool fold) { return text == SB_GRAM_ONE_BYTE && fold; }
 
 	/* The number of characters since the run began. */
 	size_t count() const { return count_; }

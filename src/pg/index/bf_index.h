@@ -99,6 +99,8 @@ typedef struct BfGeometry
 	uint32		stretches;
 	double		in_vain;		/* see BfMetaPage */
 	double		least_in_vain;
+	double		in_vain_below;
+	double		least_in_vain_below;
 	BfParameters upper;			/* of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* of the columns on level 0 */
@@ -198,8 +200,12 @@ extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
-/* Notes down that a range of a level above 0 has this rate after it was summarized anew. REQUIRES: as above. */
+/*
+ * Notes down that a range of a level above 0 has this rate after it was summarized anew, or that ranges of level 0 have rates from
+ * `least` to `most` times the one asked for. REQUIRES: as above.
+ */
 extern void bf_index_note_in_vain(Relation index, double rate);
+extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
 /* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
@@ -510,6 +516,9 @@ typedef struct BfRangeMeasure
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
 
+/* The same of some pages of a column, which lie evenly in its run: enough to tell how full ranges are. */
+extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges);
+
 /*
  * Estimates from the bits of a group how many items its ranges have in each column: the most that one of them has. Looks
  * at some pages of each column. Returns false if no range of the group is summarized.
@@ -541,13 +550,20 @@ typedef struct BfAddition
 	uint64		hash;
 } BfAddition;
 
+/* The items that are to be added to a filter page: all lines are on it, in ascending order. */
+typedef struct BfPageAdditions
+{
+	Buffer		buffer;
+	const BfAddition *additions;
+	uint32		count;
+} BfPageAdditions;
+
 /*
- * Adds items to lines of one range (counted within its group) on a filter page, and logs the change in one record. REQUIRES:
- * the buffer is locked exclusively, and was checked; all lines are on this page, in ascending order; the range is not
- * unsummarized there.
+ * Adds items to lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs the change in
+ * one record. Takes some memory in the current context, as much as the lines. REQUIRES: the buffers are locked exclusively, and
+ * were checked; the range is not unsummarized on any of the pages.
  */
-extern void bf_index_add_to_page(Relation index, Buffer buffer, uint32 range, const BfAddition *additions, uint32 count,
-								 int hash_count);
+extern void bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range, int hash_count);
 
 /* ----------------------------------------------------- summarizing (summarize.c) */
 

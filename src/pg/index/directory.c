@@ -96,6 +96,19 @@ bf_index_note_in_vain(Relation index, double rate)
 }
 
 void
+bf_index_note_in_vain_below(Relation index, double least, double most)
+{
+	Change		change;
+
+	begin_change(index, &change);
+	if (change.meta->in_vain_below == 0 || least < change.meta->least_in_vain_below)
+		change.meta->least_in_vain_below = (float4) least;
+	if (most > change.meta->in_vain_below)
+		change.meta->in_vain_below = (float4) most;
+	end_change(&change);
+}
+
+void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {
 	Change		change;

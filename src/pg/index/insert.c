@@ -1,7 +1,7 @@
 /*
  * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's range is
  * unsummarized there. A column has one item, or as many as there are keys in its value. Items that belong on the same page are
- * added together, with one WAL record.
+ * added together, and up to four pages with one WAL record.
  *
  * The row is in the heap already. If the range is unsummarized on the page that would take the bits, which is looked
  * at under the page's lock, then every later summarizer finds the row in the heap. Otherwise the bits are set now. So
@@ -17,6 +17,7 @@
  */
 #include "index/bf_index.h"
 
+#include "access/generic_xlog.h"
 #include "access/htup_details.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -65,33 +66,72 @@ are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAd
 	return false;
 }
 
-/* Adds items that belong on the same page to the filter of `range` (counted within its group) of this column. */
-static void
-add_to_page(Relation index, const BfGroup *group, int column, uint32 range, const BfAddition *additions, uint32 count,
-			int hash_count)
+/* Pages of a column that lack items of a row, in the order of their blocks. They are pinned. */
+typedef struct Pages
 {
-	BlockNumber page = additions[0].line / group->positions;
-	BlockNumber block = bf_index_column_start(group, column) + page;
-	Buffer		buffer = bf_index_read_page(index, block);
+	const BfGroup *group;
+	int			column;
+	uint32		range;			/* counted within its group */
+	int			hash_count;
+	int			count;
+	BfPageAdditions pages[MAX_GENERIC_XLOG_PAGES];
+} Pages;
+
+/* Is something to be done on this page? REQUIRES: it is locked. */
+static bool
+is_wanted(Relation index, const Pages *all, const BfPageAdditions *one)
+{
+	BlockNumber page = one->additions[0].line / all->group->positions;
+	BfFilterPage *content = bf_index_filter_page(index, bf_index_column_start(all->group, all->column) + page,
+												 BufferGetPage(one->buffer), all->group, all->column, page);
+
+	return are_wanted(content, all->group, all->range, one->additions, one->count, all->hash_count);
+}
+
+/* Adds the items to the pages that have been collected, and begins to collect anew. */
+static void
+add_to_pages(Relation index, Pages *all)
+{
+	BfPageAdditions wanted[MAX_GENERIC_XLOG_PAGES];
+	int			count = 0;
+
+	for (int i = 0; i < all->count; i++)
+		LockBuffer(all->pages[i].buffer, BUFFER_LOCK_EXCLUSIVE);
+	for (int i = 0; i < all->count; i++)
+		if (is_wanted(index, all, &all->pages[i]))
+			wanted[count++] = all->pages[i];
+	if (count > 0)
+		bf_index_add_to_pages(index, wanted, count, all->range, all->hash_count);
+	for (int i = 0; i < all->count; i++)
+		UnlockReleaseBuffer(all->pages[i].buffer);
+	all->count = 0;
+}
+
+/* Collects the page on which these items belong, if they have to be added there. */
+static void
+collect_page(Relation index, Pages *all, const BfAddition *additions, uint32 count)
+{
+	BlockNumber page = additions[0].line / all->group->positions;
+	BfPageAdditions *one = &all->pages[all->count];
 	bool		wanted;
+
+	*one = (BfPageAdditions) {
+		.buffer = bf_index_read_page(index, bf_index_column_start(all->group, all->column) + page),
+		.additions = additions,
+		.count = count
+	};
 
 	/*
 	 * Most items of a summarized range are there already. The share lock is enough to see that, and to know that the
 	 * WAL record which added them is written.
 	 */
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	wanted = are_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), group, range,
-						additions, count, hash_count);
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	if (wanted)
-	{
-		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		if (are_wanted(bf_index_filter_page(index, block, BufferGetPage(buffer), group, column, page), group, range,
-					   additions, count, hash_count))
-			bf_index_add_to_page(index, buffer, range, additions, count, hash_count);
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	}
-	ReleaseBuffer(buffer);
+	LockBuffer(one->buffer, BUFFER_LOCK_SHARE);
+	wanted = is_wanted(index, all, one);
+	LockBuffer(one->buffer, BUFFER_LOCK_UNLOCK);
+	if (!wanted)
+		ReleaseBuffer(one->buffer);
+	else if (++all->count == MAX_GENERIC_XLOG_PAGES)
+		add_to_pages(index, all);
 }
 
 static int
@@ -108,11 +148,12 @@ static void
 add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
 			  Statement *statement)
 {
-	int			hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
+	Pages		pages = {.group = group, .column = column, .range = range};
 	uint32		first = bf_index_first_of(&statement->items, column);
 	uint32		count = statement->items.end[column] - first;
 	BfAddition *additions;
 
+	pages.hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
 	if (count > statement->room)
 	{
 		statement->additions = repalloc_huge(statement->additions, count * sizeof(BfAddition));
@@ -130,8 +171,10 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 		for (end = i + 1; end < count && additions[end].line / group->positions == additions[i].line / group->positions;)
 			end++;
 		CHECK_FOR_INTERRUPTS();
-		add_to_page(index, group, column, range, &additions[i], end - i, hash_count);
+		collect_page(index, &pages, &additions[i], end - i);
 	}
+	if (pages.count > 0)
+		add_to_pages(index, &pages);
 }
 
 /*

@@ -32,7 +32,8 @@
  * - XLogInsert() decides about full-page images. REGBUF_STANDARD lets it leave out the space between pd_lower and
  *   pd_upper. If it logs an image, as for the first change of the page after a checkpoint, it leaves out the
  *   fragments, because the image already has the change. wal_consistency_checking works as for all generic records.
- * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). This uses one.
+ * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). XLogBeginInsert() has room for them. Pages of
+ *   one record are locked in the order of their blocks, and nothing else locks two filter pages at once.
  *
  * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version
  * that wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with
@@ -59,17 +60,18 @@ typedef struct Change
 	int			size;
 } Change;
 
+/* The changes of a page. */
+typedef struct PageChanges
+{
+	Buffer		buffer;
+	Change	   *changes;
+	int			count;
+} PageChanges;
+
 #if KNOWN_GENERIC_RECORDS
 
 /* What stands before the bytes of a fragment: their offset on the page, and how many they are. */
 #define FRAGMENT_HEADER (2 * (int) sizeof(OffsetNumber))
-
-/*
- * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a header
- * takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size, and the
- * changes are parts of one page.
- */
-#define MOST_DELTA (2 * BLCKSZ)
 
 /* Appends the fragments for a change to the record's data, and returns the new end. */
 static char *
@@ -95,44 +97,76 @@ append_fragments(char *end, Page page, const Change *change)
 	return end;
 }
 
-/* Changes the page, and logs that. */
+/*
+ * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a header
+ * takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size.
+ */
+static Size
+most_delta(const PageChanges *page)
+{
+	Size		most = 0;
+
+	for (int i = 0; i < page->count; i++)
+		most += FRAGMENT_HEADER + page->changes[i].size;
+	return most;
+}
+
+/* Changes pages, and logs that in one record. */
 static void
-change_page(Relation index, Buffer buffer, const Change *changes, int count)
+change_pages(Relation index, const PageChanges *pages, int count)
 {
 	const bool	logged = RelationNeedsWAL(index);
-	Page		page = BufferGetPage(buffer);
-	char		delta[MOST_DELTA];
-	char	   *end = delta;
+	char	   *delta[MAX_GENERIC_XLOG_PAGES];
+	int			size[MAX_GENERIC_XLOG_PAGES];
 	XLogRecPtr	lsn;
 
 	for (int i = 0; i < count && logged; i++)
-		end = append_fragments(end, page, &changes[i]);
+	{
+		char	   *end = delta[i] = palloc(most_delta(&pages[i]));
+
+		for (int k = 0; k < pages[i].count; k++)
+			end = append_fragments(end, BufferGetPage(pages[i].buffer), &pages[i].changes[k]);
+		size[i] = end - delta[i];
+	}
 	if (logged)
 		XLogBeginInsert();
 	START_CRIT_SECTION();
 	for (int i = 0; i < count; i++)
-		memcpy(changes[i].to, changes[i].from, changes[i].size);
-	MarkBufferDirty(buffer);
+	{
+		for (int k = 0; k < pages[i].count; k++)
+			memcpy(pages[i].changes[k].to, pages[i].changes[k].from, pages[i].changes[k].size);
+		MarkBufferDirty(pages[i].buffer);
+		if (logged)
+		{
+			XLogRegisterBuffer(i, pages[i].buffer, REGBUF_STANDARD);
+			XLogRegisterBufData(i, delta[i], size[i]);
+		}
+	}
 	if (logged)
 	{
-		XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
-		XLogRegisterBufData(0, delta, end - delta);
 		lsn = XLogInsert(RM_GENERIC_ID, 0);
-		PageSetLSN(page, lsn);
+		for (int i = 0; i < count; i++)
+			PageSetLSN(BufferGetPage(pages[i].buffer), lsn);
 	}
 	END_CRIT_SECTION();
+	for (int i = 0; i < count && logged; i++)
+		pfree(delta[i]);
 }
 #else
 
 static void
-change_page(Relation index, Buffer buffer, const Change *changes, int count)
+change_pages(Relation index, const PageChanges *pages, int count)
 {
 	GenericXLogState *xlog = GenericXLogStart(index);
-	unsigned char *page = (unsigned char *) BufferGetPage(buffer);
-	unsigned char *image = (unsigned char *) GenericXLogRegisterBuffer(xlog, buffer, 0);
 
 	for (int i = 0; i < count; i++)
-		memcpy(image + (changes[i].to - page), changes[i].from, changes[i].size);
+	{
+		unsigned char *page = (unsigned char *) BufferGetPage(pages[i].buffer);
+		unsigned char *image = (unsigned char *) GenericXLogRegisterBuffer(xlog, pages[i].buffer, 0);
+
+		for (int k = 0; k < pages[i].count; k++)
+			memcpy(image + (pages[i].changes[k].to - page), pages[i].changes[k].from, pages[i].changes[k].size);
+	}
 	GenericXLogFinish(xlog);
 }
 #endif
@@ -142,34 +176,43 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 {
 	LocationIndex *lower = &((PageHeader) BufferGetPage(buffer))->pd_lower;
 	const LocationIndex wanted = bf_index_lower_with_lines(group);
-	const Change change = {.to = (unsigned char *) lower, .from = (const unsigned char *) &wanted, .size = sizeof wanted};
+	Change		change = {.to = (unsigned char *) lower, .from = (const unsigned char *) &wanted, .size = sizeof wanted};
 
 	if (*lower != wanted)
-		change_page(index, buffer, &change, 1);
+		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);
 }
 
-/* The most lines of one range that a page has. */
-#define MOST_LINES_ON_PAGE (BF_PAGE_SPACE / SB_BF_LINE)
+/* Finds out what the items of a page change. */
+static PageChanges
+changes_of(const BfPageAdditions *page, uint32 range, int hash_count)
+{
+	BfFilterPage *content = (BfFilterPage *) PageGetContents(BufferGetPage(page->buffer));
+	PageChanges these = {.buffer = page->buffer, .changes = palloc(page->count * sizeof(Change))};
+	unsigned char (*lines)[SB_BF_LINE] = palloc(page->count * SB_BF_LINE);
+
+	for (uint32 i = 0; i < page->count; i++)
+	{
+		const BfAddition *addition = &page->additions[i];
+
+		if (i == 0 || addition->line != addition[-1].line)
+		{
+			unsigned char *line = bf_index_line(content, addition->line - content->first_line, range);
+
+			memcpy(lines[these.count], line, SB_BF_LINE);
+			these.changes[these.count] = (Change) {.to = line, .from = lines[these.count], .size = SB_BF_LINE};
+			these.count++;
+		}
+		sb_bf_line_add(lines[these.count - 1], hash_count, addition->hash);
+	}
+	return these;
+}
 
 void
-bf_index_add_to_page(Relation index, Buffer buffer, uint32 range, const BfAddition *additions, uint32 count, int hash_count)
+bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range, int hash_count)
 {
-	BfFilterPage *content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-	unsigned char lines[MOST_LINES_ON_PAGE][SB_BF_LINE];
-	Change		changes[MOST_LINES_ON_PAGE];
-	int			changed = 0;
+	PageChanges changes[MAX_GENERIC_XLOG_PAGES];
 
-	for (uint32 i = 0; i < count; i++)
-	{
-		if (i == 0 || additions[i].line != additions[i - 1].line)
-		{
-			unsigned char *line = bf_index_line(content, additions[i].line - content->first_line, range);
-
-			memcpy(lines[changed], line, SB_BF_LINE);
-			changes[changed] = (Change) {.to = line, .from = lines[changed], .size = SB_BF_LINE};
-			changed++;
-		}
-		sb_bf_line_add(lines[changed - 1], hash_count, additions[i].hash);
-	}
-	change_page(index, buffer, changes, changed);
+	for (int i = 0; i < count; i++)
+		changes[i] = changes_of(&pages[i], range, hash_count);
+	change_pages(index, changes, count);
 }

@@ -1,0 +1,202 @@
+# gram_ops in databases whose encoding is not UTF-8: random lines of all of an encoding's characters, and patterns cut out of them.
+# LIKE, ILIKE, ~, ~*, ^@ and = give the rows of a sequential scan, and what lower() makes of a text has the grams of the text.
+#
+# STREAMBLOOM_SECONDS=600 asks as many questions as it can in that time, from STREAMBLOOM_SEED on.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+
+my $seconds = $ENV{STREAMBLOOM_SECONDS} || 0;
+my $seed = $ENV{STREAMBLOOM_SEED} || 1;
+# UTF8 is there for the collations that other tests do not use.
+my @encodings = qw(SQL_ASCII LATIN1 LATIN5 LATIN9 WIN1251 WIN1254 WIN1253 KOI8R ISO_8859_7 EUC_JP EUC_KR EUC_CN EUC_TW EUC_JIS_2004 MULE_INTERNAL UTF8);
+
+my $functions = <<'SQL';
+CREATE TABLE letters (c text COLLATE "C");
+-- All characters of one to four bytes; of UTF8 a selection, since 041_gram_folding.pl has all of them.
+CREATE PROCEDURE make_letters(encoding text) LANGUAGE plpgsql AS $$
+DECLARE
+	bytes bytea;
+BEGIN
+	IF encoding = 'UTF8' THEN
+		INSERT INTO letters SELECT chr(i) FROM generate_series(1, 8500) i UNION ALL SELECT chr(i) FROM generate_series(19968, 66700, 97) i WHERE i NOT BETWEEN 55296 AND 57343;
+		RETURN;
+	END IF;
+	FOR bytes IN
+		WITH high(b) AS (SELECT set_byte('\x00', 0, i) FROM generate_series(128, 255) i), pairs(b) AS (SELECT a.b || b.b FROM high a, high b)
+		SELECT set_byte('\x00', 0, i) FROM generate_series(1, 255) i
+		UNION ALL SELECT b FROM pairs WHERE encoding NOT IN ('SQL_ASCII')
+		UNION ALL SELECT lead || b FROM pairs, unnest(ARRAY['\x8e', '\x8f', '\x8ea2', '\x91', '\x9af0']::bytea[]) lead WHERE encoding ~ '^(EUC|MULE)' AND get_byte(b, 0) >= 160 AND get_byte(b, 1) >= 160
+	LOOP
+		BEGIN
+			IF length(convert_from(bytes, encoding)) = 1 THEN
+				INSERT INTO letters VALUES (convert_from(bytes, encoding));
+			END IF;
+		EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+			NULL;	-- no character
+		END;
+	END LOOP;
+END
+$$;
+CREATE FUNCTION random_piece(letters text[], length int) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT coalesce(string_agg(CASE WHEN random() < 0.5 THEN (ARRAY['i', 'I', 's', 'ss', 'a', 'B', 'k', ' ', '/', '%', '_', '\', '.', '-', '1'])[1 + floor(random() * 15)::int]
+		ELSE letters[1 + floor(random() * cardinality(letters))::int] END, ''), '') FROM generate_series(1, length)
+$$;
+-- What cannot be made small in a collation is left as it is.
+CREATE FUNCTION other_case(value text, how int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN CASE how WHEN 0 THEN lower(value) WHEN 1 THEN upper(value) ELSE value END;
+EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+	RETURN value;
+END
+$$;
+CREATE FUNCTION answer(how text, condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	found text;
+BEGIN
+	PERFORM set_config('enable_seqscan', CASE how WHEN 'index' THEN 'off' ELSE 'on' END, true), set_config('enable_bitmapscan', CASE how WHEN 'index' THEN 'on' ELSE 'off' END, true);
+	EXECUTE 'SELECT string_agg(id::text, '' '' ORDER BY id) FROM lines WHERE ' || condition INTO found;
+	RETURN coalesce(found, 'none');
+EXCEPTION WHEN OTHERS THEN
+	RETURN 'ERROR ' || SQLSTATE;
+END
+$$;
+-- Asks questions in one collation, and returns what was lost or won, in hexadecimal digits, since the client has another encoding.
+CREATE TYPE asked AS (questions int, with_rows int, errors int, wrong text);
+CREATE FUNCTION ask(coll text, questions int) RETURNS asked LANGUAGE plpgsql AS $$
+DECLARE
+	letters text[] := ARRAY(SELECT c FROM letters WHERE c <> E'\n' ORDER BY random() LIMIT 300);
+	these asked := (0, 0, 0, '');
+	line text;
+	piece text;
+	pattern text;
+	operator text;
+	condition text;
+	mine text;
+	plain text;
+BEGIN
+	these.wrong := '';
+	EXECUTE format('CREATE TABLE lines (id serial, line text COLLATE %s) WITH (fillfactor = 10, autovacuum_enabled = off)', coll);
+	INSERT INTO lines (line) SELECT i / 20 || random_piece(letters, (random() * 20)::int) FROM generate_series(1, 400) i;
+	INSERT INTO lines (line) SELECT c FROM unnest(letters) c;
+	EXECUTE format('CREATE INDEX ON lines USING bf (line gram_ops (n = 3, fold = %s, false_positive_rate = 0.001)) WITH (pages_per_range = 1)', random() < 0.75);
+	EXECUTE 'ANALYZE lines';
+	FOR i IN 1 .. questions LOOP
+		SELECT l.line INTO line FROM lines l OFFSET floor(random() * 700) LIMIT 1;
+		piece := substr(line, 1 + floor(random() * length(line))::int, (ARRAY[1, 2, 3, 3, 4, 5, 8, 30])[1 + floor(random() * 8)::int]);
+		operator := (ARRAY['LIKE', 'LIKE', 'ILIKE', 'ILIKE', '~', '~', '~*', '~*', '^@', '='])[1 + floor(random() * 10)::int];
+		IF operator IN ('ILIKE', '~*') THEN
+			EXECUTE format('SELECT other_case(%L COLLATE %s, %s)', piece, coll, floor(random() * 3)::int) INTO piece;
+		END IF;
+		IF operator LIKE '%LIKE' THEN
+			pattern := regexp_replace(piece, '([\\%_])', '\\\1', 'g');
+			IF random() < 0.2 AND length(piece) > 2 AND piece !~ '[\\%_]' THEN
+				pattern := overlay(pattern PLACING (ARRAY['_', '%', '\' || substr(pattern, 2, 1)])[1 + floor(random() * 3)::int] FROM 2 FOR 1);
+			END IF;
+			pattern := (ARRAY['%', '%', '%', ''])[1 + floor(random() * 4)::int] || pattern || (ARRAY['%', '%', '%', ''])[1 + floor(random() * 4)::int];
+		ELSIF operator LIKE '~%' THEN
+			pattern := regexp_replace(piece, '([].*+?^$(){}|\\[])', '\\\1', 'g');
+			IF random() < 0.3 AND length(piece) > 2 AND piece !~ '[].*+?^$(){}|\\[]' THEN
+				pattern := overlay(pattern PLACING (ARRAY['.', '[' || substr(pattern, 2, 1) || ']', substr(pattern, 2, 1) || '?', '(' || substr(pattern, 2, 1) || '|x)', substr(pattern, 2, 1) || '+', '[a' || substr(pattern, 2, 1) || ']'])[1 + floor(random() * 6)::int] FROM 2 FOR 1);
+			END IF;
+			pattern := (ARRAY['', '', '', '', '^', '(?:abc)?'])[1 + floor(random() * 6)::int] || pattern || (ARRAY['', '', '', '', '$', '|abcdef'])[1 + floor(random() * 6)::int];
+		ELSE
+			pattern := CASE operator WHEN '=' THEN line ELSE left(line, 1 + length(piece)) END;
+		END IF;
+		condition := format('line %s %L', operator, pattern);
+		mine := answer('index', condition);
+		plain := answer('table', condition);
+		these.questions := these.questions + 1;
+		these.with_rows := these.with_rows + CASE WHEN plain ~ '^\d' THEN 1 ELSE 0 END;
+		these.errors := these.errors + CASE WHEN plain ~ '^E' THEN 1 ELSE 0 END;
+		IF mine <> plain AND plain !~ '^E' OR mine ~ '^ERROR XX' THEN
+			these.wrong := these.wrong || format(E'\n%s %s: %s, not %s', operator, encode(convert_to(pattern, getdatabaseencoding()), 'hex'), mine, plain);
+		END IF;
+	END LOOP;
+	DROP TABLE lines;
+	RETURN these;
+END
+$$;
+-- What lower() makes of a character, and of it between others. A character that cannot be made small is left out.
+CREATE FUNCTION other_grams(coll text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	letter text;
+	word text;
+	small text;
+	others text := '';
+BEGIN
+	FOR letter, word IN SELECT c, unnest(ARRAY['ab' || c || 'cd', 'I' || c || 'ii', c || c || 'SS']) FROM letters LOOP
+		BEGIN
+			EXECUTE format('SELECT lower($1 COLLATE %s)', coll) INTO small USING word;
+		EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+			CONTINUE;
+		END;
+		IF bf_grams(word, 3) <> bf_grams(small, 3) THEN
+			others := others || ' ' || encode(convert_to(word, getdatabaseencoding()), 'hex') || '>' || encode(convert_to(small, getdatabaseencoding()), 'hex');
+		END IF;
+	END LOOP;
+	RETURN others;
+END
+$$;
+SQL
+
+# What ask() and other_grams() take for a collation.
+sub literal { return "'" . $_[0] =~ s/'/''/gr . "'"; }
+
+# Of each kind of collation that the encoding can have; those of ICU by language as far as letters have other cases in it.
+sub collations_of
+{
+	my ($db, $encoding) = @_;
+	# ICU does not know all encodings.
+	return grep { $db->sqlstate("SELECT lower('A' COLLATE $_)", encoding => $encoding) eq '00000' } split /\n/, $db->sql(<<'SQL', encoding => $encoding);
+SELECT quote_ident(collname) FROM pg_collation
+WHERE collnamespace = 'pg_catalog'::regnamespace AND collencoding IN (-1, pg_char_to_encoding(getdatabaseencoding())) AND collisdeterministic AND
+	(collprovider NOT IN ('i', 'd') AND collname !~ '_' OR collname ~ '^(pg_|(tr|de|el|ru|ja|zh|ko)_[A-Z]{2})' OR collname ~ '^(und|az|lt|el|tr)-x-icu$')
+ORDER BY 1
+SQL
+}
+
+my ($questions, $with_rows, $errors, $number) = (0, 0, 0, 0);
+
+sub ask_all
+{
+	my ($db, $encoding, $count) = @_;
+	foreach my $collation (collations_of($db, $encoding))
+	{
+		$number++;
+		my $setseed = sprintf 'SELECT NULL FROM setseed(%.6f)', (($seed * 7919 + $number * 104729) % 1000003) / 1000003;
+		my $result = $db->sql("$setseed;\nSELECT a.questions, a.with_rows, a.errors, a.wrong FROM ask(" . literal($collation) . ", $count) a", encoding => $encoding);
+		my ($asked, $rows, $failed, $wrong) = $result =~ /^\n?(\d+)\|(\d+)\|(\d+)\|(.*)\z/s or die "no answer: $result";
+		is($wrong, '', "$encoding, $collation: $asked questions, of which $rows have rows and $failed fail");
+		($questions, $with_rows, $errors) = ($questions + $asked, $with_rows + $rows, $errors + $failed);
+	}
+}
+
+my %databases;
+foreach my $encoding (@encodings)
+{
+	my $db = StreambloomTap->new('043_' . lc $encoding, bare => 1, options => "TEMPLATE template0 ENCODING '$encoding' LC_COLLATE 'C' LC_CTYPE 'C'");
+	# psql sends and gets nothing but ASCII. UTF8 cannot be converted to all of these encodings.
+	my $ask = sub { return $db->sql($_[0], encoding => $encoding); };
+	$databases{$encoding} = $db;
+	$ask->("CREATE EXTENSION streambloom; $functions CALL make_letters('$encoding')");
+	my $letters = $ask->('SELECT count(*) FROM letters');
+	cmp_ok($letters, '>=', 200, "$encoding: $letters characters");
+	is($ask->('SELECT left(other_grams(' . literal($_) . '), 1000)'), '', "$encoding, $_: lower() changes no grams") foreach collations_of($db, $encoding);
+	ask_all($db, $encoding, 100);
+}
+while (time() - $^T < $seconds)
+{
+	ask_all($databases{$_}, $_, 500) foreach @encodings;
+}
+diag("seed $seed: $questions questions, $with_rows with rows, $errors errors");
+cmp_ok($with_rows, '>', $questions / 2, 'most questions have rows');
+cmp_ok($errors, '<', $questions / 20, 'few of them are errors');
+
+done_testing();
