@@ -583,8 +583,8 @@ typedef struct BfTask
 #define BF_PHASE_SUMMARIZING 4
 
 /*
- * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, one range of the levels
- * above 0 that has become too full may be summarized anew, which is not counted. REQUIRES: ShareUpdateExclusiveLock on
+ * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have become too full may be
+ * summarized anew (refresh.c), which is not counted. REQUIRES: ShareUpdateExclusiveLock on
  * the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);

@@ -9,6 +9,9 @@
 
 /* -------------------------------------------------------------------- upper levels */
 
+/* A run summarizes anew at most this share of the heap on level 0, and as much on the levels above; of these in any case one range. */
+#define MOST_ANEW 0.5
+
 /* A range is summarized again if its bits say that its rate is this many times the one asked for. */
 #define TOO_FULL 4
 
@@ -19,9 +22,11 @@
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9
 
-void
-bf_index_refresh_fullest_range(const BfSummarizer *work)
+/* Summarizes anew the fullest range of the levels above 0, if it is too full. Returns how many pages it has, or 0. */
+static BlockNumber
+refresh_fullest_range(const BfSummarizer *work)
 {
+	BlockNumber pages = 0;
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
 	const double above = MORE_THAN_IN_VAIN * geometry->in_vain;
@@ -63,14 +68,27 @@ bf_index_refresh_fullest_range(const BfSummarizer *work)
 		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
 		if (rate > too_full)
 			bf_index_note_in_vain(work->index, rate);
+		pages = geometry->level[of_worst.level].pages_per_range;
 	}
 	pfree(geometry);
+	return pages;
+}
+
+void
+bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
+{
+	double		left = heap_blocks * MOST_ANEW;
+	BlockNumber pages;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		pages = refresh_fullest_range(work);
+		left -= pages;
+	} while (pages > 0 && left > 0);
 }
 
 /* -------------------------------------------------------------------- level 0 */
-
-/* A run summarizes anew at most this share of the heap. */
-#define MOST_ANEW 0.5
 
 /* A group is looked at closely if its ranges say yes in the mean this many times as often as asked for, or one of them so often. */
 #define MEAN_TO_LOOK_AT 2

@@ -526,7 +526,7 @@ summarize(const BfSummarizer *work, const BfTask *task)
 	if (task->block == InvalidBlockNumber)
 	{
 		done += summarize_upper_levels(work);
-		bf_index_refresh_fullest_range(work);
+		bf_index_refresh_upper_levels(work, heap_blocks);
 		bf_index_refresh_level_0(work, heap_blocks);
 		look_beyond(work);
 	}

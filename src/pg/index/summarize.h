@@ -30,10 +30,10 @@ extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeomet
 extern uint32 bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range);
 
 /*
- * Summarizes anew the fullest range of the levels above 0, if it is too full. One at a time, so that VACUUM does not read the whole table
- * for this.
+ * Summarizes anew the ranges of the levels above 0 that are too full, the fullest first, until these are half of the heap's pages. At least
+ * one of them, however long it is.
  */
-extern void bf_index_refresh_fullest_range(const BfSummarizer *work);
+extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
 
 /* Summarizes anew the ranges of level 0 that are too full, at most half of the heap's pages, those of the groups with the fullest ones first. */
 extern void bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks);
