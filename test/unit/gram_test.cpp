@@ -323,12 +323,40 @@ TEST(Gram, RegularExpressionsRequireWhatTheyMustHave)
 	}
 }
 
+TEST(Gram, AlternativesAreJoinedWithWhatIsBesideThem)
+{
+	const sb_gram_form six = {6, true, SB_GRAM_UTF8};
+	struct
+	{
+		const char *pattern, *matches, *does_not;
+	} cases[] = {
+		{R"(\[(44400|44437)\])", "x[44437]x", "44400 [44438] [44401] 44437"},
+		{"item-(?:7|89)[.]html", "item-89.html", "item-8.html item-9.html item- .html"},
+		{R"(/a\.(php|html)$)", "/a.php", "/a.phpx"},
+		{"abcd(d|)efg", "abcdefg", "abcdxefg"},
+		{"host-[123]\\.x", "host-2.x", "host-4.x"},
+		{"(^|/)admin", "admin", "xadmin"},
+		{R"(abc(d|e)\\fgh)", R"(abcd\fgh)", "abcdfgh"},
+		{"abcde[12][34]fghij", "abcde14fghij", "abcde54fghij"},
+	};
+	for (const auto &each : cases)
+	{
+		EXPECT_TRUE(Query(SB_GRAM_REGEX, each.pattern, six).requires_something()) << each.pattern;
+		EXPECT_TRUE(can_match(SB_GRAM_REGEX, each.pattern, each.matches, six)) << each.pattern;
+		EXPECT_FALSE(can_match(SB_GRAM_REGEX, each.pattern, each.does_not, six)) << each.pattern;
+	}
+	/* not where the alternatives are many, or occur several times */
+	for (const char *pattern : {"abc(d|e)+fg", "abc(d|e)?fg", "abc(d|(e))fg", "abc[de]{2}fg", "abc(a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q)de", "abc[^de]fg", "abc[d-f]gh", "abc(?=d|e)fg"})
+		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern, six).requires_something()) << pattern;
+}
+
 /* Where the two languages are the same, the C++ library says what matches. */
 TEST(Gram, WhatMatchesARegularExpressionHasItsGrams)
 {
 	Random random(5);
 	const std::vector<std::string> parts = {"a", "b", "c", "ab", "bca", ".", "[ab]", "[a]", "(ab|ca)", "(abc|bcab|)", "a*", "b+", "c?", "(ab)+",
-											"(bc)*", "a{2}", "b{1,2}", "c{0,1}", "(?:abca)", "|", "^", "$", "(a|b+c)", "(abca)?", "\\w"};
+											"(bc)*", "a{2}", "b{1,2}", "c{0,1}", "(?:abca)", "|", "^", "$", "(a|b+c)", "(abca)?", "\\w", "[bc]", "[ac]+", "(a|)",
+											"(?:b|ca|)", "(^a|b)", "(b$|c)", "(.|ab)"};
 	size_t matches = 0, differ = 0, excluded = 0;
 	for (int round = 0; round < 60000; round++)
 	{

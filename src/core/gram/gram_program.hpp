@@ -95,6 +95,10 @@ class gram_program
 	/* What follows does not follow directly on what was before. */
 	void break_run() { roller_.begin_run(); }
 
+	/* The run of characters as it is, so that another alternative can go on with it. */
+	const gram_roller &run() const { return roller_; }
+	void continue_run(const gram_roller &run) { roller_ = run; }
+
 	void beginning_of_text()
 	{
 		break_run();

@@ -5,7 +5,8 @@
  *  - characters that follow each other are a run; each of its grams is required;
  *  - a part that may be missing (*, ?, {0,...}) requires nothing and ends the run; one that is repeated (+, {2}) ends a run and
  *    begins another, with one occurrence in each;
- *  - of alternatives one has to be there; runs do not reach into them or out of them;
+ *  - of alternatives one has to be there. Of a few without parentheses inside, and of a set of a few characters, each one is joined with
+ *    the characters before and behind it; into and out of others no run reaches;
  *  - ^ and $ stand beside the marks of the text's beginning and end, because newlines are no lines' ends to begin with;
  *  - everything else (a dot, a set of characters, a backward reference, a constraint) ends the run.
  */
@@ -20,6 +21,9 @@ constexpr int most_parentheses = 100;
 
 constexpr bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/* More alternatives, or characters of a set, are not joined with what is beside them, since each of them takes grams. */
+constexpr int most_joined = 16;
 
 /* How often an atom occurs. */
 enum class quantity { once, perhaps, repeatedly };
@@ -91,21 +95,74 @@ class regex_reader
 		return true;
 	}
 
-	/* Alternatives up to a parenthesis or the end. Pushes one answer. */
-	bool read_alternatives(int depth)
+	/*
+	 * Alternatives up to a parenthesis or the end. Pushes one answer. If it is known where they end, and that they occur once, they
+	 * are joined with what is before and behind them.
+	 */
+	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{
 		const gram_program::place before = program_->here();
+		const gram_roller run = program_->run();
 		do
 		{
 			const gram_program::place branch = program_->here();
-			program_->break_run();
+			if (behind != nullptr)
+				program_->continue_run(run);
+			else
+				program_->break_run();
 			if (!read_branch(depth))
 				return false;
+			if (behind != nullptr)
+				read_beside(behind);
 			program_->break_run();
 			program_->all(branch);
 		} while (take('|'));
 		program_->any(before);
 		return true;
+	}
+
+	/* The characters from here on end a run that came before them, as many as make a difference. They are not taken. */
+	void read_beside(const unsigned char *from)
+	{
+		const unsigned char *const before = at_;
+		at_ = from;
+		for (uint32_t i = 1; i < program_->form().length && at_ < end_; i++)
+		{
+			if (at('$'))
+			{
+				at_++;
+				if (!quantifier_follows())
+					program_->end_of_text(false);
+				break;
+			}
+			const bool escaped = take('\\');
+			if (escaped && (at_ == end_ || is_letter(*at_) || is_digit(*at_)))
+				break;
+			if (!escaped && std::strchr("^.[]()*+?{|", static_cast<char>(*at_)) != nullptr)
+				break;
+			const unsigned char *const character = at_;
+			at_ += bytes_of(at_);
+			if (quantifier_follows())
+				break;
+			program_->character(character, end_);
+		}
+		at_ = before;
+	}
+
+	/* Where the parenthesis ends that has been opened, if what is in it can be joined with what is beside it; or nullptr. */
+	const unsigned char *behind_joined() const
+	{
+		int alternatives = 1;
+		for (const unsigned char *p = at_; p < end_; p++)
+		{
+			if (*p == '(' || *p == '[' || (*p == '|' && ++alternatives > most_joined))
+				return nullptr;
+			if (*p == ')')
+				return quantifier_follows(p + 1) ? nullptr : p + 1;
+			if (*p == '\\')
+				p++;
+		}
+		return nullptr;
 	}
 
 	bool read_branch(int depth)
@@ -167,9 +224,10 @@ class regex_reader
 		return read_literal_atom(from);
 	}
 
-	bool quantifier_follows() const
+	bool quantifier_follows() const { return quantifier_follows(at_); }
+	bool quantifier_follows(const unsigned char *p) const
 	{
-		return at_ < end_ && (*at_ == '*' || *at_ == '+' || *at_ == '?' || (*at_ == '{' && at_ + 1 < end_ && is_digit(at_[1])));
+		return p < end_ && (*p == '*' || *p == '+' || *p == '?' || (*p == '{' && p + 1 < end_ && is_digit(p[1])));
 	}
 
 	bool read_number(uint32_t *number)
@@ -262,8 +320,7 @@ class regex_reader
 			if (!take('=') && !take('!'))
 				return false;
 		}
-		program_->break_run();
-		if (!read_alternatives(depth + 1) || !take(')') || !read_quantifier(&quantity))
+		if (!read_alternatives(depth + 1, constraint ? nullptr : behind_joined()) || !take(')') || !read_quantifier(&quantity))
 			return false;
 		program_->break_run();
 		if (constraint || quantity == quantity::perhaps)
@@ -271,32 +328,51 @@ class regex_reader
 		return true;
 	}
 
-	/* A set of characters. One that has a single character, in one case or more, is that character. */
+	/* A set of characters. One that has a single character, in one case or more, is that character. A few are alternatives. */
 	bool read_bracket()
 	{
-		const unsigned char *only = nullptr;
-		bool several = false;
+		const unsigned char *characters[most_joined];
+		int count = 0;
+		bool unknown = false;
 
 		at_++;
 		if (take('^'))
-			several = true;
+			unknown = true;
 		for (bool first = true; first || !at(']'); first = false)
 		{
 			/* Ranges and classes begin within the set, too; escapes are the same inside and outside. */
 			if (at_ == end_ || *at_ == '\\' || (*at_ == '[' && at_ + 1 < end_ && (at_[1] == '.' || at_[1] == '=' || at_[1] == ':')))
 				return read_complex_bracket();
-			if (*at_ == '-')
-				several = true;
-			if (only == nullptr)
-				only = at_;
-			else if (!same_folded(only, at_))
-				several = true;
+			if (*at_ == '-' || count == most_joined)
+				unknown = true;
+			else if (count == 0 || !same_folded(characters[count - 1], at_))
+				characters[count++] = at_;
 			at_ += bytes_of(at_);
 		}
 		at_++;
-		if (several)
+		if (unknown || (count > 1 && quantifier_follows()))
 			return read_unknown_atom();
-		return read_literal_atom(only);
+		if (count == 1)
+			return read_literal_atom(characters[0]);
+		join_characters(characters, count);
+		return true;
+	}
+
+	/* One of these characters comes next. */
+	void join_characters(const unsigned char *const *characters, int count)
+	{
+		const gram_program::place before = program_->here();
+		const gram_roller run = program_->run();
+		for (int i = 0; i < count; i++)
+		{
+			const gram_program::place branch = program_->here();
+			program_->continue_run(run);
+			program_->character(characters[i], end_);
+			read_beside(at_);
+			program_->all(branch);
+		}
+		program_->break_run();
+		program_->any(before);
 	}
 
 	/* What a set holds does not matter any more, but where it ends does. */

@@ -583,8 +583,8 @@ typedef struct BfTask
 #define BF_PHASE_SUMMARIZING 4
 
 /*
- * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, one range of the levels
- * above 0 that has become too full may be summarized anew, which is not counted. REQUIRES: ShareUpdateExclusiveLock on
+ * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have become too full may be
+ * summarized anew (refresh.c), which is not counted. REQUIRES: ShareUpdateExclusiveLock on
  * the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
@@ -608,6 +608,21 @@ extern void bf_index_built(Relation index, Relation heap);
  * one group of stays one group, and the index of a small partition gets at most 16 ranges.
  */
 extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
+
+/* ---------------------------------------------------------------- sizes (sizes.c) */
+
+/*
+ * A range has about this many lines in the column with the most items, if the number of its pages is chosen here. It has more
+ * for keys inside values, of which a row has many: neighboring rows share most of them, so longer ranges take less space. But
+ * the more rows a range has, the more often it has all keys of a query in different rows. With trigrams of a log's lines, 16
+ * lines are 2 pages: a word and an address that are rare take 250 and 415 pages of 6,000; with 32 lines (8 pages) it
+ * was 300 and 2,350, at 3/5 of the space (bench/keys). A lower rate changes neither.
+ */
+#define BF_LINES_OF_A_RANGE 8
+#define BF_LINES_OF_A_RANGE_WITH_KEYS 16
+
+/* It may have a quarter less. */
+#define BF_ENOUGH_OF_A_RANGE 0.75
 
 /* The number that it would choose, if 32 pages at the beginning of the table fill so many lines of a column. */
 extern BlockNumber bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition);

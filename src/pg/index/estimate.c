@@ -450,6 +450,17 @@ find_answer(List *all, const Answer *wanted)
 	return memcpy(palloc(sizeof mean), &mean, sizeof mean);
 }
 
+/*
+ * Is this a plan for certain parameters, over many partitions? To plan these takes longer than to leave them out when a plan without
+ * parameters is executed (../chunks). PostgreSQL compares the costs of the two kinds of plans, and must not find this one cheaper for what
+ * the indexes say.
+ */
+static bool
+is_better_generic(PlannerInfo *root, Index parent)
+{
+	return parent != 0 && root->glob->boundParams != NULL && root->simple_rel_array[parent]->nparts > MOST_CHILDREN;
+}
+
 int
 bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
 				  BfEstimate *estimate)
@@ -480,6 +491,8 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 		return 0;
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 		wanted.parent = topmost_parent(info->rel);
+	if (is_better_generic(root, wanted.parent))
+		return 0;
 	known = answers_of(root);
 	answer = find_answer(known->all, &wanted);
 	if (answer == NULL)

@@ -6,7 +6,7 @@
  * writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
  * VACUUM does.
  */
-#include "index/bf_index.h"
+#include "index/summarize.h"
 
 #include <math.h>
 
@@ -39,56 +39,7 @@ bf_index_is_summarizing(void)
 	return summarizing;
 }
 
-/* What a summarizer works on. */
-typedef struct Summarizer
-{
-	Relation	index;
-	Relation	heap;
-	BfHeapReader *reader;
-	bool		building;		/* nobody else writes or reads the index */
-	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
-	bool		shows_progress;
-} Summarizer;
-
 /* ------------------------------------------------------ pages of a range, levels */
-
-/*
- * A range has about this many lines in the column with the most items, if the number of its pages is chosen here. It has more
- * for keys inside values, of which a row has many: neighboring rows share most of them, so longer ranges take less space. But
- * the more rows a range has, the more often it has all keys of a query in different rows. With trigrams of a log's lines, 16
- * lines are 2 pages: a word and an address that are rare take 250 and 415 pages of 6,000; with 32 lines (8 pages) it
- * was 300 and 2,350, at 3/5 of the space (bench/keys). A lower rate changes neither.
- */
-#define LINES_OF_A_RANGE 8
-#define LINES_OF_A_RANGE_WITH_KEYS 16
-
-/* It may have a quarter less. */
-#define ENOUGH 0.75
-
-/*
- * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62 ranges
- * would become two (build.c), because they fill their pages badly.
- */
-#define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
-#define RANGES_OF_ONE_GROUP 62
-
-/*
- * A small partition gets this many ranges at most. Each range is a chance that the partition is opened in vain, and to
- * read more of it where the value is costs little.
- */
-#define PAGES_OF_A_SMALL_PARTITION 512
-#define RANGES_OF_A_SMALL_PARTITION 16
-
-/* Are ranges of so many pages too short for a table of this size? */
-static bool
-has_too_many_ranges(bool is_partition, BlockNumber heap_blocks, BlockNumber pages)
-{
-	uint32		ranges = (heap_blocks + pages - 1) / pages;
-
-	if (heap_blocks <= PAGES_OF_A_SMALL_PARTITION && is_partition)
-		return ranges > RANGES_OF_A_SMALL_PARTITION;
-	return heap_blocks <= PAGES_OF_ONE_GROUP && ranges > RANGES_OF_ONE_GROUP;
-}
 
 /*
  * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of them. The
@@ -115,7 +66,7 @@ size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, Bl
 			const BfParameters *parameters = &geometry->column[column];
 			double		lines = bf_index_items_if_full(&items, column) / parameters->load;
 
-			size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? LINES_OF_A_RANGE_WITH_KEYS : LINES_OF_A_RANGE));
+			size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? BF_LINES_OF_A_RANGE_WITH_KEYS : BF_LINES_OF_A_RANGE));
 		}
 		bf_index_free_items(&items);
 		sum += size;
@@ -136,24 +87,6 @@ has_keys_inside(const BfGeometry *geometry)
 /* So many ranges are looked at; of each length, where there are keys inside values. */
 #define RANGES_THAT_TELL 8
 #define RANGES_WITH_KEYS_THAT_TELL 4
-
-BlockNumber
-bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition)
-{
-	BlockNumber pages = 1;
-
-	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
-		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH * LINES_OF_A_RANGE ||
-			has_too_many_ranges(is_partition, heap_blocks, pages)))
-		pages *= 2;
-	return pages;
-}
-
-bool
-bf_index_is_short_for_keys(double lines)
-{
-	return lines < ENOUGH * LINES_OF_A_RANGE_WITH_KEYS;
-}
 
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
@@ -179,25 +112,15 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 				size /= 2;
 			else
 				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_WITH_KEYS_THAT_TELL);
-			if (size < ENOUGH)
+			if (size < BF_ENOUGH_OF_A_RANGE)
 				break;
 			pages /= 2;
 		}
 	}
 	else
-		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, RANGES_THAT_TELL) * LINES_OF_A_RANGE,
+		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, RANGES_THAT_TELL) * BF_LINES_OF_A_RANGE,
 										  heap_blocks, is_partition);
 	bf_index_settle_pages_per_range(index, pages);
-}
-
-/* A level gets one above it when it has more groups than this. */
-#define FEW_GROUPS 8
-
-/* Where there are few pages to be read on the level below, a level would save nothing. */
-bool
-bf_index_level_pays(int level, BlockNumber pages_per_range, uint32 groups_below, BlockNumber heap_blocks)
-{
-	return pages_per_range != 0 && (level == 1 ? heap_blocks / pages_per_range >= 2 : groups_below > FEW_GROUPS);
 }
 
 /* Does the index have, or get, this level above 0? */
@@ -220,18 +143,12 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 
 /* ------------------------------------------------------------------- new groups */
 
-double
-bf_index_with_margin(double items)
-{
-	return items * 1.1;
-}
-
 /*
  * The largest number of items in full ranges of level 0 from `first` on, but for exceptions, or what its first ranges would have if
  * full.
  */
 static void
-sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, uint32 candidates,
+sample_ranges(const BfSummarizer *work, const BfGeometry *geometry, uint32 first, uint32 candidates,
 			  BlockNumber heap_blocks, double *most)
 {
 	/* If no range is full, the range before is looked at too: a few rows say little about those to come. */
@@ -258,7 +175,7 @@ sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, 
  * of each row, or from the tape those of each range.
  */
 static void
-read_rows(const Summarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
+read_rows(const BfSummarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
 		  void (*add) (const BfRowItems *items, void *argument), void *argument)
 {
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
@@ -280,7 +197,7 @@ read_rows(const Summarizer *work, const BfGeometry *geometry, uint64 first, uint
  * it may be the first that is unlike those before, or the last that is like them.) The heap has `candidates` of the new ranges.
  */
 static void
-estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, uint32 candidates, double *most)
+estimate_ranges(const BfSummarizer *work, const BfGeometry *geometry, int level, uint32 candidates, double *most)
 {
 	const BfLevel *of = &geometry->level[level];
 	const uint64 heap_blocks = RelationGetNumberOfBlocks(work->heap);
@@ -320,7 +237,7 @@ estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, u
  * groups are few, and at most about half of a level is kept for ranges to come.
  */
 static uint32
-group_size(const Summarizer *work, int level, uint32 first, uint32 available)
+group_size(const BfSummarizer *work, int level, uint32 first, uint32 available)
 {
 	const uint32 least = level == 0 ? FIRST_GROUP : 1;
 	const uint32 to_border = BF_INDEX_MAX_RANGES - first % BF_INDEX_MAX_RANGES;
@@ -345,7 +262,7 @@ group_size(const Summarizer *work, int level, uint32 first, uint32 available)
  * false if the directory is full.
  */
 static bool
-add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
+add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
 	const BfLevel *of = &geometry->level[level];
 	uint32		first = of->covered;
@@ -377,7 +294,7 @@ add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNu
 
 /* Makes groups of a level until all ranges up to this one (exclusive) have one, or the directory is full. */
 static void
-add_groups(const Summarizer *work, int level, uint32 ranges, BlockNumber heap_blocks)
+add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks)
 {
 	for (;;)
 	{
@@ -411,7 +328,7 @@ add_row(const BfRowItems *items, void *argument)
 
 /* Shows which page of the heap was read last. */
 static void
-show_progress(const Summarizer *work, int level, BlockNumber heap_blocks, BlockNumber read)
+show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, BlockNumber read)
 {
 	if (!work->shows_progress)
 		return;
@@ -420,12 +337,8 @@ show_progress(const Summarizer *work, int level, BlockNumber heap_blocks, BlockN
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, read);
 }
 
-/*
- * Summarizes the selected ranges. The reader may have been opened earlier: only what it reads after the placeholders are
- * written counts.
- */
-static void
-summarize_selected(const Summarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
+void
+bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
 {
 	const BfGroup *group = &lines->group;
 	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
@@ -457,12 +370,8 @@ summarize_selected(const Summarizer *work, const BfGeometry *geometry, BfGroupLi
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizon(work->reader));
 }
 
-/*
- * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each page has
- * lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted.
- */
-static uint32
-ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
+uint32
+bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 {
 	uint32		by_pages = Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range);
 	uint32		by_memory = Max(1, (Size) maintenance_work_mem * 1024 / bf_index_bytes_of_range(group));
@@ -472,10 +381,10 @@ ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 
 /* Summarizes those ranges of a group from `first` to `end` (exclusive) that are not summarized. Returns how many. */
 static int64
-summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
+summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
 {
 	BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-	uint32		at_once = ranges_at_once(group, pages_per_range);
+	uint32		at_once = bf_index_ranges_at_once(group, pages_per_range);
 	uint8		states[BF_INDEX_MAX_RANGES];
 	int64		done = 0;
 	uint32		next = 0;
@@ -496,7 +405,7 @@ summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGrou
 				bf_index_select_range(&lines, next);
 		}
 		if (lines.selected > 0)
-			summarize_selected(work, geometry, &lines);
+			bf_index_summarize_selected(work, geometry, &lines);
 		done += lines.selected;
 		MemoryContextSwitchTo(caller);
 		MemoryContextDelete(context);
@@ -506,7 +415,7 @@ summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGrou
 
 /* Makes groups for the ranges of a level from `first` to `end` (exclusive), and summarizes them. Returns how many. */
 static int64
-summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
+summarize_level(const BfSummarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
 {
 	BfGeometry *geometry;
 	BfGroup		group;
@@ -528,225 +437,9 @@ summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, Blo
 
 /* -------------------------------------------------------------------- upper levels */
 
-/* A range is summarized again if its bits say that its rate is this many times the one asked for. */
-#define TOO_FULL 4
-
-/*
- * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this many
- * times the highest rate of those, or less than this share of the lowest one. Otherwise each VACUUM would read such a range again.
- */
-#define MORE_THAN_IN_VAIN 1.5
-#define LESS_THAN_IN_VAIN 0.9
-
-/*
- * Summarizes anew the fullest range of the levels above 0, if it is too full: each row that was written into it since it
- * was summarized has added bits. One at a time, so that VACUUM does not read the whole table for this.
- */
-static void
-refresh_fullest_range(const Summarizer *work)
-{
-	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
-	const double above = MORE_THAN_IN_VAIN * geometry->in_vain;
-	/* Where no rate can be so high, those below are looked at. */
-	const bool	is_below = above >= 1;
-	const double end = is_below ? LESS_THAN_IN_VAIN * geometry->least_in_vain : 2;
-	double		worst = is_below ? too_full : Max(too_full, above);
-	BfGroup		of_worst = {0};
-	uint32		worst_range = 0;
-
-	for (int level = 1; level < geometry->levels; level++)
-	{
-		BfGroup		group;
-
-		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
-		{
-			uint32		fullest;
-			double		rate;
-
-			bf_index_find_group(geometry, level, range, &group);
-			rate = bf_index_fullest_range(work->index, geometry, &group, worst, end, &fullest);
-			if (rate > worst)
-			{
-				worst = rate;
-				of_worst = group;
-				worst_range = fullest;
-			}
-		}
-	}
-	if (of_worst.ranges > 0)
-	{
-		BfGroupLines lines;
-		double		rate;
-
-		bf_index_make_lines(&lines, geometry, &of_worst);
-		bf_index_select_range(&lines, worst_range);
-		summarize_selected(work, geometry, &lines);
-		bf_index_free_lines(&lines);
-		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
-		if (rate > too_full)
-			bf_index_note_in_vain(work->index, rate);
-	}
-	pfree(geometry);
-}
-
-/* -------------------------------------------------------------------- level 0 */
-
-/* A run summarizes anew at most this share of the heap. */
-#define MOST_ANEW 0.5
-
-/* A group is looked at closely if its ranges say yes in the mean this many times as often as asked for, or one of them so often. */
-#define MEAN_TO_LOOK_AT 2
-#define ONE_TO_LOOK_AT 16
-
-/* A group with ranges that are too full. */
-typedef struct FullGroup
-{
-	uint32		first_range;
-	double		rate;			/* the highest of a range, as a multiple of the one asked for */
-} FullGroup;
-
-static int
-compare_full_groups(const void *a, const void *b)
-{
-	double		x = ((const FullGroup *) a)->rate,
-				y = ((const FullGroup *) b)->rate;
-
-	return x > y ? -1 : x < y;
-}
-
-/*
- * The rates of the ranges of a group of level 0, each in the column where it is highest, as multiples of the one asked for; 0 of those that
- * are not summarized, and of all in a column where nothing is conspicuous on its first page. Returns the highest.
- */
-static double
-measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, bool closely, double *rates)
-{
-	double		most = 0;
-
-	memset(rates, 0, BF_INDEX_MAX_RANGES * sizeof(double));
-	for (int column = 0; column < group->columns; column++)
-	{
-		const BfParameters *parameters = bf_index_parameters(geometry, 0, column);
-		BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-		double		sum = 0,
-					largest = 0;
-		uint32		count = 0;
-
-		bf_index_measure_page(index, group, column, 0, parameters->hashes, ranges);
-		for (uint32 i = 0; i < group->ranges; i++)
-			if (ranges[i].lines > 0)
-			{
-				double		rate = ranges[i].rates / ranges[i].lines / parameters->false_positive_rate;
-
-				sum += rate;
-				largest = Max(largest, rate);
-				count++;
-			}
-		if (!closely && sum <= MEAN_TO_LOOK_AT * count && largest <= ONE_TO_LOOK_AT)
-			continue;
-		memset(ranges, 0, sizeof ranges);
-		bf_index_measure_some_pages(index, group, column, parameters->hashes, ranges);
-		for (uint32 i = 0; i < group->ranges; i++)
-			if (ranges[i].lines > 0)
-				rates[i] = Max(rates[i], ranges[i].rates / ranges[i].lines / parameters->false_positive_rate);
-	}
-	for (uint32 i = 0; i < group->ranges; i++)
-		most = Max(most, rates[i]);
-	return most;
-}
-
-/* Is a range with this rate to be summarized anew? Not if others with such rates were, in vain. */
-static bool
-is_worth_it(const BfGeometry *geometry, double rate)
-{
-	return rate > TOO_FULL && (geometry->in_vain_below == 0 || rate > MORE_THAN_IN_VAIN * geometry->in_vain_below ||
-							   rate < LESS_THAN_IN_VAIN * geometry->least_in_vain_below);
-}
-
-/* Summarizes anew the ranges of a group that are too full, at most so many. Returns how many. */
-static uint32
-refresh_group(const Summarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 most)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	double		rates[BF_INDEX_MAX_RANGES];
-	double		after[BF_INDEX_MAX_RANGES];
-	double		least = 0,
-				largest = 0;
-	BfGroupLines lines;
-	uint32		done;
-
-	(void) measure_rates(work->index, geometry, group, false, rates);
-	bf_index_make_lines(&lines, geometry, group);
-	for (uint32 i = 0; i < group->ranges && lines.selected < most; i++)
-		if (is_worth_it(geometry, rates[i]))
-			bf_index_select_range(&lines, i);
-	done = lines.selected;
-	if (done > 0)
-	{
-		summarize_selected(work, geometry, &lines);
-		(void) measure_rates(work->index, geometry, group, true, after);
-		for (uint32 i = 0; i < group->ranges; i++)
-			if (lines.ranges[i] && after[i] > TOO_FULL)
-			{
-				least = least == 0 ? after[i] : Min(least, after[i]);
-				largest = Max(largest, after[i]);
-			}
-		if (largest > 0)
-			bf_index_note_in_vain_below(work->index, least, largest);
-	}
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
-	return done;
-}
-
-/*
- * Summarizes anew the ranges of level 0 that are too full, those of the groups with the fullest ones first: each row that was written into
- * them since they were summarized has added bits, and those of rows that are gone have stayed.
- */
-static void
-refresh_level_0(const Summarizer *work, BlockNumber heap_blocks)
-{
-	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	const BfLevel *of = &geometry->level[0];
-	FullGroup  *full = palloc_extended(Max(of->groups, 1) * sizeof(FullGroup), MCXT_ALLOC_HUGE);
-	double		left = Max(1, heap_blocks * MOST_ANEW / Max(of->pages_per_range, 1));	/* ranges */
-	uint32		count = 0;
-	BfGroup		group;
-
-	for (uint32 range = 0; range < of->covered && count < of->groups; range = group.first_range + group.ranges)
-	{
-		double		rates[BF_INDEX_MAX_RANGES];
-		bool		worth_it = false;
-		double		most;
-
-		CHECK_FOR_INTERRUPTS();
-		bf_index_find_group(geometry, 0, range, &group);
-		most = measure_rates(work->index, geometry, &group, false, rates);
-		for (uint32 i = 0; i < group.ranges; i++)
-			worth_it |= is_worth_it(geometry, rates[i]);
-		if (worth_it)
-			full[count++] = (FullGroup) {.first_range = range, .rate = most};
-	}
-	qsort(full, count, sizeof(FullGroup), compare_full_groups);
-	for (uint32 i = 0; i < count && left >= 1; i++)
-	{
-		uint32		done;
-
-		bf_index_find_group(geometry, 0, full[i].first_range, &group);
-		done = refresh_group(work, geometry, &group, Min(left, ranges_at_once(&group, of->pages_per_range)));
-		if (done == 0)
-			continue;
-		left -= done;
-	}
-	pfree(full);
-	pfree(geometry);
-}
-
 /* Summarizes the full ranges of the levels above 0. Returns how many. */
 static int64
-summarize_upper_levels(const Summarizer *work)
+summarize_upper_levels(const BfSummarizer *work)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	int64		done = 0;
@@ -765,7 +458,7 @@ summarize_upper_levels(const Summarizer *work)
 void
 bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape)
 {
-	const Summarizer work = {
+	const BfSummarizer work = {
 		.index = index,
 		.heap = heap,
 		.reader = reader,
@@ -784,7 +477,7 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
  * who asks whether the heap may hold a value need not look at the heap's length.
  */
 static void
-look_beyond(const Summarizer *work)
+look_beyond(const BfSummarizer *work)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(work->index);
 
@@ -799,7 +492,7 @@ look_beyond(const Summarizer *work)
 void
 bf_index_built(Relation index, Relation heap)
 {
-	const Summarizer work = {.index = index, .heap = heap};
+	const BfSummarizer work = {.index = index, .heap = heap};
 
 	look_beyond(&work);
 }
@@ -807,7 +500,7 @@ bf_index_built(Relation index, Relation heap)
 /* --------------------------------------------------------------------- all of it */
 
 static int64
-summarize(const Summarizer *work, const BfTask *task)
+summarize(const BfSummarizer *work, const BfTask *task)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	const BfGeometry *geometry;
@@ -833,8 +526,8 @@ summarize(const Summarizer *work, const BfTask *task)
 	if (task->block == InvalidBlockNumber)
 	{
 		done += summarize_upper_levels(work);
-		refresh_fullest_range(work);
-		refresh_level_0(work, heap_blocks);
+		bf_index_refresh_upper_levels(work, heap_blocks);
+		bf_index_refresh_level_0(work, heap_blocks);
 		look_beyond(work);
 	}
 	return done;
@@ -843,7 +536,7 @@ summarize(const Summarizer *work, const BfTask *task)
 int64
 bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 {
-	Summarizer	work = {.index = index, .heap = heap, .shows_progress = task->shows_progress};
+	BfSummarizer	work = {.index = index, .heap = heap, .shows_progress = task->shows_progress};
 	MemoryContext context;
 	MemoryContext caller;
 	BfCaller	who_calls;
