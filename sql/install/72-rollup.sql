@@ -273,6 +273,8 @@ DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 BEGIN
 	EXECUTE format('SELECT %s.tbf_rollup_definition($1)', extension) USING rollup;
+	-- After a step of a refresh, which holds this lock: it changes the table and then the definition, and would wait for this as this for it.
+	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('DELETE FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) USING rollup;
 	EXECUTE format('DROP TABLE %s', rollup);
 END $$;

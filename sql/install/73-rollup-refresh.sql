@@ -2,6 +2,9 @@
 --
 -- A step compares the hits of each item in the source, bucket by bucket, with those that are counted already, and writes the difference,
 -- in one statement, so of one snapshot. So it may be repeated, and nothing is ever counted twice or taken away.
+--
+-- The planner knows nothing of how many groups a bucket has, and takes each CTE for a few rows: with thousands of tenants, nested loops
+-- compare every group with every other. Joins by hash cost about the same for few groups. So nested loops are off in the two functions.
 
 CREATE FUNCTION tbf_rollup_weight(weight double precision, bad boolean) RETURNS double precision LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -17,7 +20,8 @@ COMMENT ON FUNCTION tbf_rollup_weight(double precision, boolean) IS 'implementat
 -- closing or before are closed. Returns how many hits it has counted. REQUIRES: nobody else changes the roll-up, which it sees to itself
 -- with a lock, and READ COMMITTED, so that the statement after the lock sees what the holder before has written.
 CREATE FUNCTION tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1 AS $$
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
+	SET enable_nestloop = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
@@ -142,7 +146,7 @@ COMMENT ON FUNCTION tbf_rollup_step(regclass, timestamptz, timestamptz, timestam
 -- Makes one row (of each group) of the rows of a tier that start from lo to before hi: one of the next tier, or one instead of several.
 -- The new row holds exactly the hits of the old ones. REQUIRES: the lock of tbf_rollup_step().
 CREATE FUNCTION tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer) RETURNS void
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;

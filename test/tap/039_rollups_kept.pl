@@ -2,7 +2,7 @@
 # in batches; refreshes that are killed, that meet, or that come twice; zones whose clocks change; partitions that are detached and
 # dropped; foreign tables; dump and restore. Whatever happens, each hit is counted exactly once, and no count is too low.
 #
-# STREAMBLOOM_SEED says which random ones.
+# STREAMBLOOM_SEED says which random ones. With STREAMBLOOM_SECONDS of more than 60 the logs are longer.
 use strict;
 use warnings;
 
@@ -20,6 +20,7 @@ srand($seed);
 diag("STREAMBLOOM_SEED=$seed");
 my $db = StreambloomTap->new('039');
 my $random = $seed / 1000000;
+my $long = ($ENV{STREAMBLOOM_SECONDS} // 0) > 60;
 $db->sql('ALTER DATABASE ' . $db->name . " SET timezone = 'UTC'");
 
 # What a roll-up and exact SQL say of all hits, in words; '' if they agree. Undecayed counts of filters without counters are exact.
@@ -151,9 +152,10 @@ SQL
 
 subtest 'a made-up log of 100 days' => sub
 {
+	my $rows = $long ? 30000 : 10000;
 	$db->sql(<<"SQL");
 SELECT setseed($random);
-CREATE TABLE made_all AS SELECT timestamptz '2024-01-15 UTC' + random() * interval '100 days' AS at, '/' || floor(exp(random() * 8))::int AS url FROM generate_series(1, 30000);
+CREATE TABLE made_all AS SELECT timestamptz '2024-01-15 UTC' + random() * interval '100 days' AS at, '/' || floor(exp(random() * 8))::int AS url FROM generate_series(1, $rows);
 SQL
 	replay('made', '{minute,hour,day,month}', '{3 hours,10 days,60 days,null}', 'America/New_York', 3000);
 };
@@ -163,7 +165,7 @@ subtest 'a blog\'s log' => sub
 	my $folder = $ENV{STREAMBLOOM_DATA} // '';
 	plan skip_all => 'no real data: STREAMBLOOM_DATA has no blog-2016.access.log.gz' if !-r "$folder/blog-2016.access.log.gz";
 	$db->load_lines('lines', "$folder/blog-2016.access.log.gz", 'gzip');
-	$db->sql("CREATE TABLE blog_all AS SELECT split_part(split_part(line, '[', 2), ']', 1)::timestamptz AS at, split_part(split_part(line, '\"', 2), ' ', 2) AS url FROM lines WHERE n % 4 = 0; DROP TABLE lines");
+	$db->sql("CREATE TABLE blog_all AS SELECT split_part(split_part(line, '[', 2), ']', 1)::timestamptz AS at, split_part(split_part(line, '\"', 2), ' ', 2) AS url FROM lines WHERE n % " . ($long ? 4 : 12) . " = 0; DROP TABLE lines");
 	replay('blog', '{hour,day,month}', '{7 days,20 days,null}', 'Europe/Berlin', 10000);
 };
 
@@ -250,6 +252,65 @@ SQL
 	$db->sql("CALL tbf_rollup_refresh('busy_heat')");
 	is($db->sql("SELECT differences('busy_heat', 'busy')"), '', 'each hit is counted once');
 	$_->close foreach @sessions;
+};
+
+# ------------------------------------------------------------- many tenants
+
+# Some thousand groups in a bucket: counted, late rows too, and folded.
+subtest 'tenants' => sub
+{
+	$db->sql(<<"SQL");
+SELECT setseed($random);
+CREATE TABLE shops AS SELECT timestamptz '2024-01-01 UTC' + random() * interval '6 hours' AS at, '/' || i % 3 AS url, i * 7919 % 1500 AS shop FROM generate_series(1, 6000) i;
+CREATE INDEX ON shops (at);
+SELECT tbf_rollup_create('shops_heat', 'shops', 'url', 'at', group_by => '{shop}', tiers => '{hour,day}', keep => '{1 day,null}');
+CALL tbf_rollup_refresh('shops_heat');
+SQL
+	my $wrong = "SELECT count(*) FROM (SELECT shop, count(*) AS hits FROM shops GROUP BY shop) e FULL JOIN (SELECT (groups->>'shop')::int AS shop, sum(hits) AS hits FROM shops_heat GROUP BY 1) r USING (shop) WHERE e.hits IS DISTINCT FROM r.hits";
+	is($db->sql($wrong) . $db->sql("SELECT differences('shops_heat', 'shops')"), '0', 'the hits of each tenant');
+	$db->sql("INSERT INTO shops SELECT timestamptz '2024-01-01 05:00 UTC' + random() * interval '1 hour', '/new', i FROM generate_series(0, 1999) i");
+	$db->sql("CALL tbf_rollup_refresh('shops_heat')");
+	is($db->sql($wrong) . $db->sql("SELECT differences('shops_heat', 'shops')"), '0', 'and those of later rows, also of new tenants');
+	$db->sql("INSERT INTO shops VALUES ('2024-01-04 UTC', '/', 1)");
+	$db->sql("CALL tbf_rollup_refresh('shops_heat')");
+	is($db->sql("SELECT count(*) FROM shops_heat WHERE tier = 1"), '1', 'hours are folded');
+	is($db->sql($wrong) . $db->sql("SELECT differences('shops_heat', 'shops')"), '0', 'and each tenant keeps its hits');
+};
+
+# ------------------------------------------------------------- dropped in between
+
+# Sessions wait for locks: until so many do.
+sub until_waiting
+{
+	my ($sessions) = @_;
+	for (1 .. 3000)
+	{
+		return if $db->sql("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())") >= $sessions;
+		sleep(0.01);
+	}
+	die "$sessions sessions should wait for locks";
+}
+
+subtest 'a roll-up that is dropped while a refresh writes it' => sub
+{
+	$db->sql("CREATE TABLE brief AS SELECT timestamptz '2024-01-01 UTC' + i * interval '1 minute' AS at, '/' || i % 7 AS url FROM generate_series(1, 300) i; CREATE INDEX ON brief (at);
+		SELECT tbf_rollup_create('brief_heat', 'brief', 'url', 'at', condition => 'pg_advisory_xact_lock_shared(39) IS NOT NULL')");
+	# not the first time, which changes the definition before the table
+	$db->sql("CALL tbf_rollup_refresh('brief_heat')");
+	$db->sql("INSERT INTO brief SELECT max(at) + interval '1 minute', '/new' FROM brief");
+	my ($holder, $refresh, $drop) = map { PsqlSession->new($db->name) } 1 .. 3;
+	# the condition waits, so the refresh stops between the lock of the table and its change of the definition
+	$holder->ask('SELECT pg_advisory_lock(39)');
+	$refresh->send("CALL tbf_rollup_refresh('brief_heat')");
+	until_waiting(1);
+	$drop->send("SELECT tbf_rollup_drop('brief_heat')");
+	until_waiting(2);
+	$holder->ask('SELECT pg_advisory_unlock(39)');
+	my @refreshed = $refresh->answer;
+	my @dropped = $drop->answer;
+	is($dropped[1], '00000', 'it is dropped') or diag($dropped[2] // '');
+	like($refreshed[1], qr/^(42809|42P01)$/, 'the refresh finds that it is gone; they never wait for each other') or diag($refreshed[2] // '');
+	$_->close foreach $holder, $refresh, $drop;
 };
 
 # ------------------------------------------------------------- dump and restore

@@ -98,6 +98,9 @@ typedef struct BfGeometry
 	BlockNumber end_block;		/* the first one behind all groups and directory pages */
 	uint32		stretches;
 	double		in_vain;		/* see BfMetaPage */
+	double		least_in_vain;
+	double		in_vain_below;
+	double		least_in_vain_below;
 	BfParameters upper;			/* of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* of the columns on level 0 */
@@ -197,8 +200,12 @@ extern void bf_index_begin_ranges(Relation index, int level, uint32 end);
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
-/* Notes down that a range of a level above 0 has this rate after it was summarized anew. REQUIRES: as above. */
+/*
+ * Notes down that a range of a level above 0 has this rate after it was summarized anew, or that ranges of level 0 have rates from
+ * `least` to `most` times the one asked for. REQUIRES: as above.
+ */
 extern void bf_index_note_in_vain(Relation index, double rate);
+extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
 /* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
@@ -435,6 +442,12 @@ typedef struct BfGroupLines
 /* Filters up to this many times as large as necessary are made if those of the group before have this size. */
 #define BF_MOST_ROOM 1.3
 
+/*
+ * The most items that ranges have, but for those that are far above the others (at most one in fifty, or one): filters that are large enough
+ * for them would be empty in all other ranges. They say yes to nearly everything, and are read. counts[] is sorted. REQUIRES: count > 0.
+ */
+extern double bf_index_most_items(double *counts, uint32 count);
+
 /* The number of lines for so many items in a group of so many ranges. The lines fill whole pages. */
 extern uint32 bf_index_lines_for(uint64 items, double load, uint32 ranges);
 
@@ -503,6 +516,9 @@ typedef struct BfRangeMeasure
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
 
+/* The same of some pages of a column, which lie evenly in its run: enough to tell how full ranges are. */
+extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges);
+
 /*
  * Estimates from the bits of a group how many items its ranges have in each column: the most that one of them has. Looks
  * at some pages of each column. Returns false if no range of the group is summarized.
@@ -510,11 +526,11 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 extern bool bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most);
 
 /*
- * Finds the range of a group with the highest false-positive rate, according to its bits, if that is above `bound`.
- * Returns its rate, and the range counted within the group; or 0 if there is none.
+ * Finds the range of a group with the highest false-positive rate, according to its bits, of those whose rate is above `bound` and below
+ * `end`. Returns its rate, and the range counted within the group; or 0 if there is none.
  */
 extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
-									 uint32 *range);
+									 double end, uint32 *range);
 
 /* The highest of the rates that a range (counted within its group) has in its columns, by its bits; 0 if it is not summarized. */
 extern double bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup *group, uint32 range);
@@ -567,8 +583,8 @@ typedef struct BfTask
 #define BF_PHASE_SUMMARIZING 4
 
 /*
- * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, one range of the levels
- * above 0 that has become too full may be summarized anew, which is not counted. REQUIRES: ShareUpdateExclusiveLock on
+ * Summarizes ranges that are not summarized. Returns how many were. If all are to be summarized, ranges that have become too full may be
+ * summarized anew (refresh.c), which is not counted. REQUIRES: ShareUpdateExclusiveLock on
  * the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
@@ -592,6 +608,21 @@ extern void bf_index_built(Relation index, Relation heap);
  * one group of stays one group, and the index of a small partition gets at most 16 ranges.
  */
 extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks);
+
+/* ---------------------------------------------------------------- sizes (sizes.c) */
+
+/*
+ * A range has about this many lines in the column with the most items, if the number of its pages is chosen here. It has more
+ * for keys inside values, of which a row has many: neighboring rows share most of them, so longer ranges take less space. But
+ * the more rows a range has, the more often it has all keys of a query in different rows. With trigrams of a log's lines, 16
+ * lines are 2 pages: a word and an address that are rare take 250 and 415 pages of 6,000; with 32 lines (8 pages) it
+ * was 300 and 2,350, at 3/5 of the space (bench/keys). A lower rate changes neither.
+ */
+#define BF_LINES_OF_A_RANGE 8
+#define BF_LINES_OF_A_RANGE_WITH_KEYS 16
+
+/* It may have a quarter less. */
+#define BF_ENOUGH_OF_A_RANGE 0.75
 
 /* The number that it would choose, if 32 pages at the beginning of the table fill so many lines of a column. */
 extern BlockNumber bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition);

@@ -3,7 +3,7 @@
  * when its ranges have been read.
  *
  * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most
- * items needs. The first group has all ranges of the table, up to what a page allows, so that the index on a small
+ * items needs, unless it is far above the others. The first group has all ranges of the table, up to what a page allows, so that the index on a small
  * partition has one group. If the last ranges of a table would leave much of their pages empty as one group, they
  * become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them
  * (summarize.c).
@@ -47,22 +47,19 @@ bf_index_build_phase(int64 phase)
 }
 
 /*
- * The largest number of items that a full range has in this column. If no range is full there is only one, and the
- * result is the number that it would have if it were full.
+ * The largest number of items that a full range has in this column, but for exceptions. If no range is full there is only one, and
+ * the result is the number that it would have if it were full.
  */
 static uint64
 items_of_a_range(const BfRangeItems *items, uint32 count, int column)
 {
-	uint64		most = 0;
-	bool		any = false;
+	double		counts[BF_INDEX_MAX_RANGES];
+	uint32		full = 0;
 
 	for (uint32 i = 0; i < count; i++)
 		if (items[i].full)
-		{
-			most = Max(most, items[i].counts[column]);
-			any = true;
-		}
-	return any ? most : bf_index_items_if_full(&items[0], column);
+			counts[full++] = items[i].counts[column];
+	return full > 0 ? (uint64) bf_index_most_items(counts, full) : bf_index_items_if_full(&items[0], column);
 }
 
 /* The numbers of lines that each column needs in a group of these ranges, with so many of them in a group. */

@@ -61,12 +61,13 @@ is_asked(const Condition *condition, int level)
 static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
-	ItemSet    *found = descent->search->level[level].found;
-	int			conditions = descent->search->count;
+	const BfSearch *search = descent->search;
+	ItemSet    *found = search->level[level].found + (Size) condition * search->words + item / 64;
+	const Size	of_range = (Size) search->count * search->words;
 
 	for (int word = 0; word < MASK_WORDS; word++)
 		for (uint64 bits = candidates->words[word] & mask->words[word]; bits != 0; bits &= bits - 1)
-			found[(word * 64 + pg_rightmost_one_pos64(bits)) * conditions + condition] |= UINT64_C(1) << item;
+			found[(word * 64 + pg_rightmost_one_pos64(bits)) * of_range] |= UINT64_C(1) << item % 64;
 }
 
 /*
@@ -154,7 +155,7 @@ check_keys(const Condition *condition, Mask *candidates)
  * may be in this part of the heap.
  */
 static void
-check_condition(Descent *descent, const BfGroup *group, int number, ItemSet items, Mask *candidates)
+check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)
 {
 	const Condition *condition = &descent->search->conditions[number];
 	const BfParameters *parameters = bf_index_parameters(descent->geometry, group->level, condition->column);
@@ -175,7 +176,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 		BfFilterPage *content;
 		Mask		mask;
 
-		if (carried && (items >> i & 1) == 0)
+		if (carried && (items[i / 64] >> i % 64 & 1) == 0)
 			continue;
 		if (page != line / group->positions)
 		{
@@ -188,8 +189,13 @@ check_condition(Descent *descent, const BfGroup *group, int number, ItemSet item
 				/* This item, and those behind it, may be anywhere. */
 				descent->unasked = true;
 				set_first(&any, BF_INDEX_MAX_RANGES);
-				for (; condition->by_keys != NULL && i < condition->count; i++)
-					condition->with[i] = any;
+				for (; i < condition->count; i++)
+				{
+					if (condition->by_keys != NULL)
+						condition->with[i] = any;
+					if (carried && group->level > 0)
+						note_item(descent, group->level, number, candidates, &any, i);
+				}
 				break;
 			}
 			page = line / group->positions;
@@ -284,19 +290,20 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
 	uint32		from = first / pages_per_range - group->first_range;
 	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
+	const Size	of_range = (Size) search->count * search->words;
 
 	memset(candidates, 0, sizeof *candidates);
 	memset(&descent->untrusted, 0, sizeof descent->untrusted);
 	for (uint32 range = from; range < to; range++)
 		candidates->words[range / 64] |= UINT64_C(1) << range % 64;
 	if (group->level > 0)
-		memset(&search->level[group->level].found[from * search->count], 0, (to - from) * search->count * sizeof(ItemSet));
+		memset(&search->level[group->level].found[from * of_range], 0, (to - from) * of_range * sizeof(ItemSet));
 	for (int i = 0; i < search->count && !is_empty(candidates) && !descent->failed; i++)
 	{
 		int			number = search->order[i];
 
 		if (is_asked(&search->conditions[number], group->level))
-			check_condition(descent, group, number, items[number], candidates);
+			check_condition(descent, group, number, &items[(Size) number * search->words], candidates);
 	}
 }
 
@@ -306,6 +313,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 {
 	BfSearch   *search = descent->search;
 	LevelSearch *here = &search->level[group->level];
+	const Size	of_range = (Size) search->count * search->words;
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
 	uint32		from = first / pages_per_range - group->first_range;
 	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
@@ -323,7 +331,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 			add_pages(descent, range_first, range_end, 1, !bf_index_has_range(&descent->untrusted, range));
 		else
 		{
-			memcpy(here->below, &here->found[range * search->count], search->count * sizeof(ItemSet));
+			memcpy(here->below, &here->found[range * of_range], of_range * sizeof(ItemSet));
 			search_pages(descent, group->level - 1, range_first, range_end, here->below);
 		}
 	}
@@ -360,14 +368,35 @@ search_pages(Descent *descent, int level, uint64 first, uint64 end, const ItemSe
 void
 bf_index_prepare_levels(BfSearch *search, int levels)
 {
-	int			conditions = Max(search->count, 1);
+	uint32		words = 1;
+	Size		of_range;
 
+	for (int i = 0; i < search->count; i++)
+		if (search->conditions[i].count <= MOST_CARRIED)
+			words = Max(words, (search->conditions[i].count + 63) / 64);
+	if (words > search->words)
+	{
+		/* Another search with the same keys may have fewer items; it uses the same room. */
+		for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+			if (search->level[level].found != NULL)
+			{
+				pfree(search->level[level].found);
+				pfree(search->level[level].below);
+				search->level[level] = (LevelSearch) {0};
+			}
+		if (search->everything != NULL)
+			pfree(search->everything);
+		of_range = (Size) Max(search->count, 1) * words * sizeof(ItemSet);
+		search->everything = MemoryContextAllocExtended(search->context, of_range, MCXT_ALLOC_HUGE);
+		memset(search->everything, 0xff, of_range);
+		search->words = words;
+	}
+	of_range = (Size) Max(search->count, 1) * search->words * sizeof(ItemSet);
 	for (int level = 1; level < levels; level++)
 		if (search->level[level].found == NULL)
 		{
-			search->level[level].found =
-				MemoryContextAlloc(search->context, BF_INDEX_MAX_RANGES * conditions * sizeof(ItemSet));
-			search->level[level].below = MemoryContextAlloc(search->context, conditions * sizeof(ItemSet));
+			search->level[level].found = MemoryContextAllocExtended(search->context, BF_INDEX_MAX_RANGES * of_range, MCXT_ALLOC_HUGE);
+			search->level[level].below = MemoryContextAllocExtended(search->context, of_range, MCXT_ALLOC_HUGE);
 		}
 }
 

@@ -87,7 +87,24 @@ bf_index_note_in_vain(Relation index, double rate)
 	Change		change;
 
 	begin_change(index, &change);
-	change.meta->in_vain = (float4) Min(rate, 1);
+	rate = Min(rate, 1);
+	if (change.meta->in_vain == 0 || rate < change.meta->least_in_vain)
+		change.meta->least_in_vain = (float4) rate;
+	if (rate > change.meta->in_vain)
+		change.meta->in_vain = (float4) rate;
+	end_change(&change);
+}
+
+void
+bf_index_note_in_vain_below(Relation index, double least, double most)
+{
+	Change		change;
+
+	begin_change(index, &change);
+	if (change.meta->in_vain_below == 0 || least < change.meta->least_in_vain_below)
+		change.meta->least_in_vain_below = (float4) least;
+	if (most > change.meta->in_vain_below)
+		change.meta->in_vain_below = (float4) most;
 	end_change(&change);
 }
 

@@ -222,7 +222,7 @@ typedef struct Part
 typedef struct Walk
 {
 	Descent		descent;
-	int			conditions;
+	Size		words;			/* of the items of a part, of all conditions */
 	int			count;			/* of the parts */
 	int			room;
 	Part	   *parts;
@@ -232,7 +232,7 @@ typedef struct Walk
 static void
 add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *items)
 {
-	Size		size = Max(next->conditions, 1) * sizeof(ItemSet);
+	Size		size = next->words * sizeof(ItemSet);
 
 	if (next->count == next->room)
 	{
@@ -281,7 +281,7 @@ walk_level(Walk *walk, int level, double prior)
 	Descent    *descent = &walk->descent;
 	const BfLevel *of = &descent->geometry->level[level];
 	const uint64 covered = (uint64) of->covered * of->pages_per_range;
-	Walk		next = {.conditions = walk->conditions};
+	Walk		next = {.words = walk->words};
 	uint64		seen[MOST_PAGES];
 	int			visits = 0;
 	double		inside = 0,		/* pages of the parts that groups of this level cover */
@@ -328,7 +328,7 @@ walk_level(Walk *walk, int level, double prior)
 			left += (range_end - range_first) * part->weight;
 			if (level > 0)
 				add_part(&next, range_first, range_end, part->weight,
-						 &descent->search->level[level].found[(range - group.first_range) * walk->conditions]);
+						 &descent->search->level[level].found[(range - group.first_range) * walk->words]);
 		}
 	}
 	if (inside > 0 && examined > 0)
@@ -366,6 +366,7 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 	double		left = heap_blocks;
 
 	bf_index_prepare_levels(descent->search, geometry->levels);
+	walk->words = (Size) descent->search->count * descent->search->words;
 	add_part(walk, 0, heap_blocks, 1, descent->search->everything);
 	for (int level = top; level >= 0 && left > 0; level--)
 	{
@@ -392,7 +393,7 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 static bool
 ask(Relation index, const RelOptInfo *rel, ScanKeyData *keys, int count, const double *priors, BfEstimate *estimate)
 {
-	Walk		walk = {.descent = {.index = index}, .conditions = count};
+	Walk		walk = {.descent = {.index = index}};
 	BfSearch   *search = bf_index_begin_search(keys, count, GetActiveSnapshot());
 	double		more = 1;
 
@@ -449,6 +450,17 @@ find_answer(List *all, const Answer *wanted)
 	return memcpy(palloc(sizeof mean), &mean, sizeof mean);
 }
 
+/*
+ * Is this a plan for certain parameters, over many partitions? To plan these takes longer than to leave them out when a plan without
+ * parameters is executed (../chunks). PostgreSQL compares the costs of the two kinds of plans, and must not find this one cheaper for what
+ * the indexes say.
+ */
+static bool
+is_better_generic(PlannerInfo *root, Index parent)
+{
+	return parent != 0 && root->glob->boundParams != NULL && root->simple_rel_array[parent]->nparts > MOST_CHILDREN;
+}
+
 int
 bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
 				  BfEstimate *estimate)
@@ -479,6 +491,8 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 		return 0;
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 		wanted.parent = topmost_parent(info->rel);
+	if (is_better_generic(root, wanted.parent))
+		return 0;
 	known = answers_of(root);
 	answer = find_answer(known->all, &wanted);
 	if (answer == NULL)

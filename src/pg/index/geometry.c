@@ -245,6 +245,9 @@ read_geometry(Relation index)
 	header.columns = meta->columns;
 	header.most_levels = meta->levels;
 	header.in_vain = meta->in_vain;
+	header.least_in_vain = meta->least_in_vain;
+	header.in_vain_below = meta->in_vain_below;
+	header.least_in_vain_below = meta->least_in_vain_below;
 	header.upper = meta->upper;
 	header.end_block = 1;
 	memcpy(columns, meta->column, meta->columns * sizeof(BfParameters));

@@ -11,61 +11,6 @@
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
 
-/*
- * Numbers of ranges of which some positions nearly fill a page of 8 kB: with 8 and 15 ranges 94 % of it, with the
- * others at least 95 %. The groups of a table that grows from nothing have 8, 15, 40, 62 and then 125 ranges. So those
- * with 125 ranges begin at multiples of 125, which is where the ranges of the level above begin.
- */
-static const uint32 good_sizes[] = {125, 62, 40, 31, 25, 18, 15, 8};
-
-StaticAssertDecl(BLCKSZ != 8192 || BF_INDEX_MAX_RANGES == 125, "groups are as large as a page allows");
-
-uint32
-bf_index_good_group_size(uint32 most)
-{
-	for (int i = 0; i < lengthof(good_sizes); i++)
-		if (good_sizes[i] <= most && good_sizes[i] <= BF_INDEX_MAX_RANGES)
-			return good_sizes[i];
-	return Max(most, 1);
-}
-
-uint32
-bf_index_widest_group(uint32 ranges)
-{
-	uint32		widest = ranges;
-
-	while (widest < BF_INDEX_MAX_RANGES && BF_POSITIONS(widest + 1) == BF_POSITIONS(ranges))
-		widest++;
-	return widest;
-}
-
-/* A number of lines that no range needs: a range has at most a gigabyte of the table. */
-#define MOST_LINES (100 * 1000 * 1000)
-
-/*
- * Rounds a number of pages up to one of eight steps between a power of two and the next one. So groups whose ranges have
- * about the same numbers of items have filters of the same size.
- */
-static uint32
-round_up_to_step(uint32 pages)
-{
-	uint32		step = 1;
-
-	while (pages > 16 * step)
-		step *= 2;
-	return (pages + step - 1) / step * step;
-}
-
-uint32
-bf_index_lines_for(uint64 items, double load, uint32 ranges)
-{
-	double		lines = ceil(items / load);
-	uint32		positions = BF_POSITIONS(ranges);
-
-	lines = Min(Max(lines, 1), MOST_LINES);
-	return round_up_to_step(((uint32) lines + positions - 1) / positions) * positions;
-}
-
 void
 bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
 {

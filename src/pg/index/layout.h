@@ -90,6 +90,12 @@ typedef struct BfMetaPage
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on never were placeholders */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
 	float4		in_vain;		/* the highest rate of a range above level 0 that stayed too full when it was summarized anew; or 0 */
+	float4		least_in_vain;	/* and the lowest */
+
+	/* the same of level 0, as multiples of the rate that was asked for; or 0 */
+	float4		in_vain_below;
+	float4		least_in_vain_below;
+	uint32		zero;
 	BfParameters upper;			/* of the levels above 0, for all columns */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;

@@ -55,9 +55,8 @@ items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
 /* So many pages of a column tell well enough how full a range is. Of many ranges a page has one line each. */
 #define PAGES_THAT_TELL 16
 
-/* Measures some pages of a column, which lie evenly in the run. */
-static void
-measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges)
+void
+bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges)
 {
 	BlockNumber pages = bf_index_column_pages(group, column);
 	BlockNumber read = Min(pages, PAGES_THAT_TELL);
@@ -77,7 +76,7 @@ bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGrou
 		int			hashes = bf_index_parameters(geometry, group->level, column)->hashes;
 
 		most[column] = 0;
-		measure_some_pages(index, group, column, hashes, ranges);
+		bf_index_measure_some_pages(index, group, column, hashes, ranges);
 		for (uint32 range = 0; range < group->ranges; range++)
 		{
 			if (ranges[range].lines == 0)
@@ -95,7 +94,7 @@ rate_of_range(Relation index, const BfGroup *group, int column, uint32 range, in
 {
 	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
 
-	measure_some_pages(index, group, column, hashes, ranges);
+	bf_index_measure_some_pages(index, group, column, hashes, ranges);
 	return ranges[range].lines == 0 ? 0 : ranges[range].rates / ranges[range].lines;
 }
 
@@ -111,7 +110,8 @@ bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup
 }
 
 double
-bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound, uint32 *range)
+bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
+					   double end, uint32 *range)
 {
 	double		fullest = 0;
 
@@ -126,7 +126,7 @@ bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup
 		/* The first page names a candidate, which is then looked at more closely. */
 		bf_index_measure_page(index, group, column, 0, hashes, ranges);
 		for (uint32 i = 0; i < group->ranges; i++)
-			if (ranges[i].lines > 0 && ranges[i].rates / ranges[i].lines > worst)
+			if (ranges[i].lines > 0 && ranges[i].rates / ranges[i].lines > worst && ranges[i].rates / ranges[i].lines < end)
 			{
 				worst = ranges[i].rates / ranges[i].lines;
 				candidate = i;
@@ -134,7 +134,7 @@ bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup
 		if (candidate == group->ranges)
 			continue;
 		rate = rate_of_range(index, group, column, candidate, hashes);
-		if (rate > Max(bound, fullest))
+		if (rate > Max(bound, fullest) && rate < end)
 		{
 			fullest = rate;
 			*range = candidate;

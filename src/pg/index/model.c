@@ -43,20 +43,23 @@ bf_index_distinct_values(const Sample *sample, const ValueStats *stats)
 
 /* ----------------------------------------------------------- the model of bf */
 
-/* The most items of a full range; or if there is none, those that the first range would have if it were full. */
+/* The most items of a full range, but for exceptions; or if there is none, those that the first range would have if it were full. */
 static double
 most_items(const SampledRange *ranges, uint32 count, double share_of_last)
 {
+	double	   *counts = palloc(Max(count, 1) * sizeof(double));
+	uint32		full = 0;
 	double		most = 0;
-	bool		any = false;
 
 	for (uint32 i = 0; i < count; i++)
 		if (ranges[i].full)
-		{
-			most = Max(most, ranges[i].items);
-			any = true;
-		}
-	return any || count == 0 ? most : ranges[0].items / Max(share_of_last, 0.01);
+			counts[full++] = ranges[i].items;
+	if (full > 0)
+		most = bf_index_most_items(counts, full);
+	else if (count > 0)
+		most = ranges[0].items / Max(share_of_last, 0.01);
+	pfree(counts);
+	return most;
 }
 
 double

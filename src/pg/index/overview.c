@@ -35,6 +35,9 @@
 #include "index/attempt.h"
 #include "index/functions.h"
 
+/* With four times the items that it was made for, a filter says yes about so often. */
+#define RATE_OF_EXCEPTIONS 0.5
+
 /* A filter is too full if it says yes this many times as often as it was asked for. */
 #define TOO_FULL 4
 
@@ -169,6 +172,8 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
 	uint64		lines = 0;
 	double		rates = 0;
+	BfRangeMeasure fullest = {0};
+	uint32		measured = 0;
 
 	if (group->first_block == 0 || group->first_block >= overview->blocks)
 		bf_index_report_damage(overview->index, 0, "the file is too short for its groups");
@@ -180,6 +185,15 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 			overview->summarized += ranges[i].lines > 0;
 		lines += ranges[i].lines;
 		rates += ranges[i].rates;
+		measured += ranges[i].lines > 0;
+		if (ranges[i].rates > fullest.rates)
+			fullest = ranges[i];
+	}
+	/* One range may have far more items than all others, and is to be full: bf_index_most_items(). */
+	if (measured > 2)
+	{
+		lines -= fullest.lines;
+		rates -= fullest.rates;
 	}
 	if (lines >= LINES_THAT_TELL && rates / lines > TOO_FULL * parameters->false_positive_rate)
 		overview->too_full = true;
@@ -266,7 +280,8 @@ read_pages(void *argument)
 	overview->ranges = ((uint64) heap_blocks + pages_per_range - 1) / pages_per_range;
 	begun = meta->begun[0];
 	overview->summarized = Min(begun, overview->ranges);
-	overview->too_full = meta->in_vain > 0;
+	/* A rate like that of a range with far more items than all others is no reason: another index would have such a range too. */
+	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 		overview->levels += meta->groups[level] > 0;
 	parameters = meta->column[0];

@@ -160,8 +160,8 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 	search->count = nkeys;
 	search->conditions = palloc0(Max(nkeys, 1) * sizeof(Condition));
 	search->order = palloc(Max(nkeys, 1) * sizeof(int));
-	search->everything = palloc(Max(nkeys, 1) * sizeof(ItemSet));
-	memset(search->everything, 0xff, Max(nkeys, 1) * sizeof(ItemSet));
+	search->words = 0;
+	search->everything = NULL;
 	memset(search->level, 0, sizeof search->level);
 	search->value_hasher = NULL;
 	for (int i = 0; i < nkeys; i++)

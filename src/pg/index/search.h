@@ -45,16 +45,19 @@ typedef struct Condition
 	BfKeyClass *class;			/* the hasher is for its keys; NULL: for values */
 } Condition;
 
-/* Items of a condition are carried from level to level as bits of a word. A condition with more is asked on level 0 only. */
-#define MOST_CARRIED 64
+/*
+ * Items of a condition are carried from level to level as bits of words. A condition with more is asked on level 0 only: what is found
+ * of a group would take more than a megabyte.
+ */
+#define MOST_CARRIED 65536
 
-/* What is known of a part of the heap: for each condition the items that may be there. */
+/* What is known of a part of the heap: for each condition the items that may be there, in BfSearch.words words. */
 typedef uint64 ItemSet;
 
 /* One level of a search. */
 typedef struct LevelSearch
 {
-	ItemSet    *found;			/* of range r of the group being searched, condition c: found[r * conditions + c] */
+	ItemSet    *found;			/* of range r of the group being searched, condition c: from (r * conditions + c) * words on */
 	ItemSet    *below;			/* of each condition: what may be in the range that is searched on the level below */
 } LevelSearch;
 
@@ -67,6 +70,7 @@ struct BfSearch
 	BfViewer	viewer;
 	bool		trusted;		/* an MVCC snapshot: the index can rule out ranges for it */
 	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
+	uint32		words;			/* there is room for so many words of items, of each condition */
 	ItemSet    *everything;		/* of each condition all items */
 	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* of level 0 nothing; allocated when they are needed */
 

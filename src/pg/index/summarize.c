@@ -6,7 +6,7 @@
  * writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
  * VACUUM does.
  */
-#include "index/bf_index.h"
+#include "index/summarize.h"
 
 #include <math.h>
 
@@ -39,66 +39,18 @@ bf_index_is_summarizing(void)
 	return summarizing;
 }
 
-/* What a summarizer works on. */
-typedef struct Summarizer
-{
-	Relation	index;
-	Relation	heap;
-	BfHeapReader *reader;
-	bool		building;		/* nobody else writes or reads the index */
-	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
-	bool		shows_progress;
-} Summarizer;
-
 /* ------------------------------------------------------ pages of a range, levels */
 
 /*
- * A range has about this many lines in the column with the most items, if the number of its pages is chosen here. It has more
- * for keys inside values, of which a row has many: neighboring rows share most of them, so longer ranges take less space. But
- * the more rows a range has, the more often it has all keys of a query in different rows. With trigrams of a log's lines, 16
- * lines are 2 pages: a word and an address that are rare take 250 and 415 pages of 6,000; with 32 lines (8 pages) it
- * was 300 and 2,350, at 3/5 of the space (bench/keys). A lower rate changes neither.
- */
-#define LINES_OF_A_RANGE 8
-#define LINES_OF_A_RANGE_WITH_KEYS 16
-
-/* It may have a quarter less. */
-#define ENOUGH 0.75
-
-/*
- * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62 ranges
- * would become two (build.c), because they fill their pages badly.
- */
-#define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
-#define RANGES_OF_ONE_GROUP 62
-
-/*
- * A small partition gets this many ranges at most. Each range is a chance that the partition is opened in vain, and to
- * read more of it where the value is costs little.
- */
-#define PAGES_OF_A_SMALL_PARTITION 512
-#define RANGES_OF_A_SMALL_PARTITION 16
-
-/* Are ranges of so many pages too short for a table of this size? */
-static bool
-has_too_many_ranges(bool is_partition, BlockNumber heap_blocks, BlockNumber pages)
-{
-	uint32		ranges = (heap_blocks + pages - 1) / pages;
-
-	if (heap_blocks <= PAGES_OF_A_SMALL_PARTITION && is_partition)
-		return ranges > RANGES_OF_A_SMALL_PARTITION;
-	return heap_blocks <= PAGES_OF_ONE_GROUP && ranges > RANGES_OF_ONE_GROUP;
-}
-
-/*
  * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of them. The
- * mean of some ranges, which lie evenly in the table.
+ * mean of some ranges, which lie evenly in the table, but for the largest of them: one row may be unlike all others.
  */
 static double
 size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)
 {
 	uint32		ranges = Max(heap_blocks / pages, 1);
 	double		sum = 0;
+	double		largest = 0;
 
 	samples = Min(samples, ranges);
 	for (uint32 i = 0; i < samples; i++)
@@ -114,12 +66,13 @@ size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, Bl
 			const BfParameters *parameters = &geometry->column[column];
 			double		lines = bf_index_items_if_full(&items, column) / parameters->load;
 
-			size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? LINES_OF_A_RANGE_WITH_KEYS : LINES_OF_A_RANGE));
+			size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? BF_LINES_OF_A_RANGE_WITH_KEYS : BF_LINES_OF_A_RANGE));
 		}
 		bf_index_free_items(&items);
 		sum += size;
+		largest = Max(largest, size);
 	}
-	return sum / samples;
+	return samples > 2 ? (sum - largest) / (samples - 1) : sum / samples;
 }
 
 static bool
@@ -131,26 +84,9 @@ has_keys_inside(const BfGeometry *geometry)
 	return false;
 }
 
-/* So many ranges of each length are looked at, where there are keys inside values. */
-#define RANGES_THAT_TELL 4
-
-BlockNumber
-bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition)
-{
-	BlockNumber pages = 1;
-
-	while (pages < BF_INDEX_DEFAULT_PAGES_PER_RANGE &&
-		   (lines * pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE < ENOUGH * LINES_OF_A_RANGE ||
-			has_too_many_ranges(is_partition, heap_blocks, pages)))
-		pages *= 2;
-	return pages;
-}
-
-bool
-bf_index_is_short_for_keys(double lines)
-{
-	return lines < ENOUGH * LINES_OF_A_RANGE_WITH_KEYS;
-}
+/* So many ranges are looked at; of each length, where there are keys inside values. */
+#define RANGES_THAT_TELL 8
+#define RANGES_WITH_KEYS_THAT_TELL 4
 
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
@@ -175,26 +111,16 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 			if (size > 0 && pages / 2 > heap_blocks)
 				size /= 2;
 			else
-				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_THAT_TELL);
-			if (size < ENOUGH)
+				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_WITH_KEYS_THAT_TELL);
+			if (size < BF_ENOUGH_OF_A_RANGE)
 				break;
 			pages /= 2;
 		}
 	}
 	else
-		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, 1) * LINES_OF_A_RANGE,
+		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, RANGES_THAT_TELL) * BF_LINES_OF_A_RANGE,
 										  heap_blocks, is_partition);
 	bf_index_settle_pages_per_range(index, pages);
-}
-
-/* A level gets one above it when it has more groups than this. */
-#define FEW_GROUPS 8
-
-/* Where there are few pages to be read on the level below, a level would save nothing. */
-bool
-bf_index_level_pays(int level, BlockNumber pages_per_range, uint32 groups_below, BlockNumber heap_blocks)
-{
-	return pages_per_range != 0 && (level == 1 ? heap_blocks / pages_per_range >= 2 : groups_below > FEW_GROUPS);
 }
 
 /* Does the index have, or get, this level above 0? */
@@ -217,20 +143,18 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 
 /* ------------------------------------------------------------------- new groups */
 
-double
-bf_index_with_margin(double items)
-{
-	return items * 1.1;
-}
-
-/* The largest number of items in full ranges of level 0 from `first` on, or what its first ranges would have if full. */
+/*
+ * The largest number of items in full ranges of level 0 from `first` on, but for exceptions, or what its first ranges would have if
+ * full.
+ */
 static void
-sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, uint32 candidates,
+sample_ranges(const BfSummarizer *work, const BfGeometry *geometry, uint32 first, uint32 candidates,
 			  BlockNumber heap_blocks, double *most)
 {
 	/* If no range is full, the range before is looked at too: a few rows say little about those to come. */
 	const uint32 from = candidates == 0 && first > 0 ? first - 1 : first;
 	const uint32 samples = candidates == 0 ? first - from + 1 : Min(candidates, SAMPLED_RANGES);
+	double		counts[INDEX_MAX_KEYS][SAMPLED_RANGES];
 
 	for (uint32 i = 0; i < samples; i++)
 	{
@@ -239,9 +163,11 @@ sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, 
 
 		bf_index_read_range(work->reader, range, geometry->level[0].pages_per_range, heap_blocks, &items);
 		for (int column = 0; column < geometry->columns; column++)
-			most[column] = Max(most[column], bf_index_items_if_full(&items, column));
+			counts[column][i] = bf_index_items_if_full(&items, column);
 		bf_index_free_items(&items);
 	}
+	for (int column = 0; column < geometry->columns; column++)
+		most[column] = bf_index_most_items(counts[column], samples);
 }
 
 /*
@@ -249,7 +175,7 @@ sample_ranges(const Summarizer *work, const BfGeometry *geometry, uint32 first, 
  * of each row, or from the tape those of each range.
  */
 static void
-read_rows(const Summarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
+read_rows(const BfSummarizer *work, const BfGeometry *geometry, uint64 first, uint64 end,
 		  void (*add) (const BfRowItems *items, void *argument), void *argument)
 {
 	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
@@ -261,26 +187,48 @@ read_rows(const Summarizer *work, const BfGeometry *geometry, uint64 first, uint
 		bf_index_read_rows(work->reader, first, end, add, argument);
 }
 
+/* How many ranges of a level above 0 are read to find the size of a new group's filters: from the tape of a build, and from the heap. */
+#define SAMPLED_ON_TAPE 8
+#define SAMPLED_IN_HEAP 2
+
 /*
- * The number of items that a range of a level above 0 has in each column: in the last group of the level, by its bits, or
- * if there is none in the first range of the heap.
+ * The number of items that a range of a level above 0 has in each column: the most that some ranges of the new group have, which lie
+ * evenly in it, and those of the last group of the level, by its bits. (In a table that grows there is often one new range alone, and
+ * it may be the first that is unlike those before, or the last that is like them.) The heap has `candidates` of the new ranges.
  */
 static void
-estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, double *most)
+estimate_ranges(const BfSummarizer *work, const BfGeometry *geometry, int level, uint32 candidates, double *most)
 {
 	const BfLevel *of = &geometry->level[level];
-	BfItemCount *count;
-	BfGroup		group;
+	const uint64 heap_blocks = RelationGetNumberOfBlocks(work->heap);
+	const uint32 samples = Min(Max(candidates, 1), work->tape != NULL ? SAMPLED_ON_TAPE : SAMPLED_IN_HEAP);
+	double		before[INDEX_MAX_KEYS];
+	double		counts[INDEX_MAX_KEYS][SAMPLED_ON_TAPE];
 
-	if (of->groups > 0)
+	for (uint32 i = 0; i < samples; i++)
 	{
-		bf_index_find_group(geometry, level, of->covered - 1, &group);
-		if (bf_index_estimate_items(work->index, geometry, &group, most))
-			return;
+		/* The last ones too: what is written now is more like what is to come. */
+		uint32		range = of->covered + (samples == 1 ? 0 : (uint64) i * (candidates - 1) / (samples - 1));
+		uint64		first = (uint64) range * of->pages_per_range;
+		BfItemCount *count = bf_index_begin_count(geometry->columns);
+		double		items[INDEX_MAX_KEYS];
+
+		read_rows(work, geometry, Min(first, heap_blocks), Min(first + of->pages_per_range, heap_blocks), bf_index_count_row, count);
+		bf_index_end_count(count, items);
+		for (int column = 0; column < geometry->columns; column++)
+			counts[column][i] = items[column];
 	}
-	count = bf_index_begin_count(geometry->columns);
-	read_rows(work, geometry, 0, Min(of->pages_per_range, RelationGetNumberOfBlocks(work->heap)), bf_index_count_row, count);
-	bf_index_end_count(count, most);
+	for (int column = 0; column < geometry->columns; column++)
+		most[column] = bf_index_most_items(counts[column], samples);
+	if (of->groups > 0 && !work->building)
+	{
+		BfGroup		group;
+
+		bf_index_find_group(geometry, level, of->covered - 1, &group);
+		if (bf_index_estimate_items(work->index, geometry, &group, before))
+			for (int column = 0; column < geometry->columns; column++)
+				most[column] = Max(most[column], before[column]);
+	}
 }
 
 /*
@@ -289,7 +237,7 @@ estimate_ranges(const Summarizer *work, const BfGeometry *geometry, int level, d
  * groups are few, and at most about half of a level is kept for ranges to come.
  */
 static uint32
-group_size(const Summarizer *work, int level, uint32 first, uint32 available)
+group_size(const BfSummarizer *work, int level, uint32 first, uint32 available)
 {
 	const uint32 least = level == 0 ? FIRST_GROUP : 1;
 	const uint32 to_border = BF_INDEX_MAX_RANGES - first % BF_INDEX_MAX_RANGES;
@@ -314,7 +262,7 @@ group_size(const Summarizer *work, int level, uint32 first, uint32 available)
  * false if the directory is full.
  */
 static bool
-add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
+add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
 	const BfLevel *of = &geometry->level[level];
 	uint32		first = of->covered;
@@ -334,7 +282,7 @@ add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNu
 	if (level == 0)
 		sample_ranges(work, geometry, first, full > first ? Min(full - first, size) : 0, heap_blocks, most);
 	else
-		estimate_ranges(work, geometry, level, most);
+		estimate_ranges(work, geometry, level, Min(available, size), most);
 	for (int column = 0; column < geometry->columns; column++)
 		line_counts[column] = bf_index_lines_for((uint64) ceil(bf_index_with_margin(most[column])),
 												 bf_index_parameters(geometry, level, column)->load, size);
@@ -346,7 +294,7 @@ add_group(const Summarizer *work, const BfGeometry *geometry, int level, BlockNu
 
 /* Makes groups of a level until all ranges up to this one (exclusive) have one, or the directory is full. */
 static void
-add_groups(const Summarizer *work, int level, uint32 ranges, BlockNumber heap_blocks)
+add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks)
 {
 	for (;;)
 	{
@@ -380,7 +328,7 @@ add_row(const BfRowItems *items, void *argument)
 
 /* Shows which page of the heap was read last. */
 static void
-show_progress(const Summarizer *work, int level, BlockNumber heap_blocks, BlockNumber read)
+show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, BlockNumber read)
 {
 	if (!work->shows_progress)
 		return;
@@ -389,12 +337,8 @@ show_progress(const Summarizer *work, int level, BlockNumber heap_blocks, BlockN
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, read);
 }
 
-/*
- * Summarizes the selected ranges. The reader may have been opened earlier: only what it reads after the placeholders are
- * written counts.
- */
-static void
-summarize_selected(const Summarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
+void
+bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
 {
 	const BfGroup *group = &lines->group;
 	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
@@ -426,12 +370,8 @@ summarize_selected(const Summarizer *work, const BfGeometry *geometry, BfGroupLi
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizon(work->reader));
 }
 
-/*
- * How many ranges of a group are summarized at once. The lines of many ranges are written together, because each page has
- * lines of all of them. But they take memory, and what was read is lost if the summarizer is interrupted.
- */
-static uint32
-ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
+uint32
+bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 {
 	uint32		by_pages = Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range);
 	uint32		by_memory = Max(1, (Size) maintenance_work_mem * 1024 / bf_index_bytes_of_range(group));
@@ -441,10 +381,10 @@ ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 
 /* Summarizes those ranges of a group from `first` to `end` (exclusive) that are not summarized. Returns how many. */
 static int64
-summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
+summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
 {
 	BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-	uint32		at_once = ranges_at_once(group, pages_per_range);
+	uint32		at_once = bf_index_ranges_at_once(group, pages_per_range);
 	uint8		states[BF_INDEX_MAX_RANGES];
 	int64		done = 0;
 	uint32		next = 0;
@@ -465,7 +405,7 @@ summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGrou
 				bf_index_select_range(&lines, next);
 		}
 		if (lines.selected > 0)
-			summarize_selected(work, geometry, &lines);
+			bf_index_summarize_selected(work, geometry, &lines);
 		done += lines.selected;
 		MemoryContextSwitchTo(caller);
 		MemoryContextDelete(context);
@@ -475,7 +415,7 @@ summarize_group(const Summarizer *work, const BfGeometry *geometry, const BfGrou
 
 /* Makes groups for the ranges of a level from `first` to `end` (exclusive), and summarizes them. Returns how many. */
 static int64
-summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
+summarize_level(const BfSummarizer *work, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
 {
 	BfGeometry *geometry;
 	BfGroup		group;
@@ -497,66 +437,9 @@ summarize_level(const Summarizer *work, int level, uint32 first, uint32 end, Blo
 
 /* -------------------------------------------------------------------- upper levels */
 
-/* A range is summarized again if its bits say that its rate is this many times the one asked for. */
-#define TOO_FULL 4
-
-/*
- * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this
- * many times their rate. Otherwise each VACUUM would read such a range again.
- */
-#define MORE_THAN_IN_VAIN 1.5
-
-/*
- * Summarizes anew the fullest range of the levels above 0, if it is too full: each row that was written into it since it
- * was summarized has added bits. One at a time, so that VACUUM does not read the whole table for this.
- */
-static void
-refresh_fullest_range(const Summarizer *work)
-{
-	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
-	double		worst = Max(too_full, MORE_THAN_IN_VAIN * geometry->in_vain);
-	BfGroup		of_worst = {0};
-	uint32		worst_range = 0;
-
-	for (int level = 1; level < geometry->levels; level++)
-	{
-		BfGroup		group;
-
-		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
-		{
-			uint32		fullest;
-			double		rate;
-
-			bf_index_find_group(geometry, level, range, &group);
-			rate = bf_index_fullest_range(work->index, geometry, &group, worst, &fullest);
-			if (rate > worst)
-			{
-				worst = rate;
-				of_worst = group;
-				worst_range = fullest;
-			}
-		}
-	}
-	if (of_worst.ranges > 0)
-	{
-		BfGroupLines lines;
-		double		rate;
-
-		bf_index_make_lines(&lines, geometry, &of_worst);
-		bf_index_select_range(&lines, worst_range);
-		summarize_selected(work, geometry, &lines);
-		bf_index_free_lines(&lines);
-		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
-		if (rate > Max(too_full, geometry->in_vain))
-			bf_index_note_in_vain(work->index, rate);
-	}
-	pfree(geometry);
-}
-
 /* Summarizes the full ranges of the levels above 0. Returns how many. */
 static int64
-summarize_upper_levels(const Summarizer *work)
+summarize_upper_levels(const BfSummarizer *work)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	int64		done = 0;
@@ -575,7 +458,7 @@ summarize_upper_levels(const Summarizer *work)
 void
 bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape)
 {
-	const Summarizer work = {
+	const BfSummarizer work = {
 		.index = index,
 		.heap = heap,
 		.reader = reader,
@@ -594,7 +477,7 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
  * who asks whether the heap may hold a value need not look at the heap's length.
  */
 static void
-look_beyond(const Summarizer *work)
+look_beyond(const BfSummarizer *work)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(work->index);
 
@@ -609,7 +492,7 @@ look_beyond(const Summarizer *work)
 void
 bf_index_built(Relation index, Relation heap)
 {
-	const Summarizer work = {.index = index, .heap = heap};
+	const BfSummarizer work = {.index = index, .heap = heap};
 
 	look_beyond(&work);
 }
@@ -617,7 +500,7 @@ bf_index_built(Relation index, Relation heap)
 /* --------------------------------------------------------------------- all of it */
 
 static int64
-summarize(const Summarizer *work, const BfTask *task)
+summarize(const BfSummarizer *work, const BfTask *task)
 {
 	BlockNumber heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	const BfGeometry *geometry;
@@ -643,7 +526,8 @@ summarize(const Summarizer *work, const BfTask *task)
 	if (task->block == InvalidBlockNumber)
 	{
 		done += summarize_upper_levels(work);
-		refresh_fullest_range(work);
+		bf_index_refresh_upper_levels(work, heap_blocks);
+		bf_index_refresh_level_0(work, heap_blocks);
 		look_beyond(work);
 	}
 	return done;
@@ -652,7 +536,7 @@ summarize(const Summarizer *work, const BfTask *task)
 int64
 bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 {
-	Summarizer	work = {.index = index, .heap = heap, .shows_progress = task->shows_progress};
+	BfSummarizer	work = {.index = index, .heap = heap, .shows_progress = task->shows_progress};
 	MemoryContext context;
 	MemoryContext caller;
 	BfCaller	who_calls;

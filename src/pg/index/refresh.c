@@ -1,0 +1,236 @@
+/*
+ * refresh.c: ranges that are too full are summarized anew, for VACUUM and the SQL functions that summarize all: each row that is written
+ * into a range adds bits, and those of rows that are gone stay.
+ */
+#include "index/summarize.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* -------------------------------------------------------------------- upper levels */
+
+/* A run summarizes anew at most this share of the heap on level 0, and as much on the levels above; of these in any case one range. */
+#define MOST_ANEW 0.5
+
+/* A range is summarized again if its bits say that its rate is this many times the one asked for. */
+#define TOO_FULL 4
+
+/*
+ * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this many
+ * times the highest rate of those, or less than this share of the lowest one. Otherwise each VACUUM would read such a range again.
+ */
+#define MORE_THAN_IN_VAIN 1.5
+#define LESS_THAN_IN_VAIN 0.9
+
+/* Summarizes anew the fullest range of the levels above 0, if it is too full. Returns how many pages it has, or 0. */
+static BlockNumber
+refresh_fullest_range(const BfSummarizer *work)
+{
+	BlockNumber pages = 0;
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	const double too_full = TOO_FULL * geometry->upper.false_positive_rate;
+	const double above = MORE_THAN_IN_VAIN * geometry->in_vain;
+	/* Where no rate can be so high, those below are looked at. */
+	const bool	is_below = above >= 1;
+	const double end = is_below ? LESS_THAN_IN_VAIN * geometry->least_in_vain : 2;
+	double		worst = is_below ? too_full : Max(too_full, above);
+	BfGroup		of_worst = {0};
+	uint32		worst_range = 0;
+
+	for (int level = 1; level < geometry->levels; level++)
+	{
+		BfGroup		group;
+
+		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
+		{
+			uint32		fullest;
+			double		rate;
+
+			bf_index_find_group(geometry, level, range, &group);
+			rate = bf_index_fullest_range(work->index, geometry, &group, worst, end, &fullest);
+			if (rate > worst)
+			{
+				worst = rate;
+				of_worst = group;
+				worst_range = fullest;
+			}
+		}
+	}
+	if (of_worst.ranges > 0)
+	{
+		BfGroupLines lines;
+		double		rate;
+
+		bf_index_make_lines(&lines, geometry, &of_worst);
+		bf_index_select_range(&lines, worst_range);
+		bf_index_summarize_selected(work, geometry, &lines);
+		bf_index_free_lines(&lines);
+		rate = bf_index_rate_of_range(work->index, geometry, &of_worst, worst_range);
+		if (rate > too_full)
+			bf_index_note_in_vain(work->index, rate);
+		pages = geometry->level[of_worst.level].pages_per_range;
+	}
+	pfree(geometry);
+	return pages;
+}
+
+void
+bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
+{
+	double		left = heap_blocks * MOST_ANEW;
+	BlockNumber pages;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		pages = refresh_fullest_range(work);
+		left -= pages;
+	} while (pages > 0 && left > 0);
+}
+
+/* -------------------------------------------------------------------- level 0 */
+
+/* A group is looked at closely if its ranges say yes in the mean this many times as often as asked for, or one of them so often. */
+#define MEAN_TO_LOOK_AT 2
+#define ONE_TO_LOOK_AT 16
+
+/* A group with ranges that are too full. */
+typedef struct FullGroup
+{
+	uint32		first_range;
+	double		rate;			/* the highest of a range, as a multiple of the one asked for */
+} FullGroup;
+
+static int
+compare_full_groups(const void *a, const void *b)
+{
+	double		x = ((const FullGroup *) a)->rate,
+				y = ((const FullGroup *) b)->rate;
+
+	return x > y ? -1 : x < y;
+}
+
+/*
+ * The rates of the ranges of a group of level 0, each in the column where it is highest, as multiples of the one asked for; 0 of those that
+ * are not summarized, and of all in a column where nothing is conspicuous on its first page. Returns the highest.
+ */
+static double
+measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, bool closely, double *rates)
+{
+	double		most = 0;
+
+	memset(rates, 0, BF_INDEX_MAX_RANGES * sizeof(double));
+	for (int column = 0; column < group->columns; column++)
+	{
+		const BfParameters *parameters = bf_index_parameters(geometry, 0, column);
+		BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+		double		sum = 0,
+					largest = 0;
+		uint32		count = 0;
+
+		bf_index_measure_page(index, group, column, 0, parameters->hashes, ranges);
+		for (uint32 i = 0; i < group->ranges; i++)
+			if (ranges[i].lines > 0)
+			{
+				double		rate = ranges[i].rates / ranges[i].lines / parameters->false_positive_rate;
+
+				sum += rate;
+				largest = Max(largest, rate);
+				count++;
+			}
+		if (!closely && sum <= MEAN_TO_LOOK_AT * count && largest <= ONE_TO_LOOK_AT)
+			continue;
+		memset(ranges, 0, sizeof ranges);
+		bf_index_measure_some_pages(index, group, column, parameters->hashes, ranges);
+		for (uint32 i = 0; i < group->ranges; i++)
+			if (ranges[i].lines > 0)
+				rates[i] = Max(rates[i], ranges[i].rates / ranges[i].lines / parameters->false_positive_rate);
+	}
+	for (uint32 i = 0; i < group->ranges; i++)
+		most = Max(most, rates[i]);
+	return most;
+}
+
+/* Is a range with this rate to be summarized anew? Not if others with such rates were, in vain. */
+static bool
+is_worth_it(const BfGeometry *geometry, double rate)
+{
+	return rate > TOO_FULL && (geometry->in_vain_below == 0 || rate > MORE_THAN_IN_VAIN * geometry->in_vain_below ||
+							   rate < LESS_THAN_IN_VAIN * geometry->least_in_vain_below);
+}
+
+/* Summarizes anew the ranges of a group that are too full, at most so many. Returns how many. */
+static uint32
+refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 most)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	double		rates[BF_INDEX_MAX_RANGES];
+	double		after[BF_INDEX_MAX_RANGES];
+	double		least = 0,
+				largest = 0;
+	BfGroupLines lines;
+	uint32		done;
+
+	(void) measure_rates(work->index, geometry, group, false, rates);
+	bf_index_make_lines(&lines, geometry, group);
+	for (uint32 i = 0; i < group->ranges && lines.selected < most; i++)
+		if (is_worth_it(geometry, rates[i]))
+			bf_index_select_range(&lines, i);
+	done = lines.selected;
+	if (done > 0)
+	{
+		bf_index_summarize_selected(work, geometry, &lines);
+		(void) measure_rates(work->index, geometry, group, true, after);
+		for (uint32 i = 0; i < group->ranges; i++)
+			if (lines.ranges[i] && after[i] > TOO_FULL)
+			{
+				least = least == 0 ? after[i] : Min(least, after[i]);
+				largest = Max(largest, after[i]);
+			}
+		if (largest > 0)
+			bf_index_note_in_vain_below(work->index, least, largest);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return done;
+}
+
+void
+bf_index_refresh_level_0(const BfSummarizer *work, BlockNumber heap_blocks)
+{
+	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
+	const BfLevel *of = &geometry->level[0];
+	FullGroup  *full = palloc_extended(Max(of->groups, 1) * sizeof(FullGroup), MCXT_ALLOC_HUGE);
+	double		left = Max(1, heap_blocks * MOST_ANEW / Max(of->pages_per_range, 1));	/* ranges */
+	uint32		count = 0;
+	BfGroup		group;
+
+	for (uint32 range = 0; range < of->covered && count < of->groups; range = group.first_range + group.ranges)
+	{
+		double		rates[BF_INDEX_MAX_RANGES];
+		bool		worth_it = false;
+		double		most;
+
+		CHECK_FOR_INTERRUPTS();
+		bf_index_find_group(geometry, 0, range, &group);
+		most = measure_rates(work->index, geometry, &group, false, rates);
+		for (uint32 i = 0; i < group.ranges; i++)
+			worth_it |= is_worth_it(geometry, rates[i]);
+		if (worth_it)
+			full[count++] = (FullGroup) {.first_range = range, .rate = most};
+	}
+	qsort(full, count, sizeof(FullGroup), compare_full_groups);
+	for (uint32 i = 0; i < count && left >= 1; i++)
+	{
+		uint32		done;
+
+		bf_index_find_group(geometry, 0, full[i].first_range, &group);
+		done = refresh_group(work, geometry, &group, Min(left, bf_index_ranges_at_once(&group, of->pages_per_range)));
+		if (done == 0)
+			continue;
+		left -= done;
+	}
+	pfree(full);
+	pfree(geometry);
+}
