@@ -1,17 +1,18 @@
 /*
  * estimate.c: asks an index while a query is planned.
  *
- * The planner's guess of how many rows a regular expression, an array or a value whose rows lie together will leave is a share of
- * the table. The index knows better. If the values that a query compares with are known when it is planned, a few pages of the
- * index are read, as its execution will read them: from the highest level down, spread evenly over what is left there. What they
- * leave is taken to be left everywhere. (PostgreSQL asks B-trees for the ends of a column while it plans; see
- * get_actual_variable_range() in selfuncs.c.)
+ * The planner's guess of how many rows a regular expression, an array or a value whose rows lie together will leave
+ * is a share of the table. The index knows better. If the values that a query compares with are known when it is
+ * planned, a few pages of the index are read, as its execution will read them: from the highest level down, spread
+ * evenly over what is left there. What they leave is taken to be left everywhere. (PostgreSQL asks B-trees for the
+ * ends of a column while it plans; see get_actual_variable_range() in selfuncs.c.)
  *
- * The answer bounds the cost of the index's paths, and the pages that these read; the number of rows that PostgreSQL expects stays.
- * It is an estimate: it may be too small after rows were written, and nothing but a choice between plans depends on it.
+ * The answer bounds the cost of the index's paths, and the pages that these read; the number of rows that
+ * PostgreSQL expects stays. It is an estimate: it may be too small after rows were written, and nothing but a
+ * choice between plans depends on it.
  *
- * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor are columns that
- * the user may not read. No predicate lock is taken, and no scan is counted.
+ * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor
+ * are columns that the user may not read. No predicate lock is taken, and no scan is counted.
  */
 #include "index/search.h"
 
@@ -73,7 +74,10 @@ forget_answers(void *argument)
 		answers = NULL;
 }
 
-/* The answers of this statement. A statement that is planned meanwhile takes their place: then some are asked for twice. */
+/*
+ * The answers of this statement. A statement that is planned meanwhile takes their place: then some are asked for
+ * twice.
+ */
 static Answers *
 answers_of(PlannerInfo *root)
 {
@@ -102,7 +106,10 @@ are_same(const List *a, const List *b)
 
 /* -------------------------------------------------------------- may the index be asked? */
 
-/* May rows of the table be hidden from the user? Then its costs must not tell of them, not even for operators that are leakproof. */
+/*
+ * May rows of the table be hidden from the user? Then its costs must not tell of them, not even for operators that
+ * are leakproof.
+ */
 static bool
 may_hide_rows(PlannerInfo *root)
 {
@@ -148,8 +155,8 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 /* ------------------------------------------------------------- what the index is asked */
 
 /*
- * Makes a key of a condition, with the column of the index on its left, if what it compares with is known. Returns false if not, or
- * if that is NULL.
+ * Makes a key of a condition, with the column of the index on its left, if what it compares with is known. Returns
+ * false if not, or if that is NULL.
  */
 static bool
 make_key(PlannerInfo *root, const IndexOptInfo *info, int column, Node *clause, ScanKeyData *key)
@@ -243,7 +250,10 @@ add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *ite
 	memcpy(next->parts[next->count++].items, items, size);
 }
 
-/* The part that has the page at `place`, where the covered pages of all parts are counted by their weights. Sets *page to it. */
+/*
+ * The part that has the page at `place`, where the covered pages of all parts are counted by their weights. Sets
+ * *page to it.
+ */
 static const Part *
 find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
 {
@@ -272,8 +282,9 @@ find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
 }
 
 /*
- * Looks at groups of a level, spread evenly over the parts that are left. The parts become those that are left after it. Returns how
- * many pages of the heap these are; `prior` is the share that is expected of a level, for what was not looked at.
+ * Looks at groups of a level, spread evenly over the parts that are left. The parts become those that are left
+ * after it. Returns how many pages of the heap these are; `prior` is the share that is expected of a level, for
+ * what was not looked at.
  */
 static double
 walk_level(Walk *walk, int level, double prior)
@@ -377,7 +388,10 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 		left = walk_level(walk, level, expected);
 		if (descent->failed)
 			return false;
-		/* The parts stand for those that were found. Where some are expected and none was found, the rest is expected too. */
+		/*
+		 * The parts stand for those that were found. Where some are expected and none was found, the rest is
+		 * expected too.
+		 */
 		if (walk->count == 0 && level > 0)
 		{
 			left = Min(left, before) * Min(1, priors[0] / Max(priors[level], 1e-9));
@@ -420,7 +434,10 @@ ask(Relation index, const RelOptInfo *rel, ScanKeyData *keys, int count, const d
 
 /* --------------------------------------------------------------- for cost.c */
 
-/* What was answered before for the same, or how it is to be asked for partitions of which enough were asked. NULL: ask. */
+/*
+ * What was answered before for the same, or how it is to be asked for partitions of which enough were asked. NULL:
+ * ask.
+ */
 static Answer *
 find_answer(List *all, const Answer *wanted)
 {
@@ -451,9 +468,9 @@ find_answer(List *all, const Answer *wanted)
 }
 
 /*
- * Is this a plan for certain parameters, over many partitions? To plan these takes longer than to leave them out when a plan without
- * parameters is executed (../chunks). PostgreSQL compares the costs of the two kinds of plans, and must not find this one cheaper for what
- * the indexes say.
+ * Is this a plan for certain parameters, over many partitions? To plan these takes longer than to leave them out
+ * when a plan without parameters is executed (../chunks). PostgreSQL compares the costs of the two kinds of plans,
+ * and must not find this one cheaper for what the indexes say.
  */
 static bool
 is_better_generic(PlannerInfo *root, Index parent)

@@ -15,9 +15,10 @@ typedef struct BfEstimate
 } BfEstimate;
 
 /*
- * Asks the index for those of these clauses (IndexClause) whose values are known, and which have to be true together. priors[]: the share
- * of the heap that is expected to be left by each level, for what is not looked at. Returns how many clauses that were; 0 if the index
- * cannot be asked, or must not be. It is NULL if it does not exist. REQUIRES: a lock on the index.
+ * Asks the index for those of these clauses (IndexClause) whose values are known, and which have to be true
+ * together. priors[]: the share of the heap that is expected to be left by each level, for what is not looked at.
+ * Returns how many clauses that were; 0 if the index cannot be asked, or must not be. It is NULL if it does not
+ * exist. REQUIRES: a lock on the index.
  */
 extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
 							  BfEstimate *estimate);

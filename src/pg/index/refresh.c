@@ -1,6 +1,6 @@
 /*
- * refresh.c: ranges that are too full are summarized anew, for VACUUM and the SQL functions that summarize all: each row that is written
- * into a range adds bits, and those of rows that are gone stay.
+ * refresh.c: ranges that are too full are summarized anew, for VACUUM and the SQL functions that summarize all:
+ * each row that is written into a range adds bits, and those of rows that are gone stay.
  */
 #include "index/summarize.h"
 
@@ -9,15 +9,19 @@
 
 /* -------------------------------------------------------------------- upper levels */
 
-/* A run summarizes anew at most this share of the heap on level 0, and as much on the levels above; of these in any case one range. */
+/*
+ * A run summarizes anew at most this share of the heap on level 0, and as much on the levels above; of these in any
+ * case one range.
+ */
 #define MOST_ANEW 0.5
 
 /* A range is summarized again if its bits say that its rate is this many times the one asked for. */
 #define TOO_FULL 4
 
 /*
- * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must have this many
- * times the highest rate of those, or less than this share of the lowest one. Otherwise each VACUUM would read such a range again.
+ * Some ranges have more items than filters were made for, so they stay too full. Once that was seen, a range must
+ * have this many times the highest rate of those, or less than this share of the lowest one. Otherwise each VACUUM
+ * would read such a range again.
  */
 #define MORE_THAN_IN_VAIN 1.5
 #define LESS_THAN_IN_VAIN 0.9
@@ -90,7 +94,10 @@ bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 
 /* -------------------------------------------------------------------- level 0 */
 
-/* A group is looked at closely if its ranges say yes in the mean this many times as often as asked for, or one of them so often. */
+/*
+ * A group is looked at closely if its ranges say yes in the mean this many times as often as asked for, or one of
+ * them so often.
+ */
 #define MEAN_TO_LOOK_AT 2
 #define ONE_TO_LOOK_AT 16
 
@@ -111,8 +118,9 @@ compare_full_groups(const void *a, const void *b)
 }
 
 /*
- * The rates of the ranges of a group of level 0, each in the column where it is highest, as multiples of the one asked for; 0 of those that
- * are not summarized, and of all in a column where nothing is conspicuous on its first page. Returns the highest.
+ * The rates of the ranges of a group of level 0, each in the column where it is highest, as multiples of the one
+ * asked for; 0 of those that are not summarized, and of all in a column where nothing is conspicuous on its first
+ * page. Returns the highest.
  */
 static double
 measure_rates(Relation index, const BfGeometry *geometry, const BfGroup *group, bool closely, double *rates)

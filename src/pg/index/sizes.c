@@ -1,6 +1,6 @@
 /*
- * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there are: as functions of
- * counts of items. summarize.c and build.c count them in the table, sample.c in a part of it.
+ * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
+ * are: as functions of counts of items. summarize.c and build.c count them in the table, sample.c in a part of it.
  */
 #include "index/bf_index.h"
 
@@ -9,8 +9,8 @@
 /* -------------------------------------------------------------------- ranges */
 
 /*
- * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62 ranges
- * would become two (build.c), because they fill their pages badly.
+ * A table of at most so many pages, which is 32 pages for each range of a whole group, gets one group. More than 62
+ * ranges would become two (build.c), because they fill their pages badly.
  */
 #define PAGES_OF_ONE_GROUP (BF_INDEX_MAX_RANGES * BF_INDEX_DEFAULT_PAGES_PER_RANGE)
 #define RANGES_OF_ONE_GROUP 62
@@ -126,8 +126,8 @@ bf_index_most_items(double *counts, uint32 count)
 #define MOST_LINES (100 * 1000 * 1000)
 
 /*
- * Rounds a number of pages up to one of eight steps between a power of two and the next one. So groups whose ranges have
- * about the same numbers of items have filters of the same size.
+ * Rounds a number of pages up to one of eight steps between a power of two and the next one. So groups whose ranges
+ * have about the same numbers of items have filters of the same size.
  */
 static uint32
 round_up_to_step(uint32 pages)
