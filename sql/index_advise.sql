@@ -38,6 +38,13 @@ END $$;
 SELECT name, c.* FROM (VALUES ('id', '-1::bigint', '4711::bigint', '4712::bigint'), ('host', '''none''', '''host 7919''', '''host 15838'''), ('page', '''none''', '''/page/1''', '''/page/2'''),
 	('status', '-1', '404', '200'), ('day', '''1999-01-01''::date', '''2026-02-01''::date', '''2026-03-01''::date')) v(name, absent, rare, frequent), compare(name, absent, rare, frequent) c;
 
+-- the first third of the table is unlike the rest of it: the bytes are near all the same, also of a level above
+CREATE TABLE unlike AS SELECT CASE WHEN i > 200000 THEN i ELSE 0 END AS v, repeat('x', 120) AS rest FROM generate_series(1, 600000) i;
+CREATE INDEX unlike_v ON unlike USING bf (v);
+SELECT count(*) AS levels, min(pages_per_range) FROM bf_index_stats('unlike_v');
+SELECT round(bf_bytes / pg_relation_size('unlike_v')::numeric, 2) BETWEEN 0.75 AND 1.25 AS bf FROM bf_index_advise('unlike', '{v}');
+DROP TABLE unlike;
+
 -- some columns, in this order
 SELECT "column" FROM bf_index_advise('visits', '{status, id}');
 SELECT count(*) FROM bf_index_advise('visits', '{}');

@@ -624,7 +624,14 @@ extern void bf_index_choose_range_length(Relation index, BfHeapReader *reader, B
 /* It may have a quarter less. */
 #define BF_ENOUGH_OF_A_RANGE 0.75
 
-/* The number that it would choose, if 32 pages at the beginning of the table fill so many lines of a column. */
+/* So many ranges, which lie evenly in a table, tell how long ranges should be; of each length, where there are keys inside values. */
+#define BF_RANGES_THAT_TELL 8
+#define BF_RANGES_WITH_KEYS_THAT_TELL 4
+
+/* The mean of these sizes of ranges, but for the largest of them: one row may be unlike all others. */
+extern double bf_index_size_that_tells(const double *sizes, uint32 count);
+
+/* The number of pages of a range, if 32 pages fill so many lines of a column. */
 extern BlockNumber bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition);
 
 /* Is a range that fills so many lines too short, if its items are keys inside values? */

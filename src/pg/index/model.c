@@ -122,7 +122,7 @@ add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double load
  * read and those in the whole: they grow by a power law (Heaps 1978).
  */
 static double
-distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
+distinct_from_start(const SampleColumn *column, const Sample *sample, double distinct, double pages)
 {
 	double		read = Max(sample->contiguous, 1);
 	int			level;
@@ -148,6 +148,16 @@ distinct_in(const SampleColumn *column, const Sample *sample, double distinct, d
 		}
 	/* Nothing is known of any level: in proportion to the pages. */
 	return distinct * pages / Max(sample->heap_blocks, 1);
+}
+
+/*
+ * The number of distinct values in so many pages. The beginning of the table may be unlike the rest; in the mean over all of it they are
+ * at least as many as they would be if each were in one such part only.
+ */
+static double
+distinct_in(const SampleColumn *column, const Sample *sample, double distinct, double pages)
+{
+	return Max(distinct_from_start(column, sample, distinct, pages), distinct * pages / Max(sample->heap_blocks, 1));
 }
 
 void

@@ -368,24 +368,49 @@ lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 	return items / sb_bf_items_per_line(column->rate, &hashes);
 }
 
+/*
+ * How many lines of a filter a range of so many pages fills, for each column with items of this kind whose length of ranges is still to
+ * be chosen: as bf_index_choose_range_length() finds it, from ranges that lie evenly in the table.
+ */
+static void
+lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,
+				uint32 most_places, bool of_keys, double *lines)
+{
+	const uint32 ranges = Max(sample->heap_blocks / length, 1);
+	const uint32 places = Min(most_places, ranges);
+	double	   *found = palloc0(sample->column_count * places * sizeof(double));
+
+	for (uint32 place = 0; place < places; place++)
+	{
+		BlockNumber first = (BlockNumber) ((uint64) place * ranges / places) * length;
+		BlockNumber end = Min(first + length, sample->heap_blocks);
+
+		end = collect_items(sample, scan, slot, row_context, first, end, of_keys);
+		for (int i = 0; i < sample->column_count; i++)
+			if (needs_length(&sample->columns[i], of_keys))
+				found[i * places + place] = lines_collected(&sample->columns[i], end - first, length);
+	}
+	for (int i = 0; i < sample->column_count; i++)
+		lines[i] = bf_index_size_that_tells(&found[i * places], places);
+	pfree(found);
+}
+
 /* Chooses the number of pages of a range for each column whose items are values, as the first summary of an index does. */
 static void
 choose_range_lengths(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context)
 {
-	BlockNumber end = collect_items(sample, scan, slot, row_context, 0, Min(SAMPLE_UNIT, sample->heap_blocks), false);
+	double	   *lines = palloc(Max(sample->column_count, 1) * sizeof(double));
 
+	lines_of_ranges(sample, scan, slot, row_context, SAMPLE_UNIT, BF_RANGES_THAT_TELL, false, lines);
 	for (int i = 0; i < sample->column_count; i++)
 	{
 		SampleColumn *column = &sample->columns[i];
 
 		if (needs_length(column, false))
-			column->pages_per_range =
-				bf_index_range_length_for(lines_collected(column, end, SAMPLE_UNIT), sample->heap_blocks, sample->is_partition);
+			column->pages_per_range = bf_index_range_length_for(lines[i], sample->heap_blocks, sample->is_partition);
 	}
+	pfree(lines);
 }
-
-/* An index looks at ranges of each length at so many places of the table, where there are keys inside values. */
-#define PLACES_OF_KEYS 4
 
 /* The same for each column whose items are keys: of these half a range has more than half of the items, so each length is looked at. */
 static void
@@ -395,27 +420,18 @@ choose_range_lengths_of_keys(Sample *sample, TableScanDesc scan, TupleTableSlot 
 
 	for (BlockNumber length = SAMPLE_UNIT / 2; length >= 1; length /= 2)
 	{
-		const BlockNumber ranges = Max(sample->heap_blocks / length, 1);
-		const BlockNumber places = Min(PLACES_OF_KEYS, ranges);
-		/* A range that is longer than the table is not full: what it would have is in proportion to its length. */
-		const bool	is_read = length == SAMPLE_UNIT / 2 || length <= sample->heap_blocks;
 		bool		any = false;
 
 		for (int i = 0; i < sample->column_count; i++)
-		{
 			any |= needs_length(&sample->columns[i], true);
-			lines[i] = is_read ? 0 : lines[i] / 2;
-		}
-		for (BlockNumber place = 0; any && is_read && place < places; place++)
-		{
-			BlockNumber first = (BlockNumber) ((uint64) place * ranges / places) * length;
-			BlockNumber end = Min(first + length, sample->heap_blocks);
-
-			end = collect_items(sample, scan, slot, row_context, first, end, true);
+		if (!any)
+			break;
+		/* A range that is longer than the table is not full: what it would have is in proportion to its length. */
+		if (length == SAMPLE_UNIT / 2 || length <= sample->heap_blocks)
+			lines_of_ranges(sample, scan, slot, row_context, length, BF_RANGES_WITH_KEYS_THAT_TELL, true, lines);
+		else
 			for (int i = 0; i < sample->column_count; i++)
-				if (needs_length(&sample->columns[i], true))
-					lines[i] += lines_collected(&sample->columns[i], end - first, length) / places;
-		}
+				lines[i] /= 2;
 		for (int i = 0; i < sample->column_count; i++)
 			if (needs_length(&sample->columns[i], true) && (bf_index_is_short_for_keys(lines[i]) || length == 1))
 				sample->columns[i].pages_per_range = bf_index_is_short_for_keys(lines[i]) ? length * 2 : 1;

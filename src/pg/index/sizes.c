@@ -33,6 +33,20 @@ has_too_many_ranges(bool is_partition, BlockNumber heap_blocks, BlockNumber page
 	return heap_blocks <= PAGES_OF_ONE_GROUP && ranges > RANGES_OF_ONE_GROUP;
 }
 
+double
+bf_index_size_that_tells(const double *sizes, uint32 count)
+{
+	double		sum = 0;
+	double		largest = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		sum += sizes[i];
+		largest = Max(largest, sizes[i]);
+	}
+	return count > 2 ? (sum - largest) / (count - 1) : sum / count;
+}
+
 BlockNumber
 bf_index_range_length_for(double lines, BlockNumber heap_blocks, bool is_partition)
 {

@@ -42,15 +42,14 @@ bf_index_is_summarizing(void)
 /* ------------------------------------------------------ pages of a range, levels */
 
 /*
- * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of them. The
- * mean of some ranges, which lie evenly in the table, but for the largest of them: one row may be unlike all others.
+ * How large ranges of so many pages are: 1 is as many lines as a range should have, in the column that has the most of them. Some
+ * ranges, which lie evenly in the table, tell.
  */
 static double
 size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)
 {
 	uint32		ranges = Max(heap_blocks / pages, 1);
-	double		sum = 0;
-	double		largest = 0;
+	double		sizes[Max(BF_RANGES_THAT_TELL, BF_RANGES_WITH_KEYS_THAT_TELL)];
 
 	samples = Min(samples, ranges);
 	for (uint32 i = 0; i < samples; i++)
@@ -69,10 +68,9 @@ size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, Bl
 			size = Max(size, lines / (parameters->keys == BF_KEYS_INSIDE ? BF_LINES_OF_A_RANGE_WITH_KEYS : BF_LINES_OF_A_RANGE));
 		}
 		bf_index_free_items(&items);
-		sum += size;
-		largest = Max(largest, size);
+		sizes[i] = size;
 	}
-	return samples > 2 ? (sum - largest) / (samples - 1) : sum / samples;
+	return bf_index_size_that_tells(sizes, samples);
 }
 
 static bool
@@ -83,10 +81,6 @@ has_keys_inside(const BfGeometry *geometry)
 			return true;
 	return false;
 }
-
-/* So many ranges are looked at; of each length, where there are keys inside values. */
-#define RANGES_THAT_TELL 8
-#define RANGES_WITH_KEYS_THAT_TELL 4
 
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
@@ -111,14 +105,14 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 			if (size > 0 && pages / 2 > heap_blocks)
 				size /= 2;
 			else
-				size = size_of_ranges(index, reader, heap_blocks, pages / 2, RANGES_WITH_KEYS_THAT_TELL);
+				size = size_of_ranges(index, reader, heap_blocks, pages / 2, BF_RANGES_WITH_KEYS_THAT_TELL);
 			if (size < BF_ENOUGH_OF_A_RANGE)
 				break;
 			pages /= 2;
 		}
 	}
 	else
-		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, RANGES_THAT_TELL) * BF_LINES_OF_A_RANGE,
+		pages = bf_index_range_length_for(size_of_ranges(index, reader, heap_blocks, pages, BF_RANGES_THAT_TELL) * BF_LINES_OF_A_RANGE,
 										  heap_blocks, is_partition);
 	bf_index_settle_pages_per_range(index, pages);
 }
