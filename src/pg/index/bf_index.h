@@ -320,6 +320,7 @@ bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber off
 }
 
 typedef struct BfHeapReader BfHeapReader;
+typedef struct BfTape BfTape;
 
 /*
  * How many pages of the heap a build or a summarizer reads at most before it writes what it has read: 256 MB of the
@@ -335,6 +336,7 @@ typedef struct BfRangeItems
 	bool		full;			/* all pages of the range were there */
 	double		share;			/* of the space of a full range that is in use */
 	uint64		most_expected;	/* a full range is not taken to have more items than this, unless it has */
+	uint64		horizon;		/* older snapshots than this may see rows of the range that were left out; 0: none was */
 	uint64		counts[INDEX_MAX_KEYS];
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
@@ -363,8 +365,9 @@ extern void bf_index_free_items(BfRangeItems *items);
 /* The number of items that the range would have in this column if all its pages were there, and full. */
 extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 
-/* Sets the counts of live rows and rows to zero. */
+/* Sets the counts of live rows and rows to zero, or adds those of other readers to them. */
 extern void bf_index_forget_rows(BfHeapReader *reader);
+extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows);
 
 /* The same, but calls add() with the items of each row version. */
 extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNumber end,
@@ -372,6 +375,13 @@ extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNum
 
 /* Older snapshots than this may see rows that the reader has left out so far; 0 if it has left out none. */
 extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
+
+/* The reader stands for another one too, which has left out rows of this horizon. */
+extern void bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon);
+
+/* Row versions that were deleted before this transaction are dead to every snapshot of this server. Readers that work together share it. */
+extern TransactionId bf_index_oldest_xmin(const BfHeapReader *reader);
+extern void bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin);
 
 /* The numbers of live rows of the table, and of rows of the index, that the reader has read so far. */
 extern double bf_index_reader_live_rows(const BfHeapReader *reader);
@@ -407,25 +417,9 @@ extern BfItemCount *bf_index_begin_count(int columns);
 extern void bf_index_count_row(const BfRowItems *items, void *argument);
 extern void bf_index_end_count(BfItemCount *count, double *counts);
 
-/* -------------------------------------------- the items of a build, kept (tape.c) */
-
-/*
- * The items of the ranges of level 0, in a temporary file. They are written in the order of the ranges, from range 0 on, as
- * far as temp_file_limit allows. Reading calls add() with the items of each range from `first` to `end` (exclusive), each item
- * once. REQUIRES: these ranges were written.
- */
-typedef struct BfTape BfTape;
-
-extern BfTape *bf_index_begin_tape(int columns);
-extern void bf_index_write_tape(BfTape *tape, const BfRangeItems *items);
-extern uint32 bf_index_tape_length(const BfTape *tape);
-extern void bf_index_read_tape(BfTape *tape, uint32 first, uint32 end,
-							   void (*add) (const BfRowItems *items, void *argument), void *argument);
-extern void bf_index_end_tape(BfTape *tape);
-
 /* ------------------------------------------------------ writing groups (group.c) */
 
-/* Lines of some ranges of a group in memory, interleaved. Items are added to them, and they are written to its pages. */
+/* Lines of some ranges of a group in memory, range after range. Items are added to them, and they are written to its pages. */
 typedef struct BfGroupLines
 {
 	BfGroup		group;
@@ -473,7 +467,7 @@ extern Size bf_index_bytes_of_range(const BfGroup *group);
 extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group);
 extern void bf_index_select_range(BfGroupLines *lines, uint32 range);
 extern void bf_index_allocate_areas(BfGroupLines *lines);
-extern void bf_index_add_item(BfGroupLines *lines, uint32 range, int column, uint64 hash);
+extern void bf_index_add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 *hashes, uint64 count);
 extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
 extern void bf_index_free_lines(BfGroupLines *lines);
 

@@ -11,7 +11,7 @@
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
  * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.
  */
-#include "index/bf_index.h"
+#include "index/build_workers.h"
 
 #include "access/generic_xlog.h"
 #include "access/tableam.h"
@@ -142,46 +142,98 @@ bytes_of(const BfRangeItems *items, uint32 count)
 	return hashes * sizeof(uint64);
 }
 
+/* The ranges of the heap: from the tape where workers have read them, else from the heap. */
+typedef struct Source
+{
+	BfHeapReader *reader;
+	BfTape	   *tape;			/* NULL if the items of the ranges are not kept */
+	bool		with_workers;	/* they have written the tape; otherwise it is written here */
+} Source;
+
+static void
+next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
+{
+	if (source->with_workers && bf_index_tape_has(source->tape, range))
+		bf_index_range_from_tape(source->tape, range, items);
+	else
+	{
+		bf_index_read_range(source->reader, range, task->pages_per_range, task->heap_blocks, items);
+		if (source->tape != NULL && !source->with_workers)
+			bf_index_write_tape(source->tape, items);
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, Min(((uint64) range + 1) * task->pages_per_range, task->heap_blocks));
+	}
+}
+
 /*
  * Makes groups of all ranges of the heap, on level 0. A group gets fewer ranges if the items of more would exceed
- * maintenance_work_mem.
+ * maintenance_work_mem. Of rows that were left out before, or are now, the horizon speaks.
  */
 static void
-build_groups(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BfTape *tape)
+build_groups(Relation index, const Source *source, const BfBuildTask *task, uint64 horizon)
 {
 	const BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
-	uint32		ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
-	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / pages_per_range));
+	uint32		at_once = Min(BF_INDEX_MAX_RANGES, Max(1, BF_MOST_PAGES_AT_ONCE / task->pages_per_range));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	uint32		have = 0,
 				next = 0;
 
-	while (next < ranges || have > 0)
+	while (next < task->ranges || have > 0)
 	{
 		uint32		count;
 
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
-		while (have < at_once && next < ranges && bytes_of(items, have) <= (Size) maintenance_work_mem * 1024)
+		while (have < at_once && next < task->ranges && bytes_of(items, have) <= (Size) maintenance_work_mem * 1024)
 		{
-			bf_index_read_range(reader, next++, pages_per_range, heap_blocks, &items[have]);
-			if (tape != NULL)
-				bf_index_write_tape(tape, &items[have]);
+			next_range(source, task, next++, &items[have]);
+			horizon = Max(horizon, items[have].horizon);
 			have++;
-			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
-										 Min((uint64) next * pages_per_range, heap_blocks));
-			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(reader));
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, bf_index_reader_rows(source->reader));
 		}
 		count = ranges_of_group(geometry, items, have);
 		if (!bf_index_reserve_entry(index))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		write_group(index, items, count, bf_index_reader_horizon(reader));
+		write_group(index, items, count, horizon);
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;
 		memmove(items, items + count, have * sizeof(BfRangeItems));
 	}
+}
+
+/* Makes all levels of the index. */
+static void
+build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader *reader, BlockNumber heap_blocks)
+{
+	const BfGeometry *geometry;
+	BfBuildTask task = {
+		.heap = RelationGetRelid(heap),
+		.index = RelationGetRelid(index),
+		.concurrently = info->ii_Concurrent,
+		.columns = IndexRelationGetNumberOfKeyAttributes(index),
+		.heap_blocks = heap_blocks
+	};
+	Source		source = {.reader = reader};
+	BfBuildWorkers *workers;
+	uint64		horizon;
+
+	bf_index_choose_range_length(index, reader, heap_blocks);
+	bf_index_forget_rows(reader);
+	geometry = bf_index_current_geometry(index);
+	task.pages_per_range = geometry->level[0].pages_per_range;
+	task.ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
+	horizon = bf_index_reader_horizon(reader);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
+	workers = bf_index_read_with_workers(&task, heap, index, info, reader, &source.tape);
+	source.with_workers = workers != NULL;
+	if (workers == NULL && bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
+		source.tape = bf_index_begin_tape(task.columns);
+	build_groups(index, &source, &task, horizon);
+	bf_index_build_upper_levels(index, heap, reader, source.tape);
+	if (workers != NULL)
+		bf_index_end_workers(workers);
+	else if (source.tape != NULL)
+		bf_index_end_tape(source.tape);
 }
 
 static void
@@ -218,7 +270,6 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	BlockNumber heap_blocks;
 	BfHeapReader *reader;
-	BfTape	   *tape = NULL;
 	BfCaller	who_calls;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
@@ -237,18 +288,9 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	heap_blocks = RelationGetNumberOfBlocks(heap);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
 	if (heap_blocks > 0)
-	{
-		bf_index_choose_range_length(index, reader, heap_blocks);
-		bf_index_forget_rows(reader);
-		if (bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
-			tape = bf_index_begin_tape(IndexRelationGetNumberOfKeyAttributes(index));
-		build_groups(index, reader, heap_blocks, tape);
-	}
+		build_levels(heap, index, indexInfo, reader, heap_blocks);
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
-	bf_index_build_upper_levels(index, heap, reader, tape);
-	if (tape != NULL)
-		bf_index_end_tape(tape);
 	/* While an index is built concurrently, rows are written that nobody enters before it is validated. */
 	if (!indexInfo->ii_Concurrent)
 		bf_index_built(index, heap);

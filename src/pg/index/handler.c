@@ -170,6 +170,9 @@ static const IndexAmRoutine bf_index_routine = {
 #if PG_VERSION_NUM >= 160000
 	.amsummarizing = true,
 #endif
+#if PG_VERSION_NUM >= 170000
+	.amcanbuildparallel = true,
+#endif
 	.ambuild = bf_index_build,
 	.ambuildempty = bf_index_build_empty,
 	.aminsert = bf_index_insert,

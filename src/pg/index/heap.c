@@ -153,6 +153,24 @@ bf_index_reader_horizon(const BfHeapReader *reader)
 	return reader->horizon;
 }
 
+void
+bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon)
+{
+	reader->horizon = Max(reader->horizon, horizon);
+}
+
+TransactionId
+bf_index_oldest_xmin(const BfHeapReader *reader)
+{
+	return reader->oldest_xmin;
+}
+
+void
+bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin)
+{
+	reader->oldest_xmin = oldest_xmin;
+}
+
 double
 bf_index_reader_live_rows(const BfHeapReader *reader)
 {
@@ -169,6 +187,13 @@ void
 bf_index_forget_rows(BfHeapReader *reader)
 {
 	reader->live_rows = reader->rows = 0;
+}
+
+void
+bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows)
+{
+	reader->live_rows += live_rows;
+	reader->rows += rows;
 }
 
 /* ------------------------------------------------------------------ one page */
@@ -530,6 +555,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 {
 	uint64		first = (uint64) range * pages_per_range;
 	uint64		end = Min(first + pages_per_range, heap_blocks);
+	uint64		horizon_before = reader->horizon;
 
 	items->range = range;
 	items->columns = reader->itemizer.columns;
@@ -537,8 +563,11 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 	items->most_expected = Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
 	prepare_sets(reader);
 	reader->bytes = 0;
+	reader->horizon = 0;
 	if (first < end)
 		bf_index_read_rows(reader, first, end, add_to_sets, reader);
+	items->horizon = reader->horizon;
+	reader->horizon = Max(reader->horizon, horizon_before);
 	items->share = Min(1, reader->bytes / ((double) pages_per_range * (BLCKSZ - SizeOfPageHeaderData)));
 	for (int column = 0; column < items->columns; column++)
 	{

@@ -7,6 +7,7 @@
  * VACUUM does.
  */
 #include "index/summarize.h"
+#include "index/tape.h"
 
 #include <math.h>
 
@@ -316,8 +317,11 @@ add_row(const BfRowItems *items, void *argument)
 	RangeLines *to = argument;
 
 	for (int column = 0; column < items->columns; column++)
-		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
-			bf_index_add_item(to->lines, to->range, column, items->hashes[i]);
+	{
+		uint32		first = bf_index_first_of(items, column);
+
+		bf_index_add_hashes(to->lines, to->range, column, items->hashes + first, items->end[column] - first);
+	}
 }
 
 /* Shows which page of the heap was read last. */

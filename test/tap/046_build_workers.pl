@@ -1,0 +1,203 @@
+# CREATE INDEX and REINDEX with parallel workers: the index is the same, byte for byte, whoever has read which part of the table; what
+# PostgreSQL's settings allow is what is used; and after a cancel or an error, in a worker or in the leader, nothing is left behind.
+#
+# How many workers there were is a line of DEBUG1.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use StreambloomTap;
+use Test::More;
+
+StreambloomTap::require_cluster();
+StreambloomTap::start_own_cluster();
+StreambloomTap::restart_own_cluster(max_worker_processes => 8, autovacuum => 'off', wal_level => 'logical');
+my $db = StreambloomTap->new('046');
+
+# SQL that lets a build have so many workers, whatever the size of its table.
+sub workers
+{
+	my ($workers) = @_;
+	return "SET max_parallel_maintenance_workers = $workers; SET maintenance_work_mem = '256MB'; SET client_min_messages = debug1;\n";
+}
+
+# Runs SQL; returns the numbers of workers that builds have had, in their order, and what else was printed.
+sub with_workers
+{
+	my ($workers, $sql) = @_;
+	my ($code, $out, $err) = $db->try(workers($workers) . $sql);
+	my @had = $err =~ /by (\d+) parallel workers and the leader/g;
+
+	return ($code, "@had", $out, $err);
+}
+
+# What lies in the file of a relation but for the headers of pages, which say when they were written.
+$db->sql(<<'SQL');
+CREATE FUNCTION content(relation regclass) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(md5(substr(pg_read_binary_file(pg_relation_filepath(relation), n * 8192, 8192), 25)), '' ORDER BY n))
+	FROM generate_series(0, pg_relation_size(relation) / 8192 - 1) n $$;
+CREATE TABLE log (id bigint, host text, doc jsonb, tags text[], words tsvector, line text) WITH (parallel_workers = 4);
+INSERT INTO log SELECT i, 'host ' || i % 999, jsonb_build_object('request', i, 'status', i % 7, 'agent', md5((i % 500)::text)),
+	ARRAY['tag' || i % 50, 'request' || i], to_tsvector('simple', 'page ' || i % 777 || ' by ' || md5((i / 3)::text)), format('10.0.%s.%s GET /page/%s', i % 251, i % 13, i)
+FROM generate_series(1, 60000) i;
+-- rows that are dead, or were changed, or of which nothing is left on their page
+DELETE FROM log WHERE id % 17 = 0 OR id BETWEEN 20000 AND 24000;
+UPDATE log SET host = 'changed ' || id WHERE id % 11 = 0;
+VACUUM ANALYZE log;
+DELETE FROM log WHERE id % 19 = 0;
+-- the last pages are unlike the others
+INSERT INTO log SELECT i, 'last', NULL, NULL, NULL, 'x' FROM generate_series(60001, 80000) i;
+SQL
+
+# ----------------------------------------------------------------------------- the same bytes
+
+my %index = (
+	numbers => 'id',
+	text => 'host) WITH (pages_per_range = 3',
+	documents => 'doc jsonb_path_ops',
+	tags => 'tags',
+	words => 'words',
+	lines => 'line gram_ops',
+	several => 'id, host, tags',
+	'one level' => 'id) WITH (levels = 1',
+	'one page a range' => 'host) WITH (pages_per_range = 1',
+	'one range' => 'id) WITH (pages_per_range = 131072',
+	expression => 'lower(host), (id / 10)',
+	predicate => 'host) WHERE (id % 3 = 0'
+);
+foreach my $name (sort keys %index)
+{
+	my %content;
+
+	foreach my $workers (0, 1, 2, 4)
+	{
+		my ($code, $had, $out, $err) = with_workers($workers, "DROP INDEX IF EXISTS built; CREATE INDEX built ON log USING bf ($index{$name}); CHECKPOINT; SELECT content('built')");
+
+		is($had, $workers || '', "$name: $workers workers") or diag($err);
+		push @{$content{$out}}, $workers;
+	}
+	is(scalar keys %content, 1, "$name: the same bytes") or diag(explain(\%content));
+}
+
+# The directory is full: what follows is always read. A group has as many ranges as memory allows.
+my @contents;
+foreach my $workers (0, 2)
+{
+	push @contents, $db->sql(workers($workers) . "SET maintenance_work_mem = '1MB'; DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops, id); CHECKPOINT; SELECT content('built')");
+}
+is($contents[0], $contents[1], 'the same groups where memory is short');
+
+# --------------------------------------------------------------------------- how many there are
+
+sub has_workers
+{
+	my ($had, $sql, $name, %option) = @_;
+	my ($code, $has, $out, $err) = with_workers($option{workers} // 2, $sql);
+
+	ok($code == 0 && $has eq $had, "$name: " . ($had eq '' ? 'none' : $had)) or diag("$has\n$err");
+	return $out;
+}
+
+has_workers('2', 'REINDEX INDEX built', 'REINDEX');
+has_workers('2', 'REINDEX INDEX CONCURRENTLY built', 'REINDEX CONCURRENTLY');
+has_workers('2', 'CREATE INDEX CONCURRENTLY beside ON log USING bf (id); DROP INDEX beside', 'CREATE INDEX CONCURRENTLY');
+has_workers('2', 'VACUUM FULL log', 'VACUUM FULL');
+has_workers('', 'SET max_parallel_workers = 0; REINDEX INDEX built', 'when none can be started');
+has_workers('1', 'SET max_parallel_workers = 1; REINDEX INDEX built', 'when one can be started');
+has_workers('', 'REINDEX INDEX built', 'when none is allowed', workers => 0);
+has_workers('', 'ALTER TABLE log SET (parallel_workers = 0); REINDEX INDEX built; ALTER TABLE log SET (parallel_workers = 4)', 'when the table forbids them');
+has_workers('', "ALTER TABLE log RESET (parallel_workers); SET maintenance_work_mem = '32MB'; REINDEX INDEX built; ALTER TABLE log SET (parallel_workers = 4)", 'with too little memory for two');
+has_workers('', 'CREATE TEMP TABLE t WITH (parallel_workers = 2) AS SELECT * FROM log; CREATE INDEX ON t USING bf (id)', 'temporary tables');
+has_workers('', 'CREATE TABLE t (id int) WITH (parallel_workers = 2); CREATE INDEX ON t USING bf (id); DROP TABLE t', 'empty tables');
+has_workers('2', 'CREATE UNLOGGED TABLE t WITH (parallel_workers = 2) AS SELECT * FROM log; CREATE INDEX ON t USING bf (id); DROP TABLE t', 'unlogged tables');
+has_workers('2', 'BEGIN; CREATE TABLE t WITH (parallel_workers = 2) AS SELECT * FROM log; UPDATE t SET id = -id; CREATE INDEX t_id ON t USING bf (id); '
+	  . 'SET LOCAL enable_seqscan = off; SELECT count(*) FROM t WHERE id = -7; ROLLBACK', 'tables of the same transaction');
+has_workers('2 2', "CREATE TABLE parts (id bigint) PARTITION BY RANGE (id); CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (40000) WITH (parallel_workers = 2); "
+	  . "CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (40000) TO (90000) WITH (parallel_workers = 2); INSERT INTO parts SELECT id FROM log; CREATE INDEX ON parts USING bf (id)", 'partitions');
+has_workers('', 'CALL bf_summarize(\'built\'); VACUUM log', 'summaries and VACUUM');
+$db->sql("CREATE FUNCTION unsafe(bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN \$1; END'");
+has_workers('', 'CREATE INDEX unsafe ON log USING bf (unsafe(id)); DROP INDEX unsafe', 'functions that are not parallel safe');
+
+# The owner's code runs in workers as it does in the leader: as the owner, and with a search_path that nobody has set.
+$db->make_role('streambloom_046', '');
+$db->sql(<<'SQL');
+CREATE FUNCTION as_whom(bigint) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN current_user || $$ $$ || current_setting($$search_path$$); END';
+CREATE TABLE owned WITH (parallel_workers = 2) AS SELECT i::bigint AS id FROM generate_series(1, 50000) i;
+ALTER TABLE owned OWNER TO streambloom_046;
+SQL
+$db->sql(workers(2) . 'SET search_path = public, pg_temp; CREATE INDEX owned_whom ON owned USING bf (as_whom(id))');
+# The filters say yes to what the expression was for the owner; rechecked by somebody else it is another value, so all rows are removed.
+sub rows_rechecked
+{
+	my ($value) = @_;
+	my $plan = $db->sql("SET enable_seqscan = off; SET max_parallel_workers_per_gather = 0; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT FROM owned WHERE as_whom(id) = '$value'");
+
+	return $plan =~ /Bitmap Index Scan/ && ($plan =~ /Rows Removed by Index Recheck: (\d+)/ ? $1 : 0);
+}
+is(rows_rechecked('streambloom_046 pg_catalog, pg_temp'), 50000, 'expressions run as the owner of the table');
+is(rows_rechecked($db->sql('SELECT current_user') . ' public, pg_temp'), 0, 'and not as who builds the index');
+
+# ------------------------------------------------------------------------- no row is lost
+
+my $lost = $db->sql(workers(2) . <<'SQL');
+REINDEX TABLE log;
+SET enable_seqscan = off;
+SELECT count(*) FROM generate_series(1, 80000, 61) i
+WHERE (SELECT count(*) FROM log WHERE id = i) <> (SELECT count(*) FROM log WHERE id + 0 = i);
+SQL
+is($lost, '0', 'an index scan finds what a sequential one finds');
+
+# A snapshot that is older than the index sees rows that were deleted meanwhile.
+is($db->sql(workers(2) . <<'SQL'), "1\n1", 'rows that only older snapshots see');
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT count(*) FROM log WHERE id = 77777;
+DELETE FROM log WHERE id = 77777;
+COMMIT;
+REINDEX INDEX built;
+INSERT INTO log (id) VALUES (77777);
+SET enable_seqscan = off;
+SELECT count(*) FROM log WHERE id = 77777;
+SQL
+
+# --------------------------------------------------------------- what is left behind: nothing
+
+sub nothing_is_left
+{
+	my ($name) = @_;
+	is($db->sql(q{SELECT (SELECT count(*) FROM pg_ls_tmpdir()), (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'),
+		(SELECT count(*) FROM pg_class WHERE relname = 'fails' OR (relkind = 'i' AND relpages = 0 AND relname LIKE 'fail%'))}), '0|0|0', "$name: nothing is left");
+}
+
+$db->sql("CREATE FUNCTION one_by(bigint, bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN 1000000 / (\$1 - \$2); END'");
+foreach my $row (1, 30000, 79999)
+{
+	$db->fails_like(workers(2) . "CREATE INDEX fails ON log USING bf (one_by(id, $row))", '22012', qr/division by zero.*row version \(\d+,\d+\) of table "log" for index "fails"/s, "an expression fails on row $row");
+	nothing_is_left("row $row");
+}
+$db->sql("CREATE FUNCTION sleeps(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.001); RETURN \$1; END'");
+$db->fails_like(workers(2) . "SET statement_timeout = 700; CREATE INDEX fails ON log USING bf (sleeps(id))", '57014', qr/statement timeout/, 'statement_timeout');
+nothing_is_left('statement_timeout');
+$db->sql(q{CREATE FUNCTION kills(bigint) RETURNS bigint IMMUTABLE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN
+	IF $1 > 1000 AND (SELECT backend_type FROM pg_stat_activity WHERE pid = pg_backend_pid()) = ''parallel worker'' THEN
+		PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+	RETURN $1; END'});
+$db->fails_like(workers(2) . "CREATE INDEX fails ON log USING bf (kills(id))", '57P01', qr/terminating/, 'a worker is terminated');
+nothing_is_left('a worker that was terminated');
+
+# Workers that may write no more stop, and the leader reads what is left.
+foreach my $limit ('0', '64kB', '300kB', '2MB')
+{
+	my $out = has_workers('2', "SET temp_file_limit = '$limit'; DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops); CHECKPOINT; SELECT content('built')", "temp_file_limit = $limit");
+	my $alone = $db->sql(workers(0) . "DROP INDEX built; CREATE INDEX built ON log USING bf (line gram_ops); CHECKPOINT; SELECT content('built')");
+
+	is((split /\n/, $out)[-1], $alone, "temp_file_limit = $limit: the same bytes");
+	nothing_is_left("temp_file_limit = $limit");
+}
+
+# What is reported of a build is that of all processes.
+my @tuples = split /\|/, $db->sql(workers(2) . "DROP INDEX built; ANALYZE log; CREATE INDEX built ON log USING bf (id); SELECT (SELECT reltuples FROM pg_class WHERE relname = 'log'), count(*) FROM log");
+is($tuples[0], $tuples[1], 'all rows are counted');
+
+unlike(StreambloomTap::own_log(), qr/terminated by signal|PANIC|TRAP:/, 'no server process crashed');
+done_testing();
