@@ -142,26 +142,24 @@ bytes_of(const BfRangeItems *items, uint32 count)
 	return hashes * sizeof(uint64);
 }
 
-/* The ranges of the heap: from the tape where workers have read them, else from the heap. */
+/* Who reads the ranges of the heap. */
 typedef struct Source
 {
 	BfHeapReader *reader;
-	BfTape	   *tape;			/* NULL if the items of the ranges are not kept */
-	bool		with_workers;	/* they have written the tape; otherwise it is written here */
+	BfBuildWorkers *workers;	/* NULL if this process reads them alone; then also: */
+	BfTape	   *tape;			/* where their items are kept; NULL if they are not */
 } Source;
 
 static void
 next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
 {
-	if (source->with_workers && bf_index_tape_has(source->tape, range))
-		bf_index_range_from_tape(source->tape, range, items);
-	else
-	{
-		bf_index_read_range(source->reader, range, task->pages_per_range, task->heap_blocks, items);
-		if (source->tape != NULL && !source->with_workers)
-			bf_index_write_tape(source->tape, items);
+	if (source->workers != NULL && bf_index_range_from_workers(source->workers, range, items))
+		return;
+	bf_index_read_range(source->reader, range, task->pages_per_range, task->heap_blocks, items);
+	if (source->tape != NULL)
+		bf_index_write_tape(source->tape, items);
+	if (source->workers == NULL)
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, Min(((uint64) range + 1) * task->pages_per_range, task->heap_blocks));
-	}
 }
 
 /*
@@ -214,7 +212,7 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 		.heap_blocks = heap_blocks
 	};
 	Source		source = {.reader = reader};
-	BfBuildWorkers *workers;
+	BfTape	   *tape;
 	uint64		horizon;
 
 	bf_index_choose_range_length(index, reader, heap_blocks);
@@ -223,17 +221,16 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	task.pages_per_range = geometry->level[0].pages_per_range;
 	task.ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
 	horizon = bf_index_reader_horizon(reader);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_READING);
-	workers = bf_index_read_with_workers(&task, heap, index, info, reader, &source.tape);
-	source.with_workers = workers != NULL;
-	if (workers == NULL && bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
+	source.workers = bf_index_start_workers(&task, heap, index, info, reader);
+	if (source.workers == NULL && bf_index_gets_levels(bf_index_current_geometry(index), heap_blocks))
 		source.tape = bf_index_begin_tape(task.columns);
 	build_groups(index, &source, &task, horizon);
-	bf_index_build_upper_levels(index, heap, reader, source.tape);
-	if (workers != NULL)
-		bf_index_end_workers(workers);
-	else if (source.tape != NULL)
-		bf_index_end_tape(source.tape);
+	tape = source.workers != NULL ? bf_index_finish_workers(source.workers) : source.tape;
+	bf_index_build_upper_levels(index, heap, reader, tape);
+	if (source.workers != NULL)
+		bf_index_end_workers(source.workers);
+	else if (tape != NULL)
+		bf_index_end_tape(tape);
 }
 
 static void

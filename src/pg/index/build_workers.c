@@ -2,11 +2,12 @@
  * build_workers.c: parallel workers that read a table for CREATE INDEX and REINDEX.
  *
  * Nearly all of the time of a build goes into reading ranges of level 0: taking rows apart and hashing what they have. Ranges do not
- * depend on each other, so the leader and its workers take stretches of them from a common counter, and each writes the items of its
- * stretches into a file of its own. When all are read, the leader lays the groups down from the files as if it had read the ranges
- * itself, in their order: so the index does not depend on who has read what. The levels above come from the same files.
+ * depend on each other, so the leader and its workers take stretches of them from a common counter, and write the items of each
+ * stretch into a file of its own. The leader lays the groups down from these files in the order of the ranges, as if it had read all of
+ * them itself, so the index does not depend on who has read what. Where the next stretch is not there yet, the leader reads one that
+ * nobody has taken. The levels above come from the same files.
  *
- * A process whose file would exceed temp_file_limit stops. The leader reads what is left when it comes there.
+ * A process whose files would exceed temp_file_limit reads no more stretches. The leader reads what is left when it comes there.
  */
 #include "index/build_workers.h"
 
@@ -21,6 +22,7 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_progress.h"
@@ -28,12 +30,20 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/wait_event.h"
 
 /* Keys of the table of contents of the shared memory. */
 #define KEY_SHARED		UINT64CONST(0xBF00000000000001)
 #define KEY_QUERY		UINT64CONST(0xBF00000000000002)
 #define KEY_WAL			UINT64CONST(0xBF00000000000003)
 #define KEY_BUFFERS		UINT64CONST(0xBF00000000000004)
+
+typedef enum StretchState
+{
+	STRETCH_UNREAD,				/* nobody has taken it, or it is being read */
+	STRETCH_WRITTEN,			/* its file is there */
+	STRETCH_LEFT				/* there was no room for its file */
+} StretchState;
 
 /* What all processes of a build share. */
 typedef struct Shared
@@ -44,18 +54,28 @@ typedef struct Shared
 	uint32		stretches;
 	pg_atomic_uint32 taken;		/* stretches */
 	pg_atomic_uint64 blocks;	/* that were read, for the view of progress */
-	slock_t		mutex;			/* of the rest but the marks, which belong to who has taken their stretch */
+	ConditionVariable changed;	/* the state of a stretch has */
+	slock_t		mutex;			/* of what the workers have counted: */
 	double		live_rows;
 	double		rows;
 	uint64		horizon;
 	SharedFileSet files;
-	BfTapeMark	marks[FLEXIBLE_ARRAY_MEMBER];	/* by stretch */
+	pg_atomic_uint32 states[FLEXIBLE_ARRAY_MEMBER];	/* of the stretches: StretchState */
 } Shared;
+
+/* A process that takes part. */
+typedef struct Reading
+{
+	Shared	   *shared;
+	BfHeapReader *reader;
+	BfTapeWriter *writer;		/* NULL when there is no room for more */
+	bool		shows_progress;
+} Reading;
 
 struct BfBuildWorkers
 {
 	ParallelContext *context;
-	Shared	   *shared;
+	Reading		leader;
 	WalUsage   *wal;
 	BufferUsage *buffers;
 	BfTape	   *tape;
@@ -65,57 +85,76 @@ extern PGDLLEXPORT void bf_index_build_worker(dsm_segment *segment, shm_toc *con
 
 /* ---------------------------------------------------------------- what each does */
 
-/* Reads a stretch, and writes it into the file. Returns false if the file has no room for all of it. */
-static bool
-read_stretch(Shared *shared, BfHeapReader *reader, BfTapeFile *file, uint32 stretch, bool shows_progress)
+static void
+change_state(Shared *shared, uint32 stretch, StretchState state)
 {
+	pg_atomic_write_u32(&shared->states[stretch], state);
+	ConditionVariableBroadcast(&shared->changed);
+}
+
+static StretchState
+state_of(Shared *shared, uint32 stretch)
+{
+	StretchState state = (StretchState) pg_atomic_read_u32(&shared->states[stretch]);
+
+	pg_read_barrier();
+	return state;
+}
+
+/* Reads the ranges of a stretch and writes their items. Returns false if there is no room for them. */
+static bool
+read_ranges(Reading *reading, uint32 stretch)
+{
+	Shared	   *shared = reading->shared;
 	const BfBuildTask *task = &shared->task;
 	const uint64 first = (uint64) stretch * shared->stretch;
 	const uint64 end = Min(first + shared->stretch, task->ranges);
-	const BfTapeMark mark = bf_index_tape_mark(file);
 
+	bf_index_begin_stretch(reading->writer, stretch);
 	for (uint64 range = first; range < end; range++)
 	{
 		BfRangeItems items;
-		uint64		before = range * task->pages_per_range;
+		uint64		block = range * task->pages_per_range;
 		bool		written;
 
-		bf_index_read_range(reader, (uint32) range, task->pages_per_range, task->heap_blocks, &items);
-		written = bf_index_write_to_file(file, &items);
+		bf_index_read_range(reading->reader, (uint32) range, task->pages_per_range, task->heap_blocks, &items);
+		written = bf_index_write_range(reading->writer, &items);
 		bf_index_free_items(&items);
 		if (!written)
 			return false;
-		pg_atomic_fetch_add_u64(&shared->blocks, Min(before + task->pages_per_range, task->heap_blocks) - before);
-		if (shows_progress)
+		pg_atomic_fetch_add_u64(&shared->blocks, Min(block + task->pages_per_range, task->heap_blocks) - block);
+		if (reading->shows_progress)
 			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, pg_atomic_read_u64(&shared->blocks));
 	}
-	shared->marks[stretch] = mark;
+	bf_index_end_stretch(reading->writer);
 	return true;
 }
 
-/* Takes stretches and reads them as long as there are any. The number of this process is 0 for the leader. */
-static void
-take_part(Shared *shared, BfHeapReader *reader, int number)
+/* Takes a stretch and reads it. Returns false if all were taken. */
+static bool
+take_stretch(Reading *reading)
 {
-	BfTapeFile *file = bf_index_begin_tape_file(&shared->files, number, shared->task.columns);
-	double		live_rows = 0,
-				rows = 0;
+	Shared	   *shared = reading->shared;
+	const double live_rows = bf_index_reader_live_rows(reading->reader);
+	const double rows = bf_index_reader_rows(reading->reader);
 	uint32		stretch;
 
-	while ((stretch = pg_atomic_fetch_add_u32(&shared->taken, 1)) < shared->stretches)
+	if (pg_atomic_read_u32(&shared->taken) >= shared->stretches)
+		return false;
+	stretch = pg_atomic_fetch_add_u32(&shared->taken, 1);
+	if (stretch >= shared->stretches)
+		return false;
+	if (reading->writer != NULL && read_ranges(reading, stretch))
+		change_state(shared, stretch, STRETCH_WRITTEN);
+	else
 	{
-		bf_index_forget_rows(reader);
-		if (!read_stretch(shared, reader, file, stretch, number == 0))
-			break;
-		live_rows += bf_index_reader_live_rows(reader);
-		rows += bf_index_reader_rows(reader);
+		reading->writer = NULL;
+		/* its rows are counted by who reads them again */
+		bf_index_forget_rows(reading->reader);
+		bf_index_add_rows(reading->reader, live_rows, rows);
+		change_state(shared, stretch, STRETCH_LEFT);
 	}
-	bf_index_finish_tape_file(file);
-	SpinLockAcquire(&shared->mutex);
-	shared->live_rows += live_rows;
-	shared->rows += rows;
-	shared->horizon = Max(shared->horizon, bf_index_reader_horizon(reader));
-	SpinLockRelease(&shared->mutex);
+	return true;
 }
 
 /* The main function of a worker. PostgreSQL has made it the user that the leader is, with the leader's search_path. */
@@ -128,7 +167,7 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	const LOCKMODE index_lock = shared->task.concurrently ? RowExclusiveLock : AccessExclusiveLock;
 	Relation	heap;
 	Relation	index;
-	BfHeapReader *reader;
+	Reading		reading = {.shared = shared};
 	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
 	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
 
@@ -138,10 +177,17 @@ bf_index_build_worker(dsm_segment *segment, shm_toc *contents)
 	heap = table_open(shared->task.heap, heap_lock);
 	index = index_open(shared->task.index, index_lock);
 	InstrStartParallelQuery();
-	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
-	bf_index_share_oldest_xmin(reader, shared->oldest_xmin);
-	take_part(shared, reader, ParallelWorkerNumber + 1);
-	bf_index_close_heap(reader);
+	reading.reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+	bf_index_share_oldest_xmin(reading.reader, shared->oldest_xmin);
+	reading.writer = bf_index_begin_tape_writer(&shared->files, shared->task.columns);
+	while (reading.writer != NULL && take_stretch(&reading))
+		CHECK_FOR_INTERRUPTS();
+	SpinLockAcquire(&shared->mutex);
+	shared->live_rows += bf_index_reader_live_rows(reading.reader);
+	shared->rows += bf_index_reader_rows(reading.reader);
+	shared->horizon = Max(shared->horizon, bf_index_reader_horizon(reading.reader));
+	SpinLockRelease(&shared->mutex);
+	bf_index_close_heap(reading.reader);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
 	index_close(index, index_lock);
 	table_close(heap, heap_lock);
@@ -174,7 +220,10 @@ workers_for(Relation heap, Relation index, const IndexInfo *info)
 #endif
 }
 
-/* So many times each process takes a stretch, if there are ranges enough; a stretch has at most so many. */
+/*
+ * So many times each process takes a stretch, if there are ranges enough. A stretch has at most so many ranges: who reads one of
+ * them from a file passes those before it.
+ */
 #define TURNS 16
 #define MOST_IN_A_STRETCH 64
 
@@ -186,12 +235,12 @@ stretch_for(uint32 ranges, int processes)
 
 /* Makes the shared memory. Returns false if there is none. */
 static bool
-share(BfBuildWorkers *workers, const BfBuildTask *task, const BfHeapReader *reader)
+share(BfBuildWorkers *workers, const BfBuildTask *task, BfHeapReader *reader)
 {
 	ParallelContext *context = workers->context;
 	const uint32 stretch = stretch_for(task->ranges, context->nworkers + 1);
 	const uint32 stretches = task->ranges / stretch + (task->ranges % stretch != 0);
-	const Size	size = add_size(offsetof(Shared, marks), mul_size(stretches, sizeof(BfTapeMark)));
+	const Size	size = add_size(offsetof(Shared, states), mul_size(stretches, sizeof(pg_atomic_uint32)));
 	const Size	query = debug_query_string != NULL ? strlen(debug_query_string) + 1 : 0;
 	Shared	   *shared;
 
@@ -204,19 +253,20 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, const BfHeapReader *read
 	if (context->seg == NULL)
 		return false;
 
-	workers->shared = shared = shm_toc_allocate(context->toc, size);
+	shared = shm_toc_allocate(context->toc, size);
 	shared->task = *task;
 	shared->oldest_xmin = bf_index_oldest_xmin(reader);
 	shared->stretch = stretch;
 	shared->stretches = stretches;
 	pg_atomic_init_u32(&shared->taken, 0);
 	pg_atomic_init_u64(&shared->blocks, 0);
+	ConditionVariableInit(&shared->changed);
 	SpinLockInit(&shared->mutex);
 	shared->live_rows = shared->rows = 0;
 	shared->horizon = 0;
 	SharedFileSetInit(&shared->files, context->seg);
 	for (uint32 i = 0; i < stretches; i++)
-		shared->marks[i].writer = -1;
+		pg_atomic_init_u32(&shared->states[i], STRETCH_UNREAD);
 	shm_toc_insert(context->toc, KEY_SHARED, shared);
 	workers->wal = shm_toc_allocate(context->toc, mul_size(sizeof(WalUsage), context->nworkers));
 	shm_toc_insert(context->toc, KEY_WAL, workers->wal);
@@ -229,46 +279,73 @@ share(BfBuildWorkers *workers, const BfBuildTask *task, const BfHeapReader *read
 		memcpy(text, debug_query_string, query);
 		shm_toc_insert(context->toc, KEY_QUERY, text);
 	}
+	workers->leader.shared = shared;
+	workers->leader.reader = reader;
+	workers->leader.writer = bf_index_begin_tape_writer(&shared->files, task->columns);
+	workers->leader.shows_progress = true;
+	workers->tape = bf_index_open_tape(&shared->files, task->columns, stretch);
 	return true;
 }
 
 BfBuildWorkers *
-bf_index_read_with_workers(const BfBuildTask *task, Relation heap, Relation index, const IndexInfo *info, BfHeapReader *reader,
-						   BfTape **tape)
+bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, const IndexInfo *info, BfHeapReader *reader)
 {
 	const int	wanted = workers_for(heap, index, info);
 	BfBuildWorkers *workers;
-	int			launched;
 
 	if (wanted <= 0)
 		return NULL;
 	workers = palloc0(sizeof(BfBuildWorkers));
 	EnterParallelMode();
 	workers->context = CreateParallelContext("streambloom", "bf_index_build_worker", wanted);
-	if (!share(workers, task, reader))
-	{
-		bf_index_end_workers(workers);
-		return NULL;
-	}
-	LaunchParallelWorkers(workers->context);
-	launched = workers->context->nworkers_launched;
-	if (launched == 0)
+	if (share(workers, task, reader))
+		LaunchParallelWorkers(workers->context);
+	if (workers->context->nworkers_launched == 0)
 	{
 		bf_index_end_workers(workers);
 		return NULL;
 	}
 	ereport(DEBUG1,
 			(errmsg_internal("table \"%s\" is read for index \"%s\" by %d parallel workers and the leader",
-							 RelationGetRelationName(heap), RelationGetRelationName(index), launched)));
-	take_part(workers->shared, reader, 0);
-	/* An error of a worker is raised here, if not before. */
-	WaitForParallelWorkersToFinish(workers->context);
-	bf_index_forget_rows(reader);
-	bf_index_add_rows(reader, workers->shared->live_rows, workers->shared->rows);
-	bf_index_raise_horizon(reader, workers->shared->horizon);
-	*tape = workers->tape = bf_index_open_tape(&workers->shared->files, launched + 1, task->columns, task->ranges,
-											   workers->shared->stretch, workers->shared->marks);
+							 RelationGetRelationName(heap), RelationGetRelationName(index), workers->context->nworkers_launched)));
 	return workers;
+}
+
+bool
+bf_index_range_from_workers(BfBuildWorkers *workers, uint32 range, BfRangeItems *items)
+{
+	Shared	   *shared = workers->leader.shared;
+	const uint32 stretch = range / shared->stretch;
+
+	while (state_of(shared, stretch) == STRETCH_UNREAD)
+	{
+		/* Waiting raises the error of a worker that has failed. */
+		if (!take_stretch(&workers->leader) && state_of(shared, stretch) == STRETCH_UNREAD)
+			ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+	if (state_of(shared, stretch) == STRETCH_LEFT)
+		return false;
+	bf_index_range_from_tape(workers->tape, range, items);
+	return true;
+}
+
+BfTape *
+bf_index_finish_workers(BfBuildWorkers *workers)
+{
+	Shared	   *shared = workers->leader.shared;
+	uint32		complete = 0;
+
+	/* The directory may have been full before all was read. */
+	while (take_stretch(&workers->leader))
+		CHECK_FOR_INTERRUPTS();
+	WaitForParallelWorkersToFinish(workers->context);
+	bf_index_add_rows(workers->leader.reader, shared->live_rows, shared->rows);
+	bf_index_raise_horizon(workers->leader.reader, shared->horizon);
+	while (complete < shared->stretches && state_of(shared, complete) == STRETCH_WRITTEN)
+		complete++;
+	bf_index_set_tape_length(workers->tape, (uint32) Min((uint64) complete * shared->stretch, shared->task.ranges));
+	return workers->tape;
 }
 
 void

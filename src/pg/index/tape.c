@@ -4,7 +4,7 @@
  * temporary files, range after range: for each range what is known of it, the number of its items in each column, and then
  * their hashes.
  *
- * If temp_file_limit has no room for more, a file ends, and the ranges that it lacks are read from the heap again.
+ * If temp_file_limit has no room for more, nothing more is written, and the ranges that are missing are read from the heap again.
  *
  * A tape is for builds only. Whoever summarizes beside writers must read the heap after its placeholders are written.
  */
@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "storage/buffile.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 
 /* What is written of a range before its items. */
 typedef struct RangeHeader
@@ -24,79 +25,62 @@ typedef struct RangeHeader
 	bool		full;
 } RangeHeader;
 
-struct BfTapeFile
+struct BfTapeWriter
 {
-	BufFile    *file;
-	int			writer;
+	SharedFileSet *files;
 	int			columns;
-	uint64		bytes;			/* that the ranges take */
+	BufFile    *file;			/* NULL between stretches */
+	uint32		stretch;		/* that is being written */
+	uint64		bytes;			/* of all that this process has written */
 	bool		ended;			/* nothing more is written */
 };
 
-/* A tape that one process writes has a mark for every so many ranges. */
+/* Where a stretch begins in the file of a tape that one process writes. */
+typedef struct Mark
+{
+	int			segment;
+	off_t		offset;
+} Mark;
+
+/* The stretches of such a tape have so many ranges. */
 #define RANGES_A_MARK 64
 
 struct BfTape
 {
 	int			columns;
-	uint32		stretch;		/* ranges of a mark */
-	uint32		ranges;			/* that were written; with gaps, where a stretch was not */
-	uint32		complete;		/* ranges before the first gap */
-	BfTapeMark *marks;
-	uint32		room;			/* for so many marks */
-	BufFile   **files;			/* by writer */
-	int			writers;
-	BfTapeFile	own;			/* the file that is written, if one process writes the tape */
+	uint32		stretch;		/* ranges in a stretch */
+	uint32		ranges;			/* from the first on that can be read */
 	BfRowItems	items;			/* of the range that was read last */
-	uint64		next;			/* the range behind that one; beyond all ranges if none was read */
+	BufFile    *file;			/* the whole tape, or the stretch that is being read */
+	uint64		next;			/* the range that comes next in the file; beyond all ranges if that is not known */
+
+	/* of a tape that one process writes */
+	BfTapeWriter own;
+	Mark	   *marks;
+	uint32		room;			/* for so many marks */
+
+	/* of a tape of stretches that several have written; else NULL */
+	SharedFileSet *files;
 };
 
-/* ------------------------------------------------------------ one file of a tape */
+/* ------------------------------------------------------------------------ writing */
+
+/* Ends writing if these items would exceed temp_file_limit, as far as the files of this tape alone do. */
+static bool
+has_room(BfTapeWriter *writer, const BfRangeItems *items)
+{
+	uint64		numbers = writer->columns;
+
+	for (int column = 0; column < writer->columns; column++)
+		numbers += items->counts[column];
+	writer->bytes += sizeof(RangeHeader) + numbers * sizeof(uint64);
+	/* a file grows by whole blocks */
+	writer->ended |= temp_file_limit >= 0 && writer->bytes + BLCKSZ > (uint64) temp_file_limit * 1024;
+	return !writer->ended;
+}
 
 static void
-name_file(char *name, int writer)
-{
-	snprintf(name, MAXPGPATH, "%d", writer);
-}
-
-BfTapeFile *
-bf_index_begin_tape_file(SharedFileSet *files, int writer, int columns)
-{
-	BfTapeFile *file = palloc0(sizeof(BfTapeFile));
-	char		name[MAXPGPATH];
-
-	name_file(name, writer);
-	file->file = BufFileCreateFileSet(&files->fs, name);
-	file->writer = writer;
-	file->columns = columns;
-	return file;
-}
-
-BfTapeMark
-bf_index_tape_mark(const BfTapeFile *file)
-{
-	BfTapeMark	mark = {.writer = file->writer};
-
-	BufFileTell(file->file, &mark.segment, &mark.offset);
-	return mark;
-}
-
-/* Ends the file if these items would exceed temp_file_limit, as far as this file alone does. */
-static bool
-has_room(BfTapeFile *file, const BfRangeItems *items)
-{
-	uint64		numbers = file->columns;
-
-	for (int column = 0; column < file->columns; column++)
-		numbers += items->counts[column];
-	file->bytes += sizeof(RangeHeader) + numbers * sizeof(uint64);
-	/* the file grows by whole blocks */
-	file->ended |= temp_file_limit >= 0 && file->bytes + BLCKSZ > (uint64) temp_file_limit * 1024;
-	return !file->ended;
-}
-
-bool
-bf_index_write_to_file(BfTapeFile *file, const BfRangeItems *items)
+write_range(BfTapeWriter *writer, const BfRangeItems *items)
 {
 	RangeHeader header = {
 		.share = items->share,
@@ -106,36 +90,76 @@ bf_index_write_to_file(BfTapeFile *file, const BfRangeItems *items)
 		.full = items->full
 	};
 
-	if (!has_room(file, items))
-		return false;
-	BufFileWrite(file->file, &header, sizeof header);
-	BufFileWrite(file->file, (void *) items->counts, file->columns * sizeof(uint64));
-	for (int column = 0; column < file->columns; column++)
-		BufFileWrite(file->file, items->hashes[column], items->counts[column] * sizeof(uint64));
-	return true;
+	BufFileWrite(writer->file, &header, sizeof header);
+	BufFileWrite(writer->file, (void *) items->counts, writer->columns * sizeof(uint64));
+	for (int column = 0; column < writer->columns; column++)
+		BufFileWrite(writer->file, items->hashes[column], items->counts[column] * sizeof(uint64));
+}
+
+static void
+name_stretch(char *name, uint32 stretch)
+{
+	snprintf(name, MAXPGPATH, "%u", stretch);
+}
+
+BfTapeWriter *
+bf_index_begin_tape_writer(SharedFileSet *files, int columns)
+{
+	BfTapeWriter *writer = palloc0(sizeof(BfTapeWriter));
+
+	writer->files = files;
+	writer->columns = columns;
+	return writer;
 }
 
 void
-bf_index_finish_tape_file(BfTapeFile *file)
+bf_index_begin_stretch(BfTapeWriter *writer, uint32 stretch)
 {
-	BufFileExportFileSet(file->file);
-	BufFileClose(file->file);
-	pfree(file);
+	char		name[MAXPGPATH];
+
+	Assert(writer->file == NULL && !writer->ended);
+	name_stretch(name, stretch);
+	writer->file = BufFileCreateFileSet(&writer->files->fs, name);
+	writer->stretch = stretch;
+	/* its last block is not full */
+	writer->bytes += BLCKSZ;
 }
 
-/* ------------------------------------------------------------------------ a tape */
+bool
+bf_index_write_range(BfTapeWriter *writer, const BfRangeItems *items)
+{
+	char		name[MAXPGPATH];
+
+	if (has_room(writer, items))
+	{
+		write_range(writer, items);
+		return true;
+	}
+	BufFileClose(writer->file);
+	writer->file = NULL;
+	name_stretch(name, writer->stretch);
+	/* Nothing was written yet if it fits into memory; then there is no file. */
+	BufFileDeleteFileSet(&writer->files->fs, name, true);
+	return false;
+}
+
+void
+bf_index_end_stretch(BfTapeWriter *writer)
+{
+	BufFileExportFileSet(writer->file);
+	BufFileClose(writer->file);
+	writer->file = NULL;
+}
+
+/* -------------------------------------------------------------------------- a tape */
 
 static BfTape *
-make_tape(int columns, uint32 stretch, uint32 marks, int writers)
+make_tape(int columns, uint32 stretch)
 {
 	BfTape	   *tape = palloc0(sizeof(BfTape));
 
 	tape->columns = columns;
 	tape->stretch = stretch;
-	tape->room = Max(marks, 1);
-	tape->marks = palloc_extended(tape->room * sizeof(BfTapeMark), MCXT_ALLOC_HUGE);
-	tape->writers = writers;
-	tape->files = palloc(writers * sizeof(BufFile *));
 	tape->next = PG_UINT64_MAX;
 	bf_index_begin_items(&tape->items, columns, CurrentMemoryContext);
 	return tape;
@@ -144,94 +168,112 @@ make_tape(int columns, uint32 stretch, uint32 marks, int writers)
 BfTape *
 bf_index_begin_tape(int columns)
 {
-	BfTape	   *tape = make_tape(columns, RANGES_A_MARK, 64, 1);
+	BfTape	   *tape = make_tape(columns, RANGES_A_MARK);
 
-	tape->own.file = tape->files[0] = BufFileCreateTemp(false);
+	tape->file = tape->own.file = BufFileCreateTemp(false);
 	tape->own.columns = columns;
+	tape->room = 64;
+	tape->marks = palloc(tape->room * sizeof(Mark));
 	return tape;
 }
 
 void
 bf_index_write_tape(BfTape *tape, const BfRangeItems *items)
 {
-	BfTapeMark	mark = bf_index_tape_mark(&tape->own);
-
-	if (tape->own.ended || !bf_index_write_to_file(&tape->own, items))
+	if (tape->own.ended || !has_room(&tape->own, items))
 		return;
 	Assert(items->range == tape->ranges);
 	if (tape->ranges % tape->stretch == 0)
 	{
-		uint32		stretch = tape->ranges / tape->stretch;
+		Mark	   *mark;
 
-		if (stretch == tape->room)
+		if (tape->ranges / tape->stretch == tape->room)
 		{
 			tape->room *= 2;
-			tape->marks = repalloc_huge(tape->marks, tape->room * sizeof(BfTapeMark));
+			tape->marks = repalloc_huge(tape->marks, tape->room * sizeof(Mark));
 		}
-		tape->marks[stretch] = mark;
+		mark = &tape->marks[tape->ranges / tape->stretch];
+		BufFileTell(tape->file, &mark->segment, &mark->offset);
 	}
-	tape->complete = ++tape->ranges;
+	write_range(&tape->own, items);
+	tape->ranges++;
 }
 
 BfTape *
-bf_index_open_tape(SharedFileSet *files, int writers, int columns, uint32 ranges, uint32 stretch, const BfTapeMark *marks)
+bf_index_open_tape(SharedFileSet *files, int columns, uint32 stretch)
 {
-	const uint32 stretches = ranges / stretch + (ranges % stretch != 0);
-	BfTape	   *tape = make_tape(columns, stretch, stretches, writers);
+	BfTape	   *tape = make_tape(columns, stretch);
 
-	tape->ranges = ranges;
-	memcpy(tape->marks, marks, stretches * sizeof(BfTapeMark));
-	for (int writer = 0; writer < writers; writer++)
-	{
-		char		name[MAXPGPATH];
-
-		name_file(name, writer);
-		/* A worker that was not started has no file. */
-		tape->files[writer] = BufFileOpenFileSet(&files->fs, name, O_RDONLY, true);
-	}
-	while (bf_index_tape_has(tape, tape->complete))
-		tape->complete += Min(stretch, ranges - tape->complete);
+	tape->files = files;
 	return tape;
-}
-
-bool
-bf_index_tape_has(const BfTape *tape, uint32 range)
-{
-	return range < tape->ranges && tape->marks[range / tape->stretch].writer >= 0;
 }
 
 uint32
 bf_index_tape_length(const BfTape *tape)
 {
-	return tape->complete;
+	return tape->ranges;
 }
 
-static void
-read_exactly(BufFile *file, void *to, Size size)
+void
+bf_index_set_tape_length(BfTape *tape, uint32 ranges)
 {
-	if (BufFileRead(file, to, size) != size)
+	tape->ranges = ranges;
+}
+
+void
+bf_index_end_tape(BfTape *tape)
+{
+	if (tape->file != NULL)
+		BufFileClose(tape->file);
+	if (tape->marks != NULL)
+		pfree(tape->marks);
+	pfree(tape->items.hashes);
+	pfree(tape);
+}
+
+/* ------------------------------------------------------------------------- reading */
+
+static void
+read_exactly(BfTape *tape, void *to, Size size)
+{
+	if (BufFileRead(tape->file, to, size) != size)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not read the items of a range from a temporary file")));
 }
 
-/* Reads what is known of a range and the numbers of its items. Its hashes follow in the file, which is the result. */
-static BufFile *
-read_counts(BfTape *tape, uint32 range, RangeHeader *header, uint64 *counts)
+/* Goes to the beginning of a stretch. */
+static void
+find_stretch(BfTape *tape, uint32 stretch)
 {
-	const BfTapeMark *mark = &tape->marks[range / tape->stretch];
-	BufFile    *file = tape->files[mark->writer];
+	if (tape->files != NULL)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(tape));
+		char		name[MAXPGPATH];
 
-	CHECK_FOR_INTERRUPTS();
-	if (range % tape->stretch == 0 && BufFileSeek(file, mark->segment, mark->offset, SEEK_SET) != 0)
+		if (tape->file != NULL)
+			BufFileClose(tape->file);
+		name_stretch(name, stretch);
+		tape->file = BufFileOpenFileSet(&tape->files->fs, name, O_RDONLY, false);
+		MemoryContextSwitchTo(caller);
+	}
+	else if (BufFileSeek(tape->file, tape->marks[stretch].segment, tape->marks[stretch].offset, SEEK_SET) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not find the items of a range in a temporary file")));
-	read_exactly(file, header, sizeof *header);
-	read_exactly(file, counts, tape->columns * sizeof(uint64));
+}
+
+/* Reads what is known of a range and the numbers of its items. Its hashes follow in the file. */
+static void
+read_counts(BfTape *tape, uint32 range, RangeHeader *header, uint64 *counts)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (range % tape->stretch == 0)
+		find_stretch(tape, range / tape->stretch);
+	read_exactly(tape, header, sizeof *header);
+	read_exactly(tape, counts, tape->columns * sizeof(uint64));
 	Assert(header->range == range);
 	tape->next = (uint64) range + 1;
-	return file;
 }
 
 /* Reads the items of a range. All that were written before it in its stretch have been read. */
@@ -241,9 +283,9 @@ read_range(BfTape *tape, uint32 range)
 	BfRowItems *items = &tape->items;
 	RangeHeader header;
 	uint64		counts[INDEX_MAX_KEYS];
-	BufFile    *file = read_counts(tape, range, &header, counts);
 	uint64		end = 0;
 
+	read_counts(tape, range, &header, counts);
 	for (int column = 0; column < tape->columns; column++)
 		items->end[column] = (uint32) (end += counts[column]);
 	if (end > items->room)
@@ -251,7 +293,7 @@ read_range(BfTape *tape, uint32 range)
 		items->hashes = repalloc_huge(items->hashes, end * sizeof(uint64));
 		items->room = (uint32) end;
 	}
-	read_exactly(file, items->hashes, end * sizeof(uint64));
+	read_exactly(tape, items->hashes, end * sizeof(uint64));
 }
 
 /* Passes the ranges between the beginning of its stretch and this one. */
@@ -268,10 +310,9 @@ void
 bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items)
 {
 	RangeHeader header;
-	BufFile    *file;
 
 	go_to(tape, range);
-	file = read_counts(tape, range, &header, items->counts);
+	read_counts(tape, range, &header, items->counts);
 	items->range = range;
 	items->columns = tape->columns;
 	items->full = header.full;
@@ -283,14 +324,14 @@ bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items)
 		Size		bytes = items->counts[column] * sizeof(uint64);
 
 		items->hashes[column] = palloc_extended(Max(bytes, 1), MCXT_ALLOC_HUGE);
-		read_exactly(file, items->hashes[column], bytes);
+		read_exactly(tape, items->hashes[column], bytes);
 	}
 }
 
 void
 bf_index_read_tape(BfTape *tape, uint32 first, uint32 end, void (*add) (const BfRowItems *items, void *argument), void *argument)
 {
-	Assert(end <= bf_index_tape_length(tape));
+	Assert(end <= tape->ranges);
 	if (first >= end)
 		return;
 	go_to(tape, first);
@@ -299,16 +340,4 @@ bf_index_read_tape(BfTape *tape, uint32 first, uint32 end, void (*add) (const Bf
 		read_range(tape, range);
 		add(&tape->items, argument);
 	}
-}
-
-void
-bf_index_end_tape(BfTape *tape)
-{
-	for (int writer = 0; writer < tape->writers; writer++)
-		if (tape->files[writer] != NULL)
-			BufFileClose(tape->files[writer]);
-	pfree(tape->files);
-	pfree(tape->marks);
-	pfree(tape->items.hashes);
-	pfree(tape);
 }
