@@ -3,10 +3,10 @@
  * when its ranges have been read.
  *
  * The size of a group's filters comes from its full ranges: in each column as many lines as the range with the most
- * items needs, unless it is far above the others. The first group has all ranges of the table, up to what a page allows, so that the index on a small
- * partition has one group. If the last ranges of a table would leave much of their pages empty as one group, they
- * become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made of them
- * (summarize.c).
+ * items needs, unless it is far above the others. The first group has all ranges of the table, up to what a page allows, so
+ * that the index on a small partition has one group. If the last ranges of a table would leave much of their pages empty as
+ * one group, they become two. The items of the ranges are kept (tape.c), and when level 0 is done, the levels above are made
+ * of them (summarize.c). Parallel workers may read ranges (build_workers.c); the groups are the same.
  *
  * CREATE INDEX CONCURRENTLY: rows that are written during the build are not entered here. When PostgreSQL validates the
  * index it passes all rows to the insert function, because ambulkdelete reports none of them as present.

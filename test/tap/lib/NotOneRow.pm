@@ -99,15 +99,15 @@ sub make_relations
 
 	$db->sql(<<"SQL");
 CREATE SEQUENCE ids;
-CREATE TABLE t ($columns, PRIMARY KEY (id)) WITH (fillfactor = 80, autovacuum_enabled = off);
+CREATE TABLE t ($columns, PRIMARY KEY (id)) WITH (fillfactor = 80, autovacuum_enabled = off, parallel_workers = 2);
 CREATE TABLE p ($columns, PRIMARY KEY (id, k)) PARTITION BY LIST (k);
-SELECT format('CREATE TABLE p_%s PARTITION OF p FOR VALUES IN (%1\$s) WITH (fillfactor = 80, autovacuum_enabled = off)', k)
+SELECT format('CREATE TABLE p_%s PARTITION OF p FOR VALUES IN (%1\$s) WITH (fillfactor = 80, autovacuum_enabled = off, parallel_workers = 2)', k)
 FROM generate_series(0, 3) k \\gexec
 INSERT INTO t $rows;
 INSERT INTO p $rows;
 -- An index on this takes its time: whoever summarizes between a placeholder and its bits, a writer between the row and its
 -- place in the index. Else it would take hours until another party gets in between.
-CREATE FUNCTION dawdle(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS \$\$
+CREATE FUNCTION dawdle(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS \$\$
 BEGIN
 	IF random() < coalesce(current_setting('not_one_row.dawdle', true)::float8, 0) THEN
 		PERFORM pg_sleep(random() * 0.02);

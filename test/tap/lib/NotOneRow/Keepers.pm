@@ -151,9 +151,17 @@ sub refill
 	}
 }
 
+# The next builds of this session have workers, or none.
+sub settle_workers
+{
+	my ($session) = @_;
+	$session->ask('SET max_parallel_maintenance_workers = ' . (rand() < 0.5 ? 2 : 0));
+}
+
 sub drop_and_create
 {
 	my ($run, $session) = @_;
+	settle_workers($session);
 	my ($table, $name) = (rand() < 0.7 ? 't' : 'p', some_name());
 	act($run, $session, 'DROP INDEX', "DROP INDEX IF EXISTS ${table}_$name");
 	sleep(rand 0.1);
@@ -163,6 +171,7 @@ sub drop_and_create
 sub concurrently
 {
 	my ($run, $session) = @_;
+	settle_workers($session);
 	my $name = some_name();
 	$session->ask("SET lock_timeout = '4s'");
 	act($run, $session, 'DROP INDEX CONCURRENTLY', "DROP INDEX CONCURRENTLY IF EXISTS t_$name");
@@ -173,6 +182,7 @@ sub concurrently
 sub reindex
 {
 	my ($run, $session) = @_;
+	settle_workers($session);
 	my $how = rand() < 0.6 ? 'CONCURRENTLY' : '';
 	my $table = some_table();
 	my $what = $table eq 't' && rand() < 0.7 ? 'INDEX' : 'TABLE';
