@@ -129,15 +129,20 @@ read_figures(void *argument)
 		get_level_figures(geometry, level, &figures->level[level]);
 }
 
-/* The index is NULL if it does not exist. One whose meta page is damaged is taken for such; its scan raises the error. */
-static void
+/*
+ * The index is NULL if it does not exist. Returns false for such a one, and for one whose meta page is damaged, which must not be
+ * asked anything more: its scan raises the error.
+ */
+static bool
 get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
 {
 	Reading		reading = {.info = info, .index = index, .figures = figures};
 
 	memset(figures, 0, sizeof *figures);
-	if (index == NULL || !bf_index_try(read_figures, &reading))
-		invent_figures(info, figures);
+	if (index != NULL && bf_index_try(read_figures, &reading))
+		return true;
+	invent_figures(info, figures);
+	return false;
 }
 
 /* A condition that the index is asked about. */
@@ -390,18 +395,16 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 				uncovered,
 				rechecked,
 				wanted;
-	double		qual_selectivity;
 	double		random_page_cost;
 	QualCost	qual_cost;
 	IndexFigures figures;
-	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock); /* the planner holds a lock */
+	Relation	opened = info->hypothetical ? NULL : index_open(info->indexoid, NoLock); /* the planner holds a lock */
+	Relation	index;			/* NULL if it cannot be asked */
 	ListCell   *cell;
 
 	CHECK_FOR_INTERRUPTS();		/* there may be thousands of partitions */
-	get_figures(info, index, &figures);
+	index = get_figures(info, opened, &figures) ? opened : NULL;
 	uncovered = Max(0, 1 - figures.level[0].covered * figures.level[0].pages_per_range / heap_pages);
-	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid,
-											  JOIN_INNER, NULL);
 	foreach(cell, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, cell);
@@ -426,8 +429,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	}
 	else if (asked > 0)
 		share = Min(share, estimate.share);
-	if (index != NULL)
-		index_close(index, NoLock);
+	if (opened != NULL)
+		index_close(opened, NoLock);
 	pfree(clauses);
 
 	/*
@@ -437,7 +440,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	wanted = Min(share * heap_pages, heap_pages);
 	rechecked = share * rows;
 	*selectivity = share >= 1 ? 1 : 2 * heap_pages * wanted / (2 * heap_pages - wanted) / rows;
-	*selectivity = Min(1, Max(*selectivity, Min(qual_selectivity, share)));
+	*selectivity = Min(1, *selectivity);
 	*correlation = 1;			/* bitmap scans do not use it */
 
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
