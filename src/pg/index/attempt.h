@@ -9,8 +9,8 @@
 /*
  * Calls work() in a subtransaction. If work() raises an error for which is_answer() returns true, the subtransaction is
  * rolled back, which releases the pages and locks that work() had, and the result is the error. Other errors are
- * raised as usual; a cancel is one of them. Returns NULL if there was no error. REQUIRES: the SQL function is PARALLEL
- * UNSAFE, because no subtransaction can begin in a parallel plan.
+ * raised as usual; a cancel is one of them. Returns NULL if there was no error. REQUIRES: no parallel mode, in
+ * which no subtransaction can begin: an SQL function that calls this is PARALLEL UNSAFE.
  */
 extern ErrorData *bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
 

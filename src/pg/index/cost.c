@@ -7,6 +7,10 @@
  * rows of one are in about the share s of the ranges; statistics tell how far they do, and the more they do, the less it is divided by
  * that, as for BRIN. The smallest of the three estimates is used.
  *
+ * Of keys inside values that are not known, the statistics know nothing. A key is taken to be one of those that the column has: if a
+ * range has n of N different keys, one of them is in n / N of the ranges in the mean, where the size of the filters of all levels
+ * tells n and N.
+ *
  * This holds for values that are not known when the query is planned. Those that are known estimate.c asks the index about.
  *
  * The index is searched from the highest level down, so the pages that it costs are those of the highest level, and on
@@ -20,7 +24,9 @@
 #include <math.h>
 
 #include "access/relation.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
@@ -98,27 +104,45 @@ get_level_figures(const BfGeometry *geometry, int number, LevelFigures *figures)
 	}
 }
 
-/* The index is NULL if it does not exist. */
-static void
-get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
+/* For read_figures(). */
+typedef struct Reading
 {
-	const BfGeometry *geometry;
+	IndexOptInfo *info;
+	Relation	index;
+	IndexFigures *figures;
+} Reading;
 
-	memset(figures, 0, sizeof *figures);
-	if (index == NULL)
-	{
-		invent_figures(info, figures);
-		return;
-	}
-	geometry = bf_index_geometry(index);
-	if ((double) geometry->level[0].covered * geometry->level[0].pages_per_range < info->rel->pages)
-		geometry = bf_index_current_geometry(index);
+static void
+read_figures(void *argument)
+{
+	const Reading *reading = argument;
+	IndexFigures *figures = reading->figures;
+	const BfGeometry *geometry = bf_index_geometry(reading->index);
+
+	if ((double) geometry->level[0].covered * geometry->level[0].pages_per_range < reading->info->rel->pages)
+		geometry = bf_index_current_geometry(reading->index);
 	figures->levels = Max(geometry->levels, 1);
 	figures->upper_rate = geometry->upper.false_positive_rate;
 	for (int column = 0; column < geometry->columns; column++)
 		figures->rates[column] = geometry->column[column].false_positive_rate;
 	for (int level = 0; level < figures->levels; level++)
 		get_level_figures(geometry, level, &figures->level[level]);
+}
+
+/*
+ * The index is NULL if it does not exist. Returns false for such a one, and for one whose meta page is damaged, which must not be
+ * asked anything more: its scan raises the error.
+ */
+static bool
+get_figures(IndexOptInfo *info, Relation index, IndexFigures *figures)
+{
+	Reading		reading = {.info = info, .index = index, .figures = figures};
+
+	memset(figures, 0, sizeof *figures);
+	if (index != NULL && bf_index_try(read_figures, &reading))
+		return true;
+	invent_figures(info, figures);
+	return false;
 }
 
 /* A condition that the index is asked about. */
@@ -129,6 +153,7 @@ typedef struct Clause
 	double		items;			/* that are searched for */
 	double		required;		/* so many of them must be in a value, all together; 0: one is enough */
 	double		selectivity;
+	double		keys_of_heap;	/* the number of different keys of the column; 0 if the statistics know better, or nobody does */
 	double		correlation;	/* of the column's values with their places in the table, 0 to 1; 0 if that is not known */
 } Clause;
 
@@ -147,6 +172,8 @@ share_of_ranges(const LevelFigures *figures, const Clause *clause, double rows, 
 
 	if (clause->correlation > 0)
 		together = Min(together, clause->selectivity / clause->correlation + clause->items / ranges);
+	if (clause->keys_of_heap > 0)
+		together = Min(together, Max(clause->items - clause->required, 1) * figures->distinct[clause->column] / clause->keys_of_heap);
 	/* At least one range: the planner cannot know that a value does not occur. */
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
@@ -211,11 +238,58 @@ groups_visited(const IndexFigures *figures, const Clause *clauses, int count, do
 #define KEYS_EXPECTED 2
 
 /*
+ * How many different keys does a column have in the whole table? If there are levels, the number of keys of a range grows with its
+ * length as it does between the highest two. If there is one level, its ranges tell how many keys they have in common. 0: that is not known.
+ */
+static double
+count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, int column)
+{
+	const LevelFigures *top = &figures->level[figures->levels - 1];
+	double		ranges = Max(info->rel->pages / top->pages_per_range, 1);
+	double		common;
+
+	if (figures->levels > 1)
+	{
+		const LevelFigures *below = top - 1;
+		double		growth = log(Max(top->distinct[column], 1) / Max(below->distinct[column], 1)) /
+			log(top->pages_per_range / below->pages_per_range);
+
+		return top->distinct[column] * pow(ranges, Min(1, Max(0, growth)));
+	}
+	common = bf_index_estimate_common(root, info, index, column);
+	return common < 0 ? 0 : top->distinct[column] * (common + (1 - common) * ranges);
+}
+
+/* Has PostgreSQL statistics by which it estimates conditions on the keys of this column with known values? */
+static bool
+has_statistics_of_keys(PlannerInfo *root, const IndexOptInfo *info, int column)
+{
+	AttrNumber	attribute = info->indexkeys[column];
+	HeapTuple	statistics;
+	AttStatsSlot slot;
+	bool		result;
+
+	if (type_is_collatable(info->opcintype[column]))
+		return true;			/* those of text: LIKE and regular expressions are compared with a sample */
+	if (attribute == 0)
+		return false;
+	statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(planner_rt_fetch(info->rel->relid, root)->relid),
+								 Int16GetDatum(attribute), BoolGetDatum(false));
+	if (!HeapTupleIsValid(statistics))
+		return false;
+	result = get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCELEM, InvalidOid, 0);
+	if (result)
+		free_attstatsslot(&slot);
+	ReleaseSysCache(statistics);
+	return result;
+}
+
+/*
  * Finds out what a condition on keys inside values asks for. Returns false if any value may satisfy it, as far as its keys say.
  * The index is NULL if it does not exist.
  */
 static bool
-estimate_keys(PlannerInfo *root, Relation index, Node *expression, Oid family, Clause *clause)
+estimate_keys(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, Node *expression, Clause *clause)
 {
 	bool		is_array = IsA(expression, ScalarArrayOpExpr);
 	Oid			operator = is_array ? ((ScalarArrayOpExpr *) expression)->opno : ((OpExpr *) expression)->opno;
@@ -225,11 +299,17 @@ estimate_keys(PlannerInfo *root, Relation index, Node *expression, Oid family, C
 	BfKeySearch *search;
 	Datum	   *queries;
 	uint32		count;
+	bool		is_known;
 
 	clause->by_keys = true;
 	clause->items = clause->required = KEYS_EXPECTED;
 	argument = estimate_expression_value(root, argument);
-	if (index == NULL || !IsA(argument, Const))
+	is_known = IsA(argument, Const);
+	if (!is_known && operator == OID_ARRAY_CONTAINED_OP)
+		return false;			/* {} is in every array, so all ranges are read */
+	if (!is_known || !has_statistics_of_keys(root, info, clause->column))
+		clause->keys_of_heap = count_keys_of_heap(root, info, index, figures, clause->column);
+	if (index == NULL || !is_known)
 		return true;
 	if (((Const *) argument)->constisnull)
 	{
@@ -240,7 +320,7 @@ estimate_keys(PlannerInfo *root, Relation index, Node *expression, Oid family, C
 	class = bf_index_make_key_class(index, clause->column, CurrentMemoryContext);
 	count = bf_index_key_arguments(&key, &queries);
 	search = bf_index_begin_key_search(class, bf_index_key_hasher(class, CurrentMemoryContext),
-									   get_op_opfamily_strategy(operator, family), queries, count);
+									   get_op_opfamily_strategy(operator, info->opfamily[clause->column]), queries, count);
 	clause->items = search->count;
 	clause->required = pg_popcount64(search->required);
 	return search->kind != BF_FINDS_ANYTHING;
@@ -273,7 +353,7 @@ correlation_of(PlannerInfo *root, const IndexOptInfo *info, int column)
 
 /* Looks at a condition. Returns false if the index cannot rule out any range by it. */
 static bool
-get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexClause *from, Clause *clause)
+get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexFigures *figures, const IndexClause *from, Clause *clause)
 {
 	/* with the column of the index on the left */
 	Node	   *expression = (Node *) linitial_node(RestrictInfo, from->indexquals)->clause;
@@ -287,7 +367,7 @@ get_clause(PlannerInfo *root, IndexOptInfo *info, Relation index, const IndexCla
 	*clause = (Clause) {.column = from->indexcol, .items = 1};
 	clause->selectivity = clauselist_selectivity(root, list_make1(from->rinfo), info->rel->relid, JOIN_INNER, NULL);
 	if (has_keys && (IsA(expression, OpExpr) || IsA(expression, ScalarArrayOpExpr)))
-		return estimate_keys(root, index, expression, family, clause);
+		return estimate_keys(root, info, index, figures, expression, clause);
 	clause->correlation = correlation_of(root, info, from->indexcol);
 	if (IsA(expression, ScalarArrayOpExpr))
 		clause->items = Max(1, sb_estimate_array_length(root, lsecond(((ScalarArrayOpExpr *) expression)->args)));
@@ -315,22 +395,21 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 				uncovered,
 				rechecked,
 				wanted;
-	double		qual_selectivity;
 	double		random_page_cost;
 	QualCost	qual_cost;
 	IndexFigures figures;
-	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock); /* the planner holds a lock */
+	Relation	opened = info->hypothetical ? NULL : index_open(info->indexoid, NoLock); /* the planner holds a lock */
+	Relation	index;			/* NULL if it cannot be asked */
 	ListCell   *cell;
 
-	get_figures(info, index, &figures);
+	CHECK_FOR_INTERRUPTS();		/* there may be thousands of partitions */
+	index = get_figures(info, opened, &figures) ? opened : NULL;
 	uncovered = Max(0, 1 - figures.level[0].covered * figures.level[0].pages_per_range / heap_pages);
-	qual_selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid,
-											  JOIN_INNER, NULL);
 	foreach(cell, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, cell);
 
-		if (!get_clause(root, info, index, clause, &clauses[count]))
+		if (!get_clause(root, info, index, &figures, clause, &clauses[count]))
 			continue;
 		items_searched += clauses[count++].items;
 		useful = lappend(useful, clause);
@@ -350,8 +429,8 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	}
 	else if (asked > 0)
 		share = Min(share, estimate.share);
-	if (index != NULL)
-		index_close(index, NoLock);
+	if (opened != NULL)
+		index_close(opened, NoLock);
 	pfree(clauses);
 
 	/*
@@ -361,7 +440,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 	wanted = Min(share * heap_pages, heap_pages);
 	rechecked = share * rows;
 	*selectivity = share >= 1 ? 1 : 2 * heap_pages * wanted / (2 * heap_pages - wanted) / rows;
-	*selectivity = Min(1, Max(*selectivity, Min(qual_selectivity, share)));
+	*selectivity = Min(1, *selectivity);
 	*correlation = 1;			/* bitmap scans do not use it */
 
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);

@@ -3,40 +3,42 @@
  *
  * The planner's guess of how many rows a regular expression, an array or a value whose rows lie together will leave
  * is a share of the table. The index knows better. If the values that a query compares with are known when it is
- * planned, a few pages of the index are read, as its execution will read them: from the highest level down, spread
- * evenly over what is left there. What they leave is taken to be left everywhere. (PostgreSQL asks B-trees for the
- * ends of a column while it plans; see get_actual_variable_range() in selfuncs.c.)
+ * planned, a few pages of the index are read, as its execution will read them (walk.c). If they are not known, one page
+ * tells how much ranges have in common. (PostgreSQL asks B-trees for the ends of a column while it plans; see
+ * get_actual_variable_range() in selfuncs.c.)
  *
  * The answer bounds the cost of the index's paths, and the pages that these read; the number of rows that
  * PostgreSQL expects stays. It is an estimate: it may be too small after rows were written, and nothing but a
  * choice between plans depends on it.
  *
  * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor
- * are columns that the user may not read. No predicate lock is taken, and no scan is counted.
+ * are columns that the user may not read. No predicate lock is taken, and no scan is counted. An index that is
+ * damaged, and a function of an operator class that fails, lead to no estimate, and to no error: a query that uses the
+ * index raises it.
  */
-#include "index/search.h"
+#include "index/estimate.h"
 
-#include <math.h>
-
-#include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
+#include "utils/datum.h"
 #include "utils/guc.h"
+#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "index/estimate.h"
-
-/* So many pages of an index are read at most, and so many items of a condition are looked for. */
-#define MOST_PAGES 16
-#define MOST_ITEMS 16
+#include "index/attempt.h"
+#include "index/keys.h"
+#include "index/walk.h"
 
 /* Of the partitions of a table so many are asked. The others are taken to be as these are in the mean. */
 #define MOST_CHILDREN 8
@@ -51,10 +53,20 @@ typedef struct Answer
 	Oid			index;
 	List	   *conditions;		/* RestrictInfos, as the planner has them */
 	Index		parent;			/* the table in the query of which this one is a partition; or 0 */
-	uint32		shape;			/* which columns are compared with which operators */
+	uint32		shape;			/* a hash of which columns are compared, how, and with what: the same for all partitions */
 	bool		is_known;
 	BfEstimate	estimate;
 } Answer;
+
+/* Which share of the items of a column's ranges is in other ranges, too. Negative: that is not known. */
+typedef struct Common
+{
+	Oid			index;
+	int			column;
+	uint32		name;			/* a hash of it, the same for all partitions */
+	Index		parent;			/* as above */
+	double		share;
+} Common;
 
 /* The answers of one statement. They are forgotten with the memory in which it is planned. */
 typedef struct Answers
@@ -62,6 +74,7 @@ typedef struct Answers
 	const PlannerGlobal *statement;
 	MemoryContext context;
 	List	   *all;
+	List	   *common;
 	MemoryContextCallback forget;
 } Answers;
 
@@ -152,6 +165,33 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 	return attribute > 0 && pg_attribute_aclcheck(table, attribute, user, ACL_SELECT) == ACLCHECK_OK;
 }
 
+/* ----------------------------------------------------------------- without errors */
+
+/* Is this an error because of which there is no estimate? All others end the statement: it was cancelled, or has no memory. */
+static bool
+is_no_estimate(int sqlerrcode)
+{
+	return ERRCODE_TO_CATEGORY(sqlerrcode) != ERRCODE_OPERATOR_INTERVENTION &&
+		ERRCODE_TO_CATEGORY(sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES;
+}
+
+bool
+bf_index_try(void (*work) (void *argument), void *argument)
+{
+	ErrorData  *error;
+
+	if (IsInParallelMode())
+	{
+		/* A function plans a query of its own. No subtransaction can begin. */
+		work(argument);
+		return true;
+	}
+	error = bf_index_attempt(work, argument, is_no_estimate);
+	if (error != NULL)
+		FreeErrorData(error);
+	return error == NULL;
+}
+
 /* ------------------------------------------------------------- what the index is asked */
 
 /*
@@ -201,235 +241,42 @@ make_key(PlannerInfo *root, const IndexOptInfo *info, int column, Node *clause, 
 	return true;
 }
 
-/* The sample of a condition's items that is looked for. Returns how many times as many there are. */
-static double
-sample_items(Condition *condition)
-{
-	const uint32 all = condition->count;
+/* ------------------------------------------------------------- the same in all partitions */
 
-	if (condition->by_keys != NULL || all <= MOST_ITEMS)
-		return 1;
-	for (uint32 i = 0; i < MOST_ITEMS; i++)
-		condition->hashes[i] = condition->hashes[(uint64) i * all / MOST_ITEMS];
-	condition->count = MOST_ITEMS;
-	return (double) all / MOST_ITEMS;
+/* A hash of the name of an index's column in the table. */
+static uint32
+name_of(PlannerInfo *root, const IndexOptInfo *info, int column)
+{
+	AttrNumber	attribute = info->indexkeys[column];
+	char	   *name;
+	uint32		hash;
+
+	if (attribute == 0)
+		return column;			/* an expression */
+	name = get_attname(planner_rt_fetch(info->rel->relid, root)->relid, attribute, false);
+	hash = string_hash(name, NAMEDATALEN);
+	pfree(name);
+	return hash;
 }
 
-/* -------------------------------------------------------------------- the walk */
+/* So many bytes of a value tell it from others. */
+#define BYTES_THAT_TELL 256
 
-/* Pages of the heap that are left when a level was looked at. */
-typedef struct Part
+/* A hash of what a key compares with, and how. */
+static uint32
+hash_key(const ScanKeyData *key)
 {
-	uint64		first,
-				end;
-	double		weight;			/* so many times such pages are left */
-	ItemSet    *items;
-} Part;
+	uint32		hash = hash_combine(key->sk_flags, key->sk_strategy);
+	int16		length;
+	bool		by_value;
 
-typedef struct Walk
-{
-	Descent		descent;
-	Size		words;			/* of the items of a part, of all conditions */
-	int			count;			/* of the parts */
-	int			room;
-	Part	   *parts;
-	double		index_pages;	/* that a search reads */
-} Walk;
-
-static void
-add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *items)
-{
-	Size		size = next->words * sizeof(ItemSet);
-
-	if (next->count == next->room)
-	{
-		next->room = Max(64, 2 * next->room);
-		next->parts = next->parts == NULL ? palloc(next->room * sizeof(Part)) : repalloc(next->parts, next->room * sizeof(Part));
-	}
-	next->parts[next->count] = (Part) {.first = first, .end = end, .weight = weight, .items = palloc(size)};
-	memcpy(next->parts[next->count++].items, items, size);
-}
-
-/*
- * The part that has the page at `place`, where the covered pages of all parts are counted by their weights. Sets
- * *page to it.
- */
-static const Part *
-find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
-{
-	const Part *last = NULL;
-
-	for (int i = 0; i < walk->count; i++)
-	{
-		const Part *part = &walk->parts[i];
-		uint64		end = Min(part->end, covered);
-		double		pages;
-
-		if (end <= part->first)
-			continue;
-		pages = (end - part->first) * part->weight;
-		last = part;
-		if (place < pages)
-		{
-			*page = Min(part->first + (uint64) (place / part->weight), end - 1);
-			return part;
-		}
-		place -= pages;
-	}
-	if (last != NULL)
-		*page = Min(last->end, covered) - 1;
-	return last;
-}
-
-/*
- * Looks at groups of a level, spread evenly over the parts that are left. The parts become those that are left
- * after it. Returns how many pages of the heap these are; `prior` is the share that is expected of a level, for
- * what was not looked at.
- */
-static double
-walk_level(Walk *walk, int level, double prior)
-{
-	Descent    *descent = &walk->descent;
-	const BfLevel *of = &descent->geometry->level[level];
-	const uint64 covered = (uint64) of->covered * of->pages_per_range;
-	Walk		next = {.words = walk->words};
-	uint64		seen[MOST_PAGES];
-	int			visits = 0;
-	double		inside = 0,		/* pages of the parts that groups of this level cover */
-				outside = 0,
-				examined = 0,	/* of the pages inside: those looked at, and of these those that are left */
-				left = 0;
-	const uint32 opened = descent->opened;
-
-	for (int i = 0; i < walk->count; i++)
-	{
-		const Part *part = &walk->parts[i];
-
-		inside += (Max(Min(part->end, covered), part->first) - part->first) * part->weight;
-		outside += (part->end - Max(Min(part->end, covered), part->first)) * part->weight;
-	}
-	/* 7 and MOST_PAGES have no common divisor, so that the first few places are spread evenly too. */
-	for (int i = 0; i < MOST_PAGES && inside > 0 && descent->opened < descent->most_opened && !descent->failed; i++)
-	{
-		uint64		page = 0;
-		const Part *part = find_part(walk, inside * ((i * 7) % MOST_PAGES + 0.5) / MOST_PAGES, covered, &page);
-		BfGroup		group;
-		uint64		first,
-					end;
-		Mask		candidates;
-		bool		again = false;
-
-		bf_index_find_group(descent->geometry, level, page / of->pages_per_range, &group);
-		first = Max(part->first, (uint64) group.first_range * of->pages_per_range);
-		end = Min(Min(part->end, covered), ((uint64) group.first_range + group.ranges) * of->pages_per_range);
-		for (int k = 0; k < visits; k++)
-			again |= seen[k] == first;
-		if (again)
-			continue;
-		seen[visits++] = first;
-		bf_index_check_group(descent, &group, first, end, part->items, &candidates);
-		examined += (end - first) * part->weight;
-		for (uint64 range = first / of->pages_per_range; range * of->pages_per_range < end && !descent->failed; range++)
-		{
-			uint64		range_first = Max(range * of->pages_per_range, first);
-			uint64		range_end = Min((range + 1) * of->pages_per_range, end);
-
-			if (!bf_index_has_range(&candidates, range - group.first_range))
-				continue;
-			left += (range_end - range_first) * part->weight;
-			if (level > 0)
-				add_part(&next, range_first, range_end, part->weight,
-						 &descent->search->level[level].found[(range - group.first_range) * walk->words]);
-		}
-	}
-	if (inside > 0 && examined > 0)
-	{
-		const double unit = examined / visits;
-		const bool	all = examined >= inside * 0.999;
-
-		for (int i = 0; i < next.count; i++)
-			next.parts[i].weight *= inside / examined;
-		left = all ? left : inside * (left + prior * unit) / (examined + unit);
-		walk->index_pages += (descent->opened - opened) * inside / examined;
-	}
-	else
-		left = inside * prior;
-	for (int i = 0; i < walk->count && level > 0; i++)
-	{
-		const Part *part = &walk->parts[i];
-
-		if (part->end > covered)
-			add_part(&next, Max(part->first, covered), part->end, part->weight, part->items);
-	}
-	walk->parts = next.parts;
-	walk->count = next.count;
-	walk->room = next.room;
-	return left + outside;
-}
-
-/* Estimates which share of the heap's pages the search leaves. Returns false if a page is not what it should be. */
-static bool
-walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate *estimate)
-{
-	Descent    *descent = &walk->descent;
-	const BfGeometry *geometry = descent->geometry;
-	const int	top = geometry->levels - 1;
-	double		left = heap_blocks;
-
-	bf_index_prepare_levels(descent->search, geometry->levels);
-	walk->words = (Size) descent->search->count * descent->search->words;
-	add_part(walk, 0, heap_blocks, 1, descent->search->everything);
-	for (int level = top; level >= 0 && left > 0; level--)
-	{
-		double		before = left;
-		double		expected = level == top ? priors[level] : Min(1, priors[level] / Max(priors[level + 1], 1e-9));
-
-		descent->most_opened = descent->opened + (MOST_PAGES - descent->opened) / (level + 1);
-		left = walk_level(walk, level, expected);
-		if (descent->failed)
-			return false;
-		/*
-		 * The parts stand for those that were found. Where some are expected and none was found, the rest is
-		 * expected too.
-		 */
-		if (walk->count == 0 && level > 0)
-		{
-			left = Min(left, before) * Min(1, priors[0] / Max(priors[level], 1e-9));
-			break;
-		}
-	}
-	estimate->share = Min(1, left / heap_blocks);
-	estimate->index_pages = walk->index_pages;
-	return true;
-}
-
-/* Asks the index. In a memory context that is forgotten afterwards. */
-static bool
-ask(Relation index, const RelOptInfo *rel, ScanKeyData *keys, int count, const double *priors, BfEstimate *estimate)
-{
-	Walk		walk = {.descent = {.index = index}};
-	BfSearch   *search = bf_index_begin_search(keys, count, GetActiveSnapshot());
-	double		more = 1;
-
-	bf_index_hash_search(search, index);
-	for (int i = 0; i < count; i++)
-		more = Max(more, sample_items(&search->conditions[i]));
-	walk.descent.search = search;
-	walk.descent.index_blocks = RelationGetNumberOfBlocks(index);
-	walk.descent.geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-	*estimate = (BfEstimate) {0};
-	if (bf_index_finds_nothing(search))
-		return true;
-	if (!search->trusted || walk.descent.geometry->levels == 0 || !walk_down(&walk, rel->pages, priors, estimate))
-		return false;
-	if (walk.descent.unasked)
-		estimate->share = Min(estimate->share, priors[0]);
-	if (more > 1)
-	{
-		estimate->share = 1 - pow(1 - estimate->share, more);
-		estimate->index_pages = Min(estimate->index_pages * more, walk.descent.index_blocks);
-	}
-	return true;
+	if ((key->sk_flags & SK_ISNULL) != 0)
+		return hash;
+	get_typlenbyval((key->sk_flags & SK_SEARCHARRAY) != 0 ? ANYARRAYOID : key->sk_subtype, &length, &by_value);
+	if (by_value)
+		return hash_combine(hash, hash_bytes((const unsigned char *) &key->sk_argument, sizeof(Datum)));
+	return hash_combine(hash, hash_bytes((const unsigned char *) DatumGetPointer(key->sk_argument),
+										 Min(datumGetSize(key->sk_argument, by_value, length), BYTES_THAT_TELL)));
 }
 
 /* --------------------------------------------------------------- for cost.c */
@@ -478,6 +325,34 @@ is_better_generic(PlannerInfo *root, Index parent)
 	return parent != 0 && root->glob->boundParams != NULL && root->simple_rel_array[parent]->nparts > MOST_CHILDREN;
 }
 
+/* A search that is to be carried out in part. */
+typedef struct Question
+{
+	Relation	index;
+	BlockNumber heap_blocks;
+	ScanKeyData *keys;
+	int			count;
+	const double *priors;
+	bool		is_known;
+	BfEstimate	estimate;
+} Question;
+
+static void
+ask(void *argument)
+{
+	Question   *question = argument;
+
+	question->is_known = bf_index_walk(question->index, question->heap_blocks, question->keys, question->count, question->priors,
+									   &question->estimate);
+}
+
+/* May the index be asked at all? */
+static bool
+may_ask(PlannerInfo *root, const IndexOptInfo *info, Relation index)
+{
+	return enabled && index != NULL && info->rel->pages > 0 && ActiveSnapshotSet() && !may_hide_rows(root);
+}
+
 int
 bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
 				  BfEstimate *estimate)
@@ -486,11 +361,11 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	Answer		wanted = {.index = info->indexoid};
 	Answer	   *answer;
 	Answers    *known;
-	MemoryContext caller;
+	const bool	is_child = info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL;
 	int			count = 0;
 	ListCell   *cell;
 
-	if (!enabled || index == NULL || info->rel->pages == 0 || !ActiveSnapshotSet() || may_hide_rows(root))
+	if (!may_ask(root, info, index))
 		return 0;
 	foreach(cell, clauses)
 	{
@@ -500,13 +375,14 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 		if (list_length(clause->indexquals) != 1 || !may_read(root, info, clause->indexcol) ||
 			!make_key(root, info, clause->indexcol, (Node *) qual->clause, &keys[count]))
 			continue;
-		wanted.shape = (wanted.shape * 31 + clause->indexcol) * 31 + keys[count].sk_strategy;
+		if (is_child)
+			wanted.shape = hash_combine(wanted.shape, hash_combine(name_of(root, info, clause->indexcol), hash_key(&keys[count])));
 		wanted.conditions = lappend(wanted.conditions, qual);
 		count++;
 	}
 	if (count == 0)
 		return 0;
-	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
+	if (is_child)
 		wanted.parent = topmost_parent(info->rel);
 	if (is_better_generic(root, wanted.parent))
 		return 0;
@@ -515,9 +391,11 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	if (answer == NULL)
 	{
 		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf index estimate", ALLOCSET_SMALL_SIZES);
+		MemoryContext caller = MemoryContextSwitchTo(context);
+		Question	question = {.index = index, .heap_blocks = info->rel->pages, .keys = keys, .count = count, .priors = priors};
 
-		caller = MemoryContextSwitchTo(context);
-		wanted.is_known = ask(index, info->rel, keys, count, priors, &wanted.estimate);
+		wanted.is_known = bf_index_try(ask, &question) && question.is_known;
+		wanted.estimate = question.estimate;
 		MemoryContextSwitchTo(root->planner_cxt);
 		answer = memcpy(palloc(sizeof wanted), &wanted, sizeof wanted);
 		answer->conditions = list_copy(wanted.conditions);
@@ -529,6 +407,77 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	}
 	*estimate = answer->estimate;
 	return answer->is_known ? count : 0;
+}
+
+/* ---------------------------------------------------------- values that are not known */
+
+/* What was found before, or how it is with partitions of which enough were looked at. NULL: look. */
+static const Common *
+find_common(List *all, const Common *wanted)
+{
+	ListCell   *cell;
+	int			children = 0;
+	Common		mean = *wanted;
+
+	foreach(cell, all)
+	{
+		const Common *common = lfirst(cell);
+
+		if (common->index == wanted->index && common->column == wanted->column)
+			return common;
+		if (wanted->parent != 0 && common->parent == wanted->parent && common->name == wanted->name && common->share >= 0)
+		{
+			children++;
+			mean.share += common->share;
+		}
+	}
+	if (children < MOST_CHILDREN)
+		return NULL;
+	mean.share /= children;
+	return memcpy(palloc(sizeof mean), &mean, sizeof mean);
+}
+
+typedef struct Look
+{
+	Relation	index;
+	int			column;
+	double		share;
+} Look;
+
+static void
+look(void *argument)
+{
+	Look	   *at = argument;
+
+	at->share = bf_index_common_items(at->index, bf_index_geometry(at->index), at->column);
+}
+
+double
+bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column)
+{
+	Common		wanted = {.index = info->indexoid, .column = column};
+	const Common *common;
+
+	if (!may_ask(root, info, index) || !may_read(root, info, column))
+		return -1;
+	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
+	{
+		wanted.parent = topmost_parent(info->rel);
+		wanted.name = name_of(root, info, column);
+	}
+	common = find_common(answers_of(root)->common, &wanted);
+	if (common == NULL)
+	{
+		Look		at = {.index = index, .column = column};
+		MemoryContext caller = MemoryContextSwitchTo(root->planner_cxt);
+		Answers    *known = answers_of(root);
+
+		wanted.share = bf_index_try(look, &at) ? at.share : -1;
+		common = memcpy(palloc(sizeof wanted), &wanted, sizeof wanted);
+		known->common = lappend(known->common, (void *) common);
+		MemoryContextSwitchTo(caller);
+	}
+	return common->share;
 }
 
 void

@@ -23,6 +23,19 @@ typedef struct BfEstimate
 extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, const List *clauses, const double *priors,
 							  BfEstimate *estimate);
 
+/*
+ * Which share of the items that a range of level 0 has in this column are in a range far from it, too? 0: the ranges have different
+ * items; 1: all have the same. Negative: that is not known, or must not be said. The index is NULL if it does not exist. REQUIRES: a lock on
+ * the index.
+ */
+extern double bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation index, int column);
+
+/*
+ * Calls work(). Returns false if it has raised an error, which is forgotten, unless the statement was cancelled or memory is short.
+ * In parallel mode errors are raised as usual.
+ */
+extern bool bf_index_try(void (*work) (void *argument), void *argument);
+
 extern void bf_index_estimate_init(void);
 
 #endif

@@ -177,6 +177,8 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 void
 bf_index_hash_search(BfSearch *search, Relation index)
 {
+	/* Its operator classes are those with which it was built, or this raises an error: before their functions are called. */
+	(void) bf_index_geometry(index);
 	for (int i = 0; i < search->count; i++)
 	{
 		int			at = i;

@@ -1,0 +1,299 @@
+/*
+ * walk.c: looks at some pages of an index, from which the whole is judged.
+ *
+ * A search is carried out as its execution will be: from the highest level down, but only in some groups, which are
+ * spread evenly over what is left there. What these leave is taken to be left everywhere.
+ */
+#include "index/walk.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/snapmgr.h"
+
+#include "index/search.h"
+
+/* So many pages of an index are read at most, and so many items of a condition are looked for. */
+#define MOST_PAGES 16
+#define MOST_ITEMS 16
+
+/* The sample of a condition's items that is looked for. Returns how many times as many there are. */
+static double
+sample_items(Condition *condition)
+{
+	const uint32 all = condition->count;
+
+	if (condition->by_keys != NULL || all <= MOST_ITEMS)
+		return 1;
+	for (uint32 i = 0; i < MOST_ITEMS; i++)
+		condition->hashes[i] = condition->hashes[(uint64) i * all / MOST_ITEMS];
+	condition->count = MOST_ITEMS;
+	return (double) all / MOST_ITEMS;
+}
+
+/* Pages of the heap that are left when a level was looked at. */
+typedef struct Part
+{
+	uint64		first,
+				end;
+	double		weight;			/* so many times such pages are left */
+	ItemSet    *items;
+} Part;
+
+typedef struct Walk
+{
+	Descent		descent;
+	Size		words;			/* of the items of a part, of all conditions */
+	int			count;			/* of the parts */
+	int			room;
+	Part	   *parts;
+	double		index_pages;	/* that a search reads */
+} Walk;
+
+static void
+add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *items)
+{
+	Size		size = next->words * sizeof(ItemSet);
+
+	if (next->count == next->room)
+	{
+		next->room = Max(64, 2 * next->room);
+		next->parts = next->parts == NULL ? palloc(next->room * sizeof(Part)) : repalloc(next->parts, next->room * sizeof(Part));
+	}
+	next->parts[next->count] = (Part) {.first = first, .end = end, .weight = weight, .items = palloc(size)};
+	memcpy(next->parts[next->count++].items, items, size);
+}
+
+/*
+ * The part that has the page at `place`, where the covered pages of all parts are counted by their weights. Sets
+ * *page to it.
+ */
+static const Part *
+find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
+{
+	const Part *last = NULL;
+
+	for (int i = 0; i < walk->count; i++)
+	{
+		const Part *part = &walk->parts[i];
+		uint64		end = Min(part->end, covered);
+		double		pages;
+
+		if (end <= part->first)
+			continue;
+		pages = (end - part->first) * part->weight;
+		last = part;
+		if (place < pages)
+		{
+			*page = Min(part->first + (uint64) (place / part->weight), end - 1);
+			return part;
+		}
+		place -= pages;
+	}
+	if (last != NULL)
+		*page = Min(last->end, covered) - 1;
+	return last;
+}
+
+/*
+ * Looks at groups of a level, spread evenly over the parts that are left. The parts become those that are left
+ * after it. Returns how many pages of the heap these are; `prior` is the share that is expected of a level, for
+ * what was not looked at.
+ */
+static double
+walk_level(Walk *walk, int level, double prior)
+{
+	Descent    *descent = &walk->descent;
+	const BfLevel *of = &descent->geometry->level[level];
+	const uint64 covered = (uint64) of->covered * of->pages_per_range;
+	Walk		next = {.words = walk->words};
+	uint64		seen[MOST_PAGES];
+	int			visits = 0;
+	double		inside = 0,		/* pages of the parts that groups of this level cover */
+				outside = 0,
+				examined = 0,	/* of the pages inside: those looked at, and of these those that are left */
+				left = 0;
+	const uint32 opened = descent->opened;
+
+	for (int i = 0; i < walk->count; i++)
+	{
+		const Part *part = &walk->parts[i];
+
+		inside += (Max(Min(part->end, covered), part->first) - part->first) * part->weight;
+		outside += (part->end - Max(Min(part->end, covered), part->first)) * part->weight;
+	}
+	/* 7 and MOST_PAGES have no common divisor, so that the first few places are spread evenly too. */
+	for (int i = 0; i < MOST_PAGES && inside > 0 && descent->opened < descent->most_opened && !descent->failed; i++)
+	{
+		uint64		page = 0;
+		const Part *part = find_part(walk, inside * ((i * 7) % MOST_PAGES + 0.5) / MOST_PAGES, covered, &page);
+		BfGroup		group;
+		uint64		first,
+					end;
+		Mask		candidates;
+		bool		again = false;
+
+		bf_index_find_group(descent->geometry, level, page / of->pages_per_range, &group);
+		first = Max(part->first, (uint64) group.first_range * of->pages_per_range);
+		end = Min(Min(part->end, covered), ((uint64) group.first_range + group.ranges) * of->pages_per_range);
+		for (int k = 0; k < visits; k++)
+			again |= seen[k] == first;
+		if (again)
+			continue;
+		seen[visits++] = first;
+		bf_index_check_group(descent, &group, first, end, part->items, &candidates);
+		examined += (end - first) * part->weight;
+		for (uint64 range = first / of->pages_per_range; range * of->pages_per_range < end && !descent->failed; range++)
+		{
+			uint64		range_first = Max(range * of->pages_per_range, first);
+			uint64		range_end = Min((range + 1) * of->pages_per_range, end);
+
+			if (!bf_index_has_range(&candidates, range - group.first_range))
+				continue;
+			left += (range_end - range_first) * part->weight;
+			if (level > 0)
+				add_part(&next, range_first, range_end, part->weight,
+						 &descent->search->level[level].found[(range - group.first_range) * walk->words]);
+		}
+	}
+	if (inside > 0 && examined > 0)
+	{
+		const double unit = examined / visits;
+		const bool	all = examined >= inside * 0.999;
+
+		for (int i = 0; i < next.count; i++)
+			next.parts[i].weight *= inside / examined;
+		left = all ? left : inside * (left + prior * unit) / (examined + unit);
+		walk->index_pages += (descent->opened - opened) * inside / examined;
+	}
+	else
+		left = inside * prior;
+	for (int i = 0; i < walk->count && level > 0; i++)
+	{
+		const Part *part = &walk->parts[i];
+
+		if (part->end > covered)
+			add_part(&next, Max(part->first, covered), part->end, part->weight, part->items);
+	}
+	walk->parts = next.parts;
+	walk->count = next.count;
+	walk->room = next.room;
+	return left + outside;
+}
+
+/* Estimates which share of the heap's pages the search leaves. Returns false if a page is not what it should be. */
+static bool
+walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate *estimate)
+{
+	Descent    *descent = &walk->descent;
+	const BfGeometry *geometry = descent->geometry;
+	const int	top = geometry->levels - 1;
+	double		left = heap_blocks;
+
+	bf_index_prepare_levels(descent->search, geometry->levels);
+	walk->words = (Size) descent->search->count * descent->search->words;
+	add_part(walk, 0, heap_blocks, 1, descent->search->everything);
+	for (int level = top; level >= 0 && left > 0; level--)
+	{
+		double		before = left;
+		double		expected = level == top ? priors[level] : Min(1, priors[level] / Max(priors[level + 1], 1e-9));
+
+		descent->most_opened = descent->opened + (MOST_PAGES - descent->opened) / (level + 1);
+		left = walk_level(walk, level, expected);
+		if (descent->failed)
+			return false;
+		/*
+		 * The parts stand for those that were found. Where some are expected and none was found, the rest is
+		 * expected too.
+		 */
+		if (walk->count == 0 && level > 0)
+		{
+			left = Min(left, before) * Min(1, priors[0] / Max(priors[level], 1e-9));
+			break;
+		}
+	}
+	estimate->share = Min(1, left / heap_blocks);
+	estimate->index_pages = walk->index_pages;
+	return true;
+}
+
+bool
+bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors, BfEstimate *estimate)
+{
+	Walk		walk = {.descent = {.index = index}};
+	BfSearch   *search = bf_index_begin_search(keys, count, GetActiveSnapshot());
+	double		more = 1;
+
+	bf_index_hash_search(search, index);
+	for (int i = 0; i < count; i++)
+		more = Max(more, sample_items(&search->conditions[i]));
+	walk.descent.search = search;
+	walk.descent.index_blocks = RelationGetNumberOfBlocks(index);
+	walk.descent.geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
+	*estimate = (BfEstimate) {0};
+	if (bf_index_finds_nothing(search))
+		return true;
+	if (!search->trusted || walk.descent.geometry->levels == 0 || !walk_down(&walk, heap_blocks, priors, estimate))
+		return false;
+	if (walk.descent.unasked)
+		estimate->share = Min(estimate->share, priors[0]);
+	if (more > 1)
+	{
+		estimate->share = 1 - pow(1 - estimate->share, more);
+		estimate->index_pages = Min(estimate->index_pages * more, walk.descent.index_blocks);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ items in common */
+
+/* -log(1 - fill), which the number of items is proportional to. Lines that are full say only that there are many. */
+static double
+density(int bits_set)
+{
+	const double bits = SB_BF_LINE * 8.0;
+
+	return -log1p(-Min(bits_set, bits - 1) / bits);
+}
+
+double
+bf_index_common_items(Relation index, const BfGeometry *geometry, int column)
+{
+	double		both = 0,
+				each = 0;
+	BfGroup		group;
+	BlockNumber number;
+	Buffer		buffer;
+	BfFilterPage *content;
+
+	if (geometry->level[0].covered < 2)
+		return -1;
+	bf_index_find_group(geometry, 0, geometry->level[0].covered / 2, &group);
+	number = bf_index_column_pages(&group, column) / 2;
+	if (bf_index_column_start(&group, column) + number >= RelationGetNumberOfBlocks(index))
+		return -1;
+	buffer = bf_index_read_page(index, bf_index_column_start(&group, column) + number);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
+	if (bf_index_is_filter_page(BufferGetPage(buffer), &group, column, number))
+		for (uint32 a = 0, b = group.ranges / 2; b < group.ranges; a++, b++)
+		{
+			if (a == b || content->states[a] != BF_SUMMARIZED || content->states[b] != BF_SUMMARIZED)
+				continue;
+			for (uint32 position = 0; position < group.positions; position++)
+			{
+				uint64		line[2][SB_BF_LINE / sizeof(uint64)];
+				double		alone;
+
+				memcpy(line[0], bf_index_line(content, position, a), SB_BF_LINE);
+				memcpy(line[1], bf_index_line(content, position, b), SB_BF_LINE);
+				alone = density(sb_bf_line_bits(line[0])) + density(sb_bf_line_bits(line[1]));
+				for (Size i = 0; i < lengthof(line[0]); i++)
+					line[0][i] |= line[1][i];
+				each += alone / 2;
+				both += alone - density(sb_bf_line_bits(line[0]));
+			}
+		}
+	UnlockReleaseBuffer(buffer);
+	return each > 0 ? Min(1, Max(0, both / each)) : -1;
+}
