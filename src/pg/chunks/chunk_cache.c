@@ -384,12 +384,12 @@ chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation relation, Re
 	BfProbe    *probe;
 
 	if (!is_lasting(index))
-		return bf_index_find_few(search, index, relation, few);
+		return bf_index_ask(search, index, relation, few, NULL);
 	chunk = hash_search(cache->chunks, &oid, HASH_ENTER, &found);
 	if (!found)
 		chunk->probe = NULL;
 	else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
-		return bf_index_find_few(search, index, relation, few);	/* it serves newer snapshots */
+		return bf_index_ask(search, index, relation, few, NULL);	/* it serves newer snapshots */
 	/* marked before the look, so that no message is missed */
 	chunk->chunk_mark = find_mark(RelationGetRelid(relation));
 	chunk->index_mark = find_mark(RelationGetRelid(index));

@@ -52,7 +52,7 @@ extern bool chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid chunk, int
 extern bool chunk_cache_is_fresh(ChunkCache *cache, Oid chunk);
 
 /*
- * Asks an index of a chunk, as bf_index_find_few() does, and remembers how that is done under this OID. REQUIRES: what
+ * Asks an index of a chunk, as bf_index_ask() does, and remembers how that is done under this OID. REQUIRES: what
  * that requires; the storage of the chunk is the one that the snapshot sees, unless this is for plans.
  */
 extern bool chunk_cache_ask(ChunkCache *cache, uint64 number, Oid oid, Relation chunk, Relation index, BfSearch *search,

@@ -16,7 +16,6 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "partitioning/partdesc.h"
@@ -46,11 +45,9 @@ static void
 ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
 	TupleDesc	columns = RelationGetDescr(chunk);
-	ChunkWhy	why;
-	bool		may_match;
 
-	verdict->index = InvalidOid;
-	scan->few.attribute = 0;
+	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
+	scan->index_clause.asker.few.attribute = 0;
 	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
 
@@ -58,12 +55,9 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	if (scan->column > columns->natts ||
 		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), scan->column_name) != 0)
 		scan->var->varattno = get_attnum(RelationGetRelid(chunk), scan->column_name);
-	may_match = chunk_may_match_clause(chunk, &scan->index_clause, GetActiveSnapshot(), &why,
-									   may_look(scan) ? &scan->few : NULL);
+	scan->index_clause.asker.wants_pages = may_look(scan);
+	chunk_ask_clause(&scan->index_clause, chunk, GetActiveSnapshot(), verdict);
 	scan->var->varattno = scan->column;
-	verdict->index = why.index;
-	verdict->unsummarized = why.unsummarized;
-	verdict->reason = may_match ? chunk_reason_of(&why) : CHUNK_INDEX_SAYS_NO;
 }
 
 /* May the chunk hold a row that matches? */
@@ -88,80 +82,6 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 			verdict->reason = !OidIsValid(scan->summary_table) ? CHUNK_HAS_NO_INDEX :
 				chunk_has_summary(&scan->summaries, oid) ? CHUNK_SUMMARY_SAYS_MAYBE : CHUNK_HAS_NO_SUMMARY;
 	}
-}
-
-ChunkReason
-chunk_reason_of(const ChunkWhy *why)
-{
-	if (!OidIsValid(why->index))
-		return CHUNK_HAS_NO_INDEX;
-	return why->unsummarized > 0 ? CHUNK_NOT_SUMMARIZED : CHUNK_INDEX_SAYS_MAYBE;
-}
-
-char *
-chunk_reason_text(const ChunkVerdict *verdict)
-{
-	const char *index = OidIsValid(verdict->index) ? get_rel_name(verdict->index) : NULL;
-
-	if (index == NULL)
-		index = "";
-	switch (verdict->reason)
-	{
-		case CHUNK_INDEX_SAYS_NO:
-			return psprintf("bf index \"%s\" says no", index);
-		case CHUNK_INDEX_SAYS_MAYBE:
-			return psprintf("bf index \"%s\" says maybe", index);
-		case CHUNK_NOT_SUMMARIZED:
-			if (verdict->unsummarized == 1)
-				return psprintf("1 range of bf index \"%s\" is not summarized", index);
-			return psprintf("%u ranges of bf index \"%s\" are not summarized", verdict->unsummarized, index);
-		default:
-			return pstrdup(chunk_reason_name(verdict->reason));
-	}
-}
-
-const char *
-chunk_reason_name(ChunkReason reason)
-{
-	switch (reason)
-	{
-		case CHUNK_EQUALS_NULL:
-			return "nothing equals NULL";
-		case CHUNK_SUMMARY_SAYS_NO:
-			return "its summary says no";
-		case CHUNK_INDEX_SAYS_NO:
-			return "the bf index says no";
-		case CHUNK_HAS_NO_INDEX:
-			return "no bf index";
-		case CHUNK_IS_CHEAP:
-			return "as cheap to read as to ask";
-		case CHUNK_IS_NOT_ASKED:
-			return "not asked";
-		case CHUNK_HAS_NO_SUMMARY:
-			return "no summary";
-		case CHUNK_SUMMARY_SAYS_MAYBE:
-			return "its summary says maybe";
-		case CHUNK_INDEX_SAYS_MAYBE:
-			return "the bf index says maybe";
-		case CHUNK_NOT_SUMMARIZED:
-			return "ranges are not summarized";
-		case CHUNK_REASONS:
-			break;
-	}
-	return "";					/* not reached */
-}
-
-char *
-chunk_reasons_text(const int64 *because)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
-		if (because[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
-							 because[i]);
-	return text.data;
 }
 
 /* ----------------------------------------------------------------- finding chunks */
@@ -267,7 +187,7 @@ chunk_use_cache(ChunkScan *scan)
 	key.any = scan->any;
 	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
 	key.collation = exprInputCollation((Node *) scan->clause);
-	scan->index_clause.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.snapshot);
+	scan->index_clause.asker.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.asker.number);
 }
 
 static void
@@ -275,22 +195,6 @@ count_chunk(ChunkScan *scan, ChunkReason reason)
 {
 	scan->counts.asked++;
 	scan->counts.because[reason]++;
-}
-
-/*
- * Asks the index of a chunk from memory. The result is true if it says no or names few pages, and then scan->few and
- * verdict->index are set.
- */
-static bool
-ask_cache(ChunkScan *scan, int number, ChunkVerdict *verdict)
-{
-	const ChunkClause *clause = &scan->index_clause;
-
-	memset(verdict, 0, sizeof *verdict);
-	return clause->cache != NULL &&
-		chunk_cache_look_up(clause->cache, clause->snapshot, scan->chunks[number], number, scan->count,
-							clause->search, &scan->few, &verdict->index) &&
-		bf_index_are_few(&scan->few);
 }
 
 static void
@@ -306,14 +210,16 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 {
 	MemoryContext caller;
 	Relation	chunk;
+	ChunkAsker *asker = &scan->index_clause.asker;
 	bool		known;
 	bool		in_vain = false;
 
 	CHECK_FOR_INTERRUPTS();
 	if (scan->left_alone[number])
 		return NULL;
-	known = ask_cache(scan, number, verdict);
-	if (known && scan->few.count == 0)
+	memset(verdict, 0, sizeof *verdict);
+	known = chunk_ask_memory(asker, scan->chunks[number], number, scan->count, verdict);
+	if (known && !chunk_is_read(verdict))
 	{
 		scan->left_alone[number] = true;
 		count_chunk(scan, CHUNK_INDEX_SAYS_NO);
@@ -326,15 +232,10 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 		chunk_require_own_rows(scan->engines, chunk);
 		chunk_require_readable(chunk);
 		/* the lock may have waited for a change of the chunk */
-		if (known && chunk_cache_is_fresh(scan->index_clause.cache, scan->chunks[number]))
-		{
-			verdict->unsummarized = chunk_unsummarized(&scan->few.ranges);
-			verdict->reason = verdict->unsummarized > 0 ? CHUNK_NOT_SUMMARIZED : CHUNK_INDEX_SAYS_MAYBE;
-		}
-		else
+		if (!known || !chunk_cache_is_fresh(asker->cache, scan->chunks[number]))
 			judge(scan, chunk, verdict);
 		in_vain = chunk_is_read(verdict) && may_look(scan) &&
-			!chunk_look(chunk, scan->index_clause.search, &scan->few, GetActiveSnapshot());
+			!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());
 		scan->left_alone[number] = in_vain || !chunk_is_read(verdict);
 		count_chunk(scan, verdict->reason);
 	}

@@ -18,7 +18,7 @@
 /*
  * May a row that the snapshot sees and that is searched for be in the chunk? The result is true, without a look, if the
  * pages are too many, or if their values cannot be compared without the index. Takes no predicate locks. REQUIRES: the
- * chunk is locked, and its storage is the one that the snapshot sees; bf_index_find_few() has set *few for this search,
+ * chunk is locked, and its storage is the one that the snapshot sees; bf_index_ask() has set *few for this search,
  * or few->attribute is 0.
  */
 extern bool chunk_look(Relation chunk, BfSearch *search, const BfPages *few, Snapshot snapshot);

@@ -1,6 +1,5 @@
 /*
- * chunk_question.c: finds the questions that the `bf` indexes of a chunk can answer, and asks them (see
- * chunk_question.h).
+ * chunk_question.c: finds the questions that the `bf` indexes of a chunk can answer (see chunk_question.h).
  */
 #include "chunks/chunk_question.h"
 
@@ -20,21 +19,18 @@
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/lmgr.h"
-#include "storage/predicate.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 
 #include "index/functions.h"
 
-/* The access method of an index that is not open; InvalidOid if the index no longer exists. */
-static Oid
-access_method_of(Oid index)
+bool
+chunk_has_method(Oid index, Oid method)
 {
 	FormData_pg_class form;
 
-	return bf_index_class_form(index, &form) ? form.relam : InvalidOid;
+	return bf_index_class_form(index, &form) && form.relam == method;
 }
 
 Relation
@@ -53,12 +49,8 @@ chunk_try_open(Oid oid)
 	return relation;
 }
 
-/*
- * Opens an index of a locked heap if its answers can be relied on, and returns NULL otherwise. The conditions are those
- * under which the planner uses an index.
- */
-static Relation
-open_usable(Relation heap, Oid oid, Oid method)
+Relation
+chunk_open_index(Relation heap, Oid oid, Oid method)
 {
 	Relation	index = chunk_try_open(oid);
 	Form_pg_index form;
@@ -270,9 +262,8 @@ key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperat
 	return memcpy(palloc(sizeof key), &key, sizeof key);
 }
 
-/* All keys that the clauses give for the columns of the index. */
-static List *
-keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known)
+List *
+chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known)
 {
 	List	   *keys = NIL;
 	List	   *predicate;
@@ -316,12 +307,12 @@ chunk_questions(Relation heap, Index varno, List *clauses)
 		Relation	index;
 		List	   *keys;
 
-		if (access_method_of(lfirst_oid(cell)) != method)
+		if (!chunk_has_method(lfirst_oid(cell), method))
 			continue;
-		index = open_usable(heap, lfirst_oid(cell), method);
+		index = chunk_open_index(heap, lfirst_oid(cell), method);
 		if (index == NULL)
 			continue;
-		keys = keys_of_index(index, varno, clauses, &known);
+		keys = chunk_keys_of_index(index, varno, clauses, &known);
 		relation_close(index, AccessShareLock);
 		if (keys != NIL)
 		{
@@ -336,149 +327,8 @@ chunk_questions(Relation heap, Index varno, List *clauses)
 	return questions;
 }
 
-/* ------------------------------------------------------------------- asking */
-
 void
 chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
 {
 	ScanKeyEntryInitialize(entry, key->flags, key->column, key->strategy, key->subtype, key->collation, key->function, value);
-}
-
-/*
- * What is to be done before an index is asked, unless this is only for a plain EXPLAIN. The lock is the one that
- * index_beginscan() would take. It is taken before the answer is found: then every row that is inserted from now on meets
- * it.
- */
-static void
-begin_asking(Relation index, Snapshot snapshot, bool explain_only)
-{
-	if (explain_only)
-		return;
-	PredicateLockRelation(index, snapshot);
-	pgstat_count_index_scan(index);
-}
-
-/*
- * The number of ranges that are not summarized, if nothing else keeps the index from saying no; otherwise 0. `few` are
- * the pages that the index has named, or NULL.
- */
-static uint32
-count_unsummarized(BfSearch *search, Relation index, Relation heap, const BfPages *few)
-{
-	BfVerdict	verdict;
-
-	if (few != NULL && bf_index_are_few(few))
-		return chunk_unsummarized(&few->ranges);
-	bf_index_explain_match(search, index, heap, &verdict);
-	return chunk_unsummarized(&verdict);
-}
-
-bool
-chunk_may_match(Relation heap, Oid oid, BfSearch *search, Snapshot snapshot, bool explain_only, ChunkWhy *why,
-				ChunkCache *cache, uint64 number)
-{
-	Relation	index;
-	BfPages		few;
-	bool		result;
-
-	if (why != NULL)
-		*why = (ChunkWhy) {InvalidOid};
-	if (!IsMVCCSnapshot(snapshot))
-		return true;
-	index = open_usable(heap, oid, bf_index_am_oid());
-	if (index == NULL)
-		return true;
-	begin_asking(index, snapshot, explain_only);
-	result = cache != NULL ? chunk_cache_ask(cache, number, oid, heap, index, search, &few) :
-		bf_index_may_match(search, index, heap);
-	if (result && why != NULL)
-		*why = (ChunkWhy) {.index = oid, .unsummarized = count_unsummarized(search, index, heap, NULL)};
-	relation_close(index, AccessShareLock);
-	return result;
-}
-
-/* ---------------------------------------------------- one clause, many tables */
-
-void
-chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
-{
-	memset(clause, 0, sizeof *clause);
-	clause->clause = node;
-	clause->value = value;
-	clause->method = bf_index_am_oid();
-	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
-}
-
-/* Do two keys differ in their arguments at most? */
-static bool
-are_alike(const QuestionKey *a, const QuestionKey *b)
-{
-	return a->column == b->column && a->flags == b->flags && a->strategy == b->strategy && a->subtype == b->subtype &&
-		a->collation == b->collation && a->function == b->function;
-}
-
-/* The search for the clause's value by this key. The one that was begun last is used again if the key is the same. */
-static BfSearch *
-search_for_clause(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
-{
-	MemoryContext caller;
-
-	if (clause->search != NULL && are_alike(&clause->key, key))
-		return clause->search;
-	MemoryContextReset(clause->context);
-	clause->key = *key;
-	clause->key.argument = NULL;	/* it does not live as long as the clause */
-	chunk_set_scan_key(&clause->entry, key, clause->value);
-	caller = MemoryContextSwitchTo(clause->context);
-	clause->search = bf_index_begin_search(&clause->entry, 1, snapshot);
-	MemoryContextSwitchTo(caller);
-	return clause->search;
-}
-
-bool
-chunk_may_match_clause(Relation heap, ChunkClause *clause, Snapshot snapshot, ChunkWhy *why, BfPages *few)
-{
-	List	   *clauses;
-	bool		result = true;
-	List	   *indexes;
-	ListCell   *cell;
-
-	*why = (ChunkWhy) {InvalidOid};
-	if (few != NULL)
-		few->attribute = 0;
-	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
-		return true;
-	clauses = list_make1(clause->clause);
-	indexes = RelationGetIndexList(heap);
-	foreach(cell, indexes)
-	{
-		Relation	index;
-		List	   *keys;
-
-		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
-		if (list_length(indexes) > 1 && access_method_of(lfirst_oid(cell)) != clause->method)
-			continue;
-		index = open_usable(heap, lfirst_oid(cell), clause->method);
-		if (index == NULL)
-			continue;
-		keys = keys_of_index(index, 1, clauses, &clause->known);
-		if (keys != NIL)
-		{
-			BfSearch   *search = search_for_clause(clause, linitial(keys), snapshot);
-
-			why->index = lfirst_oid(cell);
-			begin_asking(index, snapshot, clause->explain_only);
-			if (few == NULL)
-				result = bf_index_may_match(search, index, heap);
-			else if (clause->cache == NULL)
-				result = bf_index_find_few(search, index, heap, few);
-			else
-				result = chunk_cache_ask(clause->cache, clause->snapshot, RelationGetRelid(heap), heap, index, search, few);
-			why->unsummarized = result && clause->wants_reason ? count_unsummarized(search, index, heap, few) : 0;
-		}
-		relation_close(index, AccessShareLock);
-		if (!result)
-			break;
-	}
-	return result;
 }

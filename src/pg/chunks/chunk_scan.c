@@ -79,8 +79,8 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 
 	chunk_scan_begin(&scan, fcinfo, false, NIL);
 	scan.explains = true;
-	scan.index_clause.explain_only = true;
-	scan.index_clause.wants_reason = true;
+	scan.index_clause.asker.explain_only = true;
+	scan.index_clause.asker.wants_reason = true;
 	begin_rows(fcinfo);
 	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
 	{

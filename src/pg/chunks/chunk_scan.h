@@ -20,44 +20,9 @@
 #include "nodes/primnodes.h"
 #include "utils/rel.h"
 
+#include "chunks/ask.h"
 #include "chunks/chunk_engine.h"
-#include "chunks/chunk_question.h"
 #include "chunks/chunk_summary.h"
-
-/* Why a chunk is left alone, or why it is read. */
-typedef enum ChunkReason
-{
-	/* it is left alone */
-	CHUNK_EQUALS_NULL,			/* the value is NULL */
-	CHUNK_SUMMARY_SAYS_NO,
-	CHUNK_INDEX_SAYS_NO,
-	/* it is read */
-	CHUNK_HAS_NO_INDEX,
-	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
-	CHUNK_IS_NOT_ASKED,			/* only in plain queries: its plan does not show what is searched for */
-	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named; the chunk has neither a summary nor an index */
-	CHUNK_SUMMARY_SAYS_MAYBE,	/* and there is no index */
-	CHUNK_INDEX_SAYS_MAYBE,
-	CHUNK_NOT_SUMMARIZED,		/* ranges of the index are not summarized; nothing else kept it from saying no */
-	CHUNK_REASONS				/* how many there are */
-} ChunkReason;
-
-/* Whether a chunk is read, and why. */
-typedef struct ChunkVerdict
-{
-	ChunkReason reason;
-	Oid			index;			/* the index that was asked last, or InvalidOid */
-	uint32		unsummarized;	/* for CHUNK_NOT_SUMMARIZED: the number of these ranges */
-} ChunkVerdict;
-
-static inline bool
-chunk_is_read(const ChunkVerdict *verdict)
-{
-	return verdict->reason >= CHUNK_HAS_NO_INDEX;
-}
-
-/* Why a chunk is read of which the indexes were asked. */
-extern ChunkReason chunk_reason_of(const ChunkWhy *why);
 
 /* What a scan has done, for EXPLAIN. */
 typedef struct ChunkCounts
@@ -77,7 +42,7 @@ typedef struct ChunkScan
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Var		   *var;			/* its left side, under casts */
 	Const	   *item;			/* its right side, of the type that the operator takes */
-	ChunkClause index_clause;	/* the comparison, for asking indexes */
+	ChunkClause index_clause;	/* the comparison, for asking indexes; its asker's `few` is about the chunk that is judged */
 	ChunkEngines *engines;		/* extensions that keep the rows of their tables elsewhere */
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
@@ -91,7 +56,6 @@ typedef struct ChunkScan
 	int			count;			/* of chunks; -1 before they are found */
 	Oid		   *chunks;
 	bool	   *left_alone;		/* the chunk was judged before, and no row in it matches */
-	BfPages		few;			/* the pages that the index of the chunk which is being judged has named */
 	int			next;			/* the number of the chunk that is judged next */
 	ChunkCounts counts;
 } ChunkScan;
@@ -128,15 +92,6 @@ extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *ver
 
 /* Begins again with the first chunk. */
 extern void chunk_first(ChunkScan *scan);
-
-/* A sentence's end for the reason: "bf index "i" says no". */
-extern char *chunk_reason_text(const ChunkVerdict *verdict);
-
-/* The reason without names, for counting. */
-extern const char *chunk_reason_name(ChunkReason reason);
-
-/* Why chunks were read, from CHUNK_REASONS counts: "no bf index (2), the bf index says maybe (1)". */
-extern char *chunk_reasons_text(const int64 *because);
 
 /* Reads the chunks of a scan, row by row. */
 typedef struct ChunkReader

@@ -292,7 +292,7 @@ begin_scan(ChunkScanState *state)
 	chunk_scan_begin(&state->scan, fcinfo, state->any,
 					 list_nth(((CustomScan *) state->css.ss.ps.plan)->custom_private, CHUNK_SCAN_SELECTED));
 	chunk_use_cache(&state->scan);
-	state->scan.index_clause.wants_reason = state->css.ss.ps.state->es_instrument != 0;
+	state->scan.index_clause.asker.wants_reason = state->css.ss.ps.state->es_instrument != 0;
 	state->begun = true;
 	require_planned_columns(state);
 	memset(&state->reader, 0, sizeof state->reader);

@@ -9,7 +9,6 @@
  * loops, results of subqueries), and those whose evaluation may fail or cost something (casts, functions). The
  * children that cannot hold rows are then left out of that scan.
  */
-#include "chunks/chunk_scan.h"
 #include "chunks/chunk_skip.h"
 
 #include "access/parallel.h"
@@ -29,7 +28,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "chunks/chunk_question.h"
+#include "chunks/ask.h"
 
 /* An argument of keys, and its current value. */
 typedef struct Argument
@@ -49,9 +48,7 @@ typedef struct KeySet
 	int		   *arguments;		/* of each key; -1: it has none */
 	ScanKey		entries;		/* of those keys whose arguments have values now */
 	int			entry_count;
-	BfSearch   *search;			/* for the entries */
-	ChunkCache *cache;			/* what is remembered of the indexes that are asked about them; or NULL */
-	uint64		snapshot;		/* the number of the snapshot in the cache */
+	ChunkAsker	asker;			/* asks about the entries */
 	bool		impossible;		/* an argument is NULL: no row can match */
 } KeySet;
 
@@ -284,7 +281,7 @@ find_cache(KeySet *set, Snapshot snapshot)
 {
 	ChunkCacheKey key;
 
-	set->cache = NULL;
+	set->asker.cache = NULL;
 	if (set->count != 1 || set->entry_count != 1 || (set->keys[0].flags & SK_ISNULL) != 0)
 		return;
 	memset(&key, 0, sizeof key);
@@ -292,7 +289,7 @@ find_cache(KeySet *set, Snapshot snapshot)
 	key.any = (set->keys[0].flags & SK_SEARCHARRAY) != 0;
 	key.operator = set->keys[0].function;
 	key.collation = set->keys[0].collation;
-	set->cache = chunk_cache_find(&key, snapshot, &set->snapshot);
+	set->asker.cache = chunk_cache_find(&key, snapshot, &set->asker.number);
 }
 
 /*
@@ -303,6 +300,7 @@ find_cache(KeySet *set, Snapshot snapshot)
 static bool
 prepare_keys(ChunkSkipState *state, bool all)
 {
+	EState	   *estate = state->css.ss.ps.state;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	bool		any = false;
 
@@ -331,8 +329,11 @@ prepare_keys(ChunkSkipState *state, bool all)
 				chunk_set_scan_key(&set->entries[set->entry_count++], &set->keys[k],
 								   argument != NULL ? argument->value : (Datum) 0);
 		}
-		set->search = bf_index_begin_search(set->entries, set->entry_count, state->css.ss.ps.state->es_snapshot);
-		find_cache(set, state->css.ss.ps.state->es_snapshot);
+		set->asker.snapshot = estate->es_snapshot;
+		set->asker.explain_only = (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0;
+		set->asker.wants_reason = state->reasons != NULL;
+		set->asker.search = bf_index_begin_search(set->entries, set->entry_count, estate->es_snapshot);
+		find_cache(set, estate->es_snapshot);
 		any |= set->entry_count > 0 || set->impossible;
 	}
 	return any;
@@ -342,31 +343,24 @@ prepare_keys(ChunkSkipState *state, bool all)
 static bool
 ask_index(ChunkSkipState *state, const ChildIndex *index)
 {
-	const KeySet *set = &state->sets[index->set];
-	const EState *estate = state->css.ss.ps.state;
+	KeySet	   *set = &state->sets[index->set];
 	Relation	heap;
-	ChunkWhy	why;
-	BfPages		few;
-	Oid			asked;
-	bool		answer;
+	ChunkVerdict verdict;
 
 	if (set->impossible)
 		return false;
 	if (set->entry_count == 0)
 		return true;
-	if (set->cache != NULL &&
-		chunk_cache_look_up(set->cache, set->snapshot, index->index, index - state->indexes, state->index_count,
-							set->search, &few, &asked) && few.count == 0)
+	if (chunk_ask_memory(&set->asker, index->index, index - state->indexes, state->index_count, &verdict) &&
+		!chunk_is_read(&verdict))
 		return false;
 	/* the executor has locked all tables of the plan */
 	heap = table_open(index->heap, NoLock);
-	answer = chunk_may_match(heap, index->index, set->search, estate->es_snapshot,
-							 (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0,
-							 state->reasons != NULL ? &why : NULL, set->cache, set->snapshot);
+	chunk_ask_index(&set->asker, heap, index->index, &verdict);
 	table_close(heap, NoLock);
-	if (answer && state->reasons != NULL)
-		state->reasons[index->child] = chunk_reason_of(&why);
-	return answer;
+	if (chunk_is_read(&verdict) && state->reasons != NULL)
+		state->reasons[index->child] = verdict.reason;
+	return chunk_is_read(&verdict);
 }
 
 /* Counts why those children are read that are in the set of places, or all that are kept if it is NULL. */

@@ -29,9 +29,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "chunks/chunk_question.h"
-#include "chunks/chunk_scan.h"
-#include "index/bf_index.h"
+#include "chunks/ask.h"
 
 bool		chunk_skip_enabled = true;
 

@@ -658,23 +658,12 @@ typedef struct BfSearch BfSearch;
  */
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 
-/*
- * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if the
- * snapshot is not an MVCC snapshot. REQUIRES: the caller has locked the heap before it opened the index, and has found
- * the index valid, ready and (for indcheckxmin) old enough. It held the snapshot already, because the heap's length is
- * taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
- */
-extern bool bf_index_may_match(BfSearch *search, Relation index, Relation heap);
-
-/* The ranges of level 0 in which such a row may be. If there are none, no such row is in the heap. */
+/* The ranges of level 0 in which a row that is searched for may be. If there are none, no such row is in the heap. */
 typedef struct BfVerdict
 {
 	int64		maybe;			/* they are summarized, and their filters say yes */
 	int64		unsummarized;	/* they are not summarized, or have left out rows that the snapshot may see */
 } BfVerdict;
-
-/* Why does bf_index_may_match() return true? REQUIRES: the same. */
-extern void bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict);
 
 /* More pages than this are not few. */
 #define BF_FEW_PAGES 64
@@ -696,8 +685,15 @@ bf_index_are_few(const BfPages *pages)
 	return pages->count <= BF_FEW_PAGES;
 }
 
-/* bf_index_may_match(), which also sets *few. REQUIRES: the same. */
-extern bool bf_index_find_few(BfSearch *search, Relation index, Relation heap, BfPages *few);
+/*
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if the
+ * snapshot is not an MVCC snapshot. If `few` is not NULL, it is set. Otherwise, if `verdict` is not NULL, all ranges are
+ * searched, and it is set; with neither, the search ends at the first range that may have such a row. REQUIRES: the
+ * caller has locked the heap before it opened the index, and has found the index valid, ready and (for indcheckxmin) old
+ * enough. It held the snapshot already, because the heap's length is taken here. The caller takes predicate locks, and
+ * counts this as a scan of the index if it is one.
+ */
+extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
 
 /*
  * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared. If
@@ -711,7 +707,7 @@ extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value
  * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the
  * pages were last. It is of no use any more when something was published since it was made.
  *
- * bf_index_make_probe() is bf_index_find_few(), and also makes a probe in the current memory context; NULL if the
+ * bf_index_make_probe() is bf_index_ask(), and also makes a probe in the current memory context; NULL if the
  * search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in which a row that the search's
  * snapshot sees and that satisfies its keys may be; it returns false if that cannot be told in this way. REQUIRES: the
  * search has hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that

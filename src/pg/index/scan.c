@@ -86,19 +86,6 @@ search_index(BfSearch *search, Relation index, Relation heap, BfProbe *probe, Bf
 }
 
 bool
-bf_index_may_match(BfSearch *search, Relation index, Relation heap)
-{
-	return search_index(search, index, heap, NULL, NULL, NULL) > 0;
-}
-
-void
-bf_index_explain_match(BfSearch *search, Relation index, Relation heap, BfVerdict *verdict)
-{
-	memset(verdict, 0, sizeof *verdict);
-	(void) search_index(search, index, heap, NULL, verdict, NULL);
-}
-
-bool
 bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few)
 {
 	const Condition *condition = &search->conditions[0];
@@ -117,9 +104,13 @@ bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, 
 }
 
 bool
-bf_index_find_few(BfSearch *search, Relation index, Relation heap, BfPages *few)
+bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict)
 {
-	return bf_index_find_few_and_remember(search, index, heap, NULL, few);
+	if (few != NULL)
+		return bf_index_find_few_and_remember(search, index, heap, NULL, few);
+	if (verdict != NULL)
+		memset(verdict, 0, sizeof *verdict);
+	return search_index(search, index, heap, NULL, verdict, NULL) > 0;
 }
 
 /* ------------------------------------------------------------ as an index scan */

@@ -160,7 +160,7 @@ bf_index_begun_pages(const BfGeometry *geometry)
 	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
 }
 
-/* Asks an index, as bf_index_find_few() does, and remembers in the probe, which may be NULL, where pages are. */
+/* Asks an index, as bf_index_ask() does, and remembers in the probe, which may be NULL, where pages are. */
 extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few);
 
 #endif

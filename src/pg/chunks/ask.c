@@ -1,0 +1,240 @@
+/*
+ * ask.c: asks the `bf` indexes of a chunk, and says why it is left alone or read (see ask.h).
+ */
+#include "chunks/ask.h"
+
+#include "access/relation.h"
+#include "lib/stringinfo.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "index/functions.h"
+
+/* ----------------------------------------------------------------- verdicts */
+
+/* An index was asked and says maybe. */
+static void
+set_maybe(ChunkVerdict *verdict, Oid index, uint32 unsummarized)
+{
+	verdict->reason = unsummarized > 0 ? CHUNK_NOT_SUMMARIZED : CHUNK_INDEX_SAYS_MAYBE;
+	verdict->index = index;
+	verdict->unsummarized = unsummarized;
+}
+
+char *
+chunk_reason_text(const ChunkVerdict *verdict)
+{
+	const char *index = OidIsValid(verdict->index) ? get_rel_name(verdict->index) : NULL;
+
+	if (index == NULL)
+		index = "";
+	switch (verdict->reason)
+	{
+		case CHUNK_INDEX_SAYS_NO:
+			return psprintf("bf index \"%s\" says no", index);
+		case CHUNK_INDEX_SAYS_MAYBE:
+			return psprintf("bf index \"%s\" says maybe", index);
+		case CHUNK_NOT_SUMMARIZED:
+			if (verdict->unsummarized == 1)
+				return psprintf("1 range of bf index \"%s\" is not summarized", index);
+			return psprintf("%u ranges of bf index \"%s\" are not summarized", verdict->unsummarized, index);
+		default:
+			return pstrdup(chunk_reason_name(verdict->reason));
+	}
+}
+
+const char *
+chunk_reason_name(ChunkReason reason)
+{
+	switch (reason)
+	{
+		case CHUNK_EQUALS_NULL:
+			return "nothing equals NULL";
+		case CHUNK_SUMMARY_SAYS_NO:
+			return "its summary says no";
+		case CHUNK_INDEX_SAYS_NO:
+			return "the bf index says no";
+		case CHUNK_HAS_NO_INDEX:
+			return "no bf index";
+		case CHUNK_IS_CHEAP:
+			return "as cheap to read as to ask";
+		case CHUNK_IS_NOT_ASKED:
+			return "not asked";
+		case CHUNK_HAS_NO_SUMMARY:
+			return "no summary";
+		case CHUNK_SUMMARY_SAYS_MAYBE:
+			return "its summary says maybe";
+		case CHUNK_INDEX_SAYS_MAYBE:
+			return "the bf index says maybe";
+		case CHUNK_NOT_SUMMARIZED:
+			return "ranges are not summarized";
+		case CHUNK_REASONS:
+			break;
+	}
+	return "";					/* not reached */
+}
+
+char *
+chunk_reasons_text(const int64 *because)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
+		if (because[i] > 0)
+			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
+							 because[i]);
+	return text.data;
+}
+
+/* ------------------------------------------------------------------- asking */
+
+/* The number of ranges that are not summarized, if nothing else keeps the index from saying no; otherwise 0. */
+static uint32
+only_unsummarized(const BfVerdict *ranges)
+{
+	return ranges->maybe > 0 ? 0 : (uint32) ranges->unsummarized;
+}
+
+bool
+chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict)
+{
+	Oid			index;
+
+	if (asker->cache == NULL ||
+		!chunk_cache_look_up(asker->cache, asker->number, chunk, at, count, asker->search, &asker->few, &index) ||
+		!bf_index_are_few(&asker->few))
+		return false;
+	if (asker->few.count == 0)
+		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = index};
+	else
+		set_maybe(verdict, index, only_unsummarized(&asker->few.ranges));
+	return true;
+}
+
+/*
+ * Asks an open index. It is remembered under `remembered` how this is done, if there is a cache. The predicate lock is
+ * the one that index_beginscan() would take. It is taken before the answer is found: then every row that is inserted
+ * from now on meets it.
+ */
+static void
+ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)
+{
+	const bool	finds_few = asker->wants_pages || asker->cache != NULL;
+	const Oid	oid = RelationGetRelid(index);
+	BfVerdict	ranges;
+	bool		answer;
+
+	if (!asker->explain_only)
+	{
+		PredicateLockRelation(index, asker->snapshot);
+		pgstat_count_index_scan(index);
+	}
+	if (asker->cache != NULL)
+		answer = chunk_cache_ask(asker->cache, asker->number, remembered, heap, index, asker->search, &asker->few);
+	else
+		answer = bf_index_ask(asker->search, index, heap, finds_few ? &asker->few : NULL, NULL);
+	if (!answer)
+		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = oid};
+	else if (!asker->wants_reason)
+		set_maybe(verdict, oid, 0);
+	else if (finds_few && bf_index_are_few(&asker->few))
+		set_maybe(verdict, oid, only_unsummarized(&asker->few.ranges));
+	else
+	{
+		(void) bf_index_ask(asker->search, index, heap, NULL, &ranges);
+		set_maybe(verdict, oid, only_unsummarized(&ranges));
+	}
+}
+
+void
+chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict)
+{
+	Relation	index;
+
+	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
+	if (!IsMVCCSnapshot(asker->snapshot))
+		return;
+	index = chunk_open_index(heap, oid, bf_index_am_oid());
+	if (index == NULL)
+		return;
+	ask_open_index(asker, heap, index, oid, verdict);
+	relation_close(index, AccessShareLock);
+}
+
+/* ---------------------------------------------------- one clause, many tables */
+
+void
+chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
+{
+	memset(clause, 0, sizeof *clause);
+	clause->clause = node;
+	clause->value = value;
+	clause->method = bf_index_am_oid();
+	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
+}
+
+/* Do two keys differ in their arguments at most? */
+static bool
+are_alike(const QuestionKey *a, const QuestionKey *b)
+{
+	return a->column == b->column && a->flags == b->flags && a->strategy == b->strategy && a->subtype == b->subtype &&
+		a->collation == b->collation && a->function == b->function;
+}
+
+/* Sets the asker up for the clause's value by this key. The search is used again if the key is the same. */
+static void
+set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
+{
+	MemoryContext caller;
+
+	clause->asker.snapshot = snapshot;
+	if (clause->asker.search != NULL && are_alike(&clause->key, key))
+		return;
+	MemoryContextReset(clause->context);
+	clause->key = *key;
+	clause->key.argument = NULL;	/* it does not live as long as the clause */
+	chunk_set_scan_key(&clause->entry, key, clause->value);
+	caller = MemoryContextSwitchTo(clause->context);
+	clause->asker.search = bf_index_begin_search(&clause->entry, 1, snapshot);
+	MemoryContextSwitchTo(caller);
+}
+
+void
+chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict)
+{
+	List	   *clauses;
+	List	   *indexes;
+	ListCell   *cell;
+
+	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
+	clause->asker.few.attribute = 0;
+	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
+		return;
+	clauses = list_make1(clause->clause);
+	indexes = RelationGetIndexList(heap);
+	foreach(cell, indexes)
+	{
+		Relation	index;
+		List	   *keys;
+
+		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
+		if (list_length(indexes) > 1 && !chunk_has_method(lfirst_oid(cell), clause->method))
+			continue;
+		index = chunk_open_index(heap, lfirst_oid(cell), clause->method);
+		if (index == NULL)
+			continue;
+		keys = chunk_keys_of_index(index, 1, clauses, &clause->known);
+		if (keys != NIL)
+		{
+			set_search(clause, linitial(keys), snapshot);
+			ask_open_index(&clause->asker, heap, index, RelationGetRelid(heap), verdict);
+		}
+		relation_close(index, AccessShareLock);
+		if (!chunk_is_read(verdict))
+			break;
+	}
+}
