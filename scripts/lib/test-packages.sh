@@ -1,0 +1,163 @@
+# shellcheck shell=bash
+# test-packages.sh: the suite "packages" of scripts/test: the release and the Debian packages, built, installed and removed as a
+# stranger would. Sourced by scripts/test, whose functions it calls.
+# shellcheck disable=SC2154,SC2317
+#
+# Each suite of Debian in STREAMBLOOM_SUITES (the one of this machine, if it is not set) gets two fresh systems from the mirror of
+# this machine's apt: one to build in, and a minimal one in which only the finished package is installed. Both are folders
+# in $work. What runs in them sees neither the processes nor, unless it has to fetch packages, the network of this machine.
+
+want_packaging() {
+	want mmdebstrap command -v mmdebstrap
+	want autopkgtest command -v autopkgtest
+	want dpkg-dev command -v dpkg-source
+	want unzip command -v unzip
+	want git command -v git
+}
+
+# in_system ROOT [--net] COMMAND...: runs it there as root; with --net, without a network. Whatever it started ends with it.
+in_system() {
+	local root=$1 apart=()
+	shift
+	if [[ $1 == --net ]]; then apart=(--net) && shift; fi
+	unshare --mount --pid "${apart[@]}" --fork --kill-child bash -c '
+		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" || exit
+		if [[ $1 == "--net" ]]; then shift && ip link set lo up 2>/dev/null; fi
+		exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' \
+		"$root" "${apart[@]}" "$@" </dev/null
+}
+
+apt_in() { in_system "$1" apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 "${@:2}"; }
+
+# make_system ROOT SUITE: a minimal Debian. Lists of a mirror that is some weeks behind will do.
+make_system() {
+	local root=$1 suite=$2 mirror base=$2
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' | head -n 1)
+	[[ $suite != experimental ]] || base=sid
+	mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Check-Date "false"' \
+		"$base" "$root" "$mirror" || return
+	if [[ $suite == experimental ]]; then
+		# Only what is PostgreSQL's.
+		printf 'deb %s experimental main\n' "$mirror" >"$root/etc/apt/sources.list.d/experimental.list"
+		printf 'Package: postgresql* libpq* libecpg* libpg*\nPin: release a=experimental\nPin-Priority: 600\n' >"$root/etc/apt/preferences.d/postgresql"
+	fi
+	# No server starts when its package is installed.
+	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+	chmod 755 "$root/usr/sbin/policy-rc.d"
+	apt_in "$root" update
+}
+
+# build_packages ROOT SUITE: they come to ROOT/packages. The regression tests are run later, on what is installed.
+build_packages() {
+	local root=$1 suite=$2 versions=
+	apt_in "$root" install build-essential debhelper postgresql-server-dev-all libxxhash-dev lintian || return
+	if [[ $suite == experimental ]]; then
+		versions=$(in_system "$root" apt-cache --names-only search '^postgresql-server-dev-[0-9]+$' | sed 's/^postgresql-server-dev-\([0-9]*\) .*/\1/' | sort -n | tail -n 1)
+		apt_in "$root" install "postgresql-server-dev-$versions" || return
+	fi
+	cp -r "$work/src" "$root/source" || return
+	in_system "$root" env ${versions:+"PG_SUPPORTED_VERSIONS=$versions"} DEB_BUILD_OPTIONS="parallel=$(nproc)" /source/scripts/make-packages --quick /packages
+}
+
+# shellcheck disable=SC2086
+installs() {
+	local names
+	names=$(cd "$1" && compgen -G './packages/*-streambloom_*.deb') && apt_in "$1" install $names
+}
+
+# The pages in a package: none has a link that leads nowhere in the package.
+pages_keep_links() { "$here/lib/links.pl" "$1"/usr/share/doc/postgresql-*-streambloom; }
+
+# types_tutorial ROOT: a role that is no superuser creates the extension in a database of its own, and types the packaged page.
+types_tutorial() {
+	local root=$1
+	"$here/generate-log" --lines 20000 >"$root/tmp/access.log" || return
+	in_system "$root" --net sh -euc '
+		version=$(ls /etc/postgresql)
+		pg_ctlcluster "$version" main start
+		as() { role=$1; shift; runuser -u postgres -- psql -X -q -v ON_ERROR_STOP=1 "$@"; }
+		as postgres -c "CREATE ROLE plain" -c "CREATE DATABASE plain OWNER plain"
+		sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }" /usr/share/doc/postgresql-*-streambloom/docs/tutorial.md >/tmp/typed.sql
+		test "$(wc -l </tmp/typed.sql)" -gt 40
+		cd /tmp
+		{ printf "SET ROLE plain;\n"; cat /tmp/typed.sql; } | as postgres -d plain >/tmp/typed.out
+		grep -q "counted_too_low" /tmp/typed.out
+		pg_ctlcluster "$version" main stop'
+}
+
+# rest_of ROOT: what is left of the package, but for what was brought here.
+rest_of() {
+	local left
+	left=$(find "$1" -xdev \( -path "$1/packages" -o -path "$1/proc" -o -path "$1/dev" \) -prune -o -iname '*streambloom*' -print)
+	in_system "$1" dpkg-query -W -f '${Package} ${Status}\n' '*streambloom*' 2>/dev/null | grep -v 'not-installed' && return 1
+	[[ -z $left ]] || { printf '%s\n' "$left" && return 1; }
+}
+
+removes() { apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" && rest_of "$1"; }
+
+# packaged_tests ROOT: debian/tests, as a distribution runs them.
+packaged_tests() {
+	unshare --mount --pid --fork --kill-child bash -c '
+		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" || exit
+		cd "$0/packages" && exec autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
+		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
+}
+
+one_suite() {
+	local name=$1 build=$work/system/$1.build clean=$work/system/$1
+	mkdir -p "$work/system"
+	if ! run_logged "$work/system/$name.log" make_system "$build" "$name" 2>/dev/null; then
+		skip "$name: no system can be made of this machine's mirror"
+		indent 3 <"$work/system/$name.log"
+		return
+	fi
+	verdict "$name: the packages build" build_packages "$build" "$name"
+	if ! compgen -G "$build/packages/*-streambloom_*.deb" >/dev/null; then return; fi
+	verdict "$name: lintian finds no error" in_system "$build" sh -c 'lintian --allow-root --fail-on error /packages/*.changes'
+	verdict "$name: a clean system is made" make_system "$clean" "$name"
+	cp -r "$build/packages" "$clean/packages"
+	# All that follows needs the package.
+	verdict "$name: the package installs in a clean system" installs "$clean"
+	verdict "$name: the links of the packaged pages lead somewhere" pages_keep_links "$clean"
+	verdict "$name: a plain role creates the extension and types the tutorial" types_tutorial "$clean"
+	verdict "$name: the package is removed without a rest" removes "$clean"
+	verdict "$name: the packaged tests pass" packaged_tests "$clean"
+	rm -rf --one-file-system "$build" "$clean"
+}
+
+# A clone has what the release leaves out (.gitattributes): dpkg-source must not take that for a change of the sources.
+clone_makes_source_package() {
+	git -c safe.directory='*' clone -q "$repository" "$work/clone" && git config --file "$work/gitconfig" safe.directory '*' \
+		&& GIT_CONFIG_GLOBAL=$work/gitconfig "$work/clone/scripts/make-packages" --source "$work/clone-packages" \
+		&& dpkg-source -x "$work"/clone-packages/*.dsc "$work/unpacked" && test -f "$work/unpacked/debian/tests/control" \
+		&& [[ -z $(git -C "$work/clone" -c safe.directory='*' status --porcelain) ]]
+}
+
+release_builds() {
+	GIT_CONFIG_GLOBAL=$work/gitconfig make -s -C "$work/clone" dist PG_CONFIG="$PG_CONFIG" && mkdir "$work/release" \
+		&& unzip -q "$work"/clone/streambloom-*.zip -d "$work/release" && chown -R "$server_user" "$work/release" \
+		&& as_server make -s -C "$work"/release/streambloom-* -j"$(nproc)" PG_CONFIG="$PG_CONFIG" with_llvm=no \
+		&& as_server make -s -C "$work"/release/streambloom-* PG_CONFIG="$PG_CONFIG" with_llvm=no install DESTDIR="$work/released" \
+		&& find "$work/released" -name streambloom.so | grep -q . && find "$work/released" -name 'streambloom--*.sql' | grep -q .
+}
+
+packages() {
+	local name
+	if ((EUID != 0)) || ! unshare --mount --pid --fork true 2>/dev/null; then
+		skip 'these tests need root, and leave to make namespaces'
+		return
+	fi
+	for name in mmdebstrap autopkgtest dpkg-source unzip git; do
+		if ! command -v "$name" >/dev/null; then
+			skip "there is no $name"
+			return
+		fi
+	done
+	if [[ -e $repository/.git ]]; then
+		verdict 'a fresh clone makes the source package' clone_makes_source_package
+		verdict 'make dist writes a release that builds and installs' release_builds
+	else
+		skip 'this is no clone: no release is made'
+	fi
+	for name in ${STREAMBLOOM_SUITES:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}; do one_suite "$name"; done
+}
