@@ -199,7 +199,7 @@ CREATE FUNCTION tbf_histogram(filter tbf, OUT hits_from double precision, OUT hi
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
 COMMENT ON FUNCTION tbf_histogram(tbf) IS 'how many of the filter''s counters hold from hits_from to hits_to hits (as of the base), by powers of two; of an exact filter, how many of its items have so many';
 CREATE FUNCTION tbf_sketch(filter tbf) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
-COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter as a line of text: number of items, fill, and how many counters hold how many hits, on a scale of logarithms';
+COMMENT ON FUNCTION tbf_sketch(tbf) IS 'the filter as a line of text: number of items, fill, and how many counters (of an exact filter: items) hold how many hits, on a scale of logarithms. Hits are worth what they are at the base (tbf_info), which is not now';
 
 -- aggregates
 

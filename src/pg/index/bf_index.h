@@ -56,6 +56,9 @@ extern Oid	bf_index_am_oid(void);
 /* Raises an error unless the items of each column are hashed as its operator class compares them. */
 extern void bf_index_check_operators(Relation index);
 
+/* Says of columns whose type's own = does not ask the index (as of citext, which is indexed as text) that it does not. */
+extern void bf_index_notice_unasked(Relation index);
+
 /* ------------------------------------------------------ geometry (geometry.c) */
 
 /* One level of an index. */
