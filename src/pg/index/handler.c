@@ -1,7 +1,7 @@
 /*
  * handler.c: tells PostgreSQL what the access method `bf` can do, and checks its operator classes.
  */
-#include "index/bf_index.h"
+#include "index/handler.h"
 
 #include "access/amapi.h"
 #include "access/amvalidate.h"
@@ -21,6 +21,8 @@
 
 #include "index/class_options.h"
 #include "index/keys.h"
+#include "index/layout.h"
+#include "index/sizes.h"
 
 static const IndexAmRoutine bf_index_routine = {
 	.type = T_IndexAmRoutine,

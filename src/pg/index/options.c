@@ -1,15 +1,18 @@
 /*
  * options.c: the options of an index, WITH (...), and those of the operator classes of its columns.
  */
-#include "index/bf_index.h"
+#include "index/handler.h"
 
 #include "access/reloptions.h"
 #include "utils/rel.h"
 
+#include "base/call.h"
 #include "base/hints.h"
 #include "index/class_options.h"
 #include "index/estimate.h"
 #include "index/keys.h"
+#include "index/layout.h"
+#include "index/sizes.h"
 
 /* WITH (...) */
 typedef struct BfOptions
