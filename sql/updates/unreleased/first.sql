@@ -29,6 +29,19 @@ DROP FUNCTION ibf_contains(ibf, "any");
 -- ALTER OPERATOR does it from PostgreSQL 17 on.
 UPDATE pg_catalog.pg_operator SET oprcanhash = true, oprcanmerge = true WHERE oid = '=(ibf, ibf)'::pg_catalog.regoperator;
 
+-- Forms without a time, which the form with a time has as its default now.
+DROP FUNCTION tbf_decay(tbf);
+DROP FUNCTION tbf_error_bound(tbf, double precision);
+DROP FUNCTION tbf_estimate(tbf, "any");
+DROP FUNCTION tbf_estimate(tbf, bf_untyped_item);
+DROP FUNCTION tbf_inner_product(tbf, tbf);
+DROP FUNCTION tbf_rate(tbf, "any");
+DROP FUNCTION tbf_rate(tbf, bf_untyped_item);
+DROP FUNCTION tbf_remove(tbf, "any");
+DROP FUNCTION tbf_remove(tbf, bf_untyped_item);
+DROP FUNCTION tbf_top(tbf, integer);
+DROP FUNCTION tbf_total(tbf);
+
 DROP FUNCTION bf_info(bf);
 DROP FUNCTION tbf_info(tbf);
 DROP VIEW bf_indexes;
