@@ -345,8 +345,8 @@ examine_record(ItemHasher *hasher, Datum item)
 		TupleDesc	descriptor = lookup_rowtype_tupdesc(type, typmod);
 		char	   *name;
 
-		refuse_untyped_fields(record, descriptor);
 		refuse_unstable_columns(descriptor, RECORDOID);
+		refuse_untyped_fields(record, descriptor);
 		name = name_of_item_columns(descriptor);
 		set_named_kind(hasher, name);
 		pfree(name);
