@@ -30,8 +30,15 @@ INSERT INTO log SELECT i / 50, i, 'h' || i % 1000, i % 50, i % 3 FROM generate_s
 INSERT INTO log VALUES (3, NULL, NULL, NULL, NULL);
 CREATE INDEX log_bf ON log USING bf (uid, host);
 DROP INDEX log_bf;
-SELECT format('CREATE INDEX ON %s USING bf (uid, host)', oid::regclass) FROM pg_class
-	WHERE relname ~ '^log_[0-9r].*' AND relkind = 'r' AND relname <> 'log_20' AND relnamespace = 'partition_scan'::regnamespace ORDER BY oid \gexec
+DO $$
+DECLARE
+	partition regclass;
+BEGIN
+	FOR partition IN SELECT relid FROM pg_partition_tree('log') WHERE isleaf AND relid <> 'log_20'::regclass LOOP
+		EXECUTE format('CREATE INDEX ON %s USING bf (uid, host)', partition);
+	END LOOP;
+END
+$$;
 VACUUM ANALYZE log;
 
 -- The plan in EXPLAIN, or in EXPLAIN ANALYZE.

@@ -11,7 +11,7 @@ SHOW streambloom.min_partition_scan_partitions;
 
 -- 40 partitions with enough rows for ChunkSkip; each uid is in one of them, 7 is in eight
 CREATE TABLE log (day int, uid int, host text, filler text DEFAULT repeat('x', 100)) PARTITION BY RANGE (day);
-SELECT format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%s) TO (%s)', i, i, i + 1) FROM generate_series(0, 39) i \gexec
+DO $$ BEGIN FOR i IN 0..39 LOOP EXECUTE format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%s) TO (%s)', i, i, i + 1); END LOOP; END $$;
 INSERT INTO log SELECT i / 300, CASE WHEN i % 1500 = 0 THEN 7 ELSE i + 1000 END, 'h' || i % 50 FROM generate_series(0, 11999) i;
 CREATE INDEX ON log USING bf (uid) WITH (pages_per_range = 2);
 VACUUM ANALYZE log;
@@ -23,7 +23,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF, VERBOSE%s) %s', options, query) LOOP
-		IF line ~ 'No PartitionScan Because|Custom Scan \(|(Gather|Update|Delete|LockRows)' THEN
+		IF line ~ 'No PartitionScan Because|Custom Scan \(' THEN
 			RETURN NEXT regexp_replace(line, '^[ >-]*', '');
 		END IF;
 	END LOOP;
@@ -36,7 +36,7 @@ SET streambloom.enable_partition_scan = off;
 SELECT why('SELECT * FROM log WHERE uid = 1001');
 SET streambloom.enable_partition_scan = on;
 
-SELECT query, string_agg(w, ' | ') AS why FROM unnest(ARRAY[
+SELECT query, coalesce(string_agg(w, ' | '), 'neither node') AS why FROM unnest(ARRAY[
 	-- the statement
 	'SELECT * FROM log WHERE uid = 1001 FOR UPDATE',
 	'SELECT * FROM log WHERE uid = 1001 FOR KEY SHARE',
@@ -72,7 +72,7 @@ SELECT query, string_agg(w, ' | ') AS why FROM unnest(ARRAY[
 	'SELECT * FROM log WHERE uid = (SELECT 1001) ORDER BY day',
 	'SELECT * FROM log WHERE uid = 1001 ORDER BY day LIMIT 3',
 	'SELECT * FROM log WHERE uid = (SELECT 1001) + random()::int'
-	]) WITH ORDINALITY query (query, number), LATERAL why(query.query) w GROUP BY query, number ORDER BY number;
+	]) WITH ORDINALITY query (query, number) LEFT JOIN LATERAL why(query.query) w ON true GROUP BY query, number ORDER BY number;
 
 -- without statistics nothing is known of a value that comes later
 DELETE FROM pg_statistic WHERE starelid = 'log'::regclass;
@@ -115,7 +115,7 @@ ALTER TABLE log DISABLE ROW LEVEL SECURITY;
 
 -- an inheritance tree, and tables without the index
 CREATE TABLE parent (uid int);
-SELECT format('CREATE TABLE child_%s () INHERITS (parent)', i) FROM generate_series(1, 12) i \gexec
+DO $$ BEGIN FOR i IN 1..12 LOOP EXECUTE format('CREATE TABLE child_%s () INHERITS (parent)', i); END LOOP; END $$;
 CREATE INDEX ON parent USING bf (uid);
 SELECT * FROM why('SELECT * FROM parent WHERE uid = 1');
 DROP INDEX log_uid_idx;

@@ -31,6 +31,7 @@
 
 #include "chunks/ask.h"
 #include "chunks/partition_scan.h"
+#include "index/handler.h"
 
 bool		chunk_skip_enabled = true;
 

@@ -21,7 +21,7 @@
 
 #include "chunks/chunk_question.h"
 #include "chunks/chunk_scan_node.h"
-#include "index/functions.h"
+#include "index/handler.h"
 
 /*
  * What a question costs, and what it costs to plan and run the query of a partition that is read. Measured, with 20 µs for

@@ -11,7 +11,7 @@
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
 #include "chunks/partition_scan.h"
-#include "index/bf_index.h"
+#include "index/handler.h"
 
 #if PG_VERSION_NUM < 160000
 PGDLLEXPORT void _PG_init(void);
