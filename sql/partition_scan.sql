@@ -79,7 +79,7 @@ SET streambloom.enable_partition_scan = on;
 SELECT * FROM plan('SELECT * FROM log WHERE uid = 1234');
 SELECT * FROM plan('SELECT * FROM log WHERE uid = 1234', true);
 SELECT * FROM plan('SELECT host FROM log WHERE v < 40 AND uid = 1234', true);
-SELECT * FROM plan('SELECT host FROM log WHERE uid IN (1, 2, 101) AND random() >= 0 AND v < (SELECT 40)', true);
+SELECT * FROM plan('SELECT host FROM log WHERE uid IN (1, 2, 101) AND random() >= 0 AND v < 40', true);
 SELECT * FROM log WHERE uid = 1234;
 
 -- No row is lost: partitions with other columns, without an index, at another level; columns in any order; the whole row; tableoid.
@@ -146,6 +146,27 @@ SELECT compare('SELECT * FROM log WHERE uid = 1234 AND day BETWEEN 5 AND 60'),
 	compare('SELECT * FROM log WHERE uid = 4751 AND day > 20 AND kind = 2'),
 	compare('SELECT * FROM log WHERE uid = 4751 AND day > 20 AND kind = 1'),
 	compare('SELECT * FROM log WHERE uid = 1234 AND day = 24');
+
+-- the inner side of a nested loop: the partitions are asked for each row of the outer side
+CREATE TABLE wanted AS SELECT i * 370 AS u, i AS n FROM generate_series(1, 3) i;
+INSERT INTO wanted VALUES (NULL, 4), (-1, 5), (4751, 6), (370, 7);
+ANALYZE wanted;
+SET enable_memoize = off;
+SELECT * FROM plan('SELECT n, host FROM wanted JOIN log ON uid = u WHERE v < 48', true);
+SELECT * FROM plan('SELECT n, host FROM log RIGHT JOIN wanted ON u = uid AND v < n + 40', true);
+SELECT query, compare(query) FROM unnest(ARRAY[
+	'SELECT * FROM wanted JOIN log ON uid = u',
+	'SELECT * FROM wanted LEFT JOIN log ON uid = u AND v > n',
+	'SELECT * FROM wanted a JOIN wanted b ON a.n < 4 JOIN log ON uid = a.u + b.n',
+	'SELECT * FROM wanted JOIN log ON uid = ANY (ARRAY[u, u + 1])',
+	'SELECT * FROM log a JOIN log b ON b.uid = a.uid + 1 WHERE a.uid = 370',
+	'SELECT * FROM log a JOIN log b ON b.uid = a.v WHERE a.uid = 370',
+	'SELECT * FROM wanted, LATERAL (SELECT count(*), max(host) FROM log WHERE uid = u) l',
+	'SELECT * FROM wanted, LATERAL (SELECT host FROM log WHERE uid = u LIMIT 1) l',
+	'SELECT log.* FROM wanted JOIN log ON uid = u AND log.tableoid <> ''log_1''::regclass AND random() >= 0'
+	]) query;
+-- Where all partitions have to be read, the table is planned as always.
+SELECT * FROM plan('SELECT count(*) FROM log a JOIN log b USING (uid) WHERE a.v < 10');
 
 -- The estimates are those of all partitions together.
 CREATE FUNCTION estimates(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -6,7 +6,9 @@
  *   partition_scan_statement.c  owns the hooks: which tables of a statement may get the node; finishes the plan
  *   partition_scan_parts.c      finds, prunes and locks the partitions
  *   partition_scan_estimate.c   statistics of the table; how many partitions are expected to be read
- *   partition_scan_plan.c       makes the path and the plan node
+ *   partition_scan_question.c   which conditions indexes can be asked about
+ *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
+ *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
  */
 #ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
@@ -101,13 +103,42 @@ extern void partition_scan_set_size(RelOptInfo *rel, Oid parent, const Partition
 extern double partition_scan_expected(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison,
 									  bool *known);
 
-/* partition_scan_plan.c */
+/* partition_scan_question.c */
 
-/* Adds the node's path for a table that was not expanded. */
-extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+/*
+ * The clause as a comparison of a column of the relation, on the left side, with an argument that has none; NULL if it is
+ * not one. Of a value that is NULL the operator must not find any row.
+ */
+extern Expr *partition_scan_comparison(Expr *clause, Index relid);
+
+/*
+ * Can bf indexes of the partitions answer the comparison? Those of the parent are looked at, and if there are none, those
+ * of the first partition.
+ */
+extern bool partition_scan_is_answered(Oid parent, Oid first, Index relid, Expr *comparison);
 
 /* Has the table, or the first of its partitions, a bf index? */
 extern bool partition_scan_has_index(Relation parent);
+
+/* partition_scan_paths.c */
+
+/* Adds the node's paths for a table that was not expanded. */
+extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* partition_scan_plan.c */
+
+/* What a path of the node holds, in custom_private. */
+typedef struct PartitionScanPath
+{
+	PartitionScanTable *table;
+	PartitionScanParts *parts;
+	RestrictInfo *condition;	/* that is asked about; NULL: this path is not to be used */
+	Expr	   *comparison;		/* the condition, with the column on the left side */
+} PartitionScanPath;
+
+/* Makes the plan of a path (the type is that of PlanCustomPath). */
+extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
+									  List *clauses, List *children);
 
 /* partition_scan_exec.c */
 extern const CustomScanMethods partition_scan_methods;
