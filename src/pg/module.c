@@ -11,6 +11,7 @@
 #include "chunks/chunk_paths.h"
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
+#include "chunks/partition_scan.h"
 #include "index/handler.h"
 
 #if PG_VERSION_NUM < 160000
@@ -27,5 +28,6 @@ _PG_init(void)
 	chunk_scan_init();
 	chunk_skip_init();
 	chunk_paths_init();
+	partition_scan_init();
 	MarkGUCPrefixReserved("streambloom");
 }
