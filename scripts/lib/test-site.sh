@@ -10,11 +10,11 @@ want_browser() {
 	want poppler-utils command -v pdftotext
 }
 
-# Each page of the repository is in the navigation; of the suite "checks".
+# Each page of docs/ and of the results is in the navigation; of the suite "checks". Others are reached by links.
 pages_are_listed() {
 	local page listed
 	listed=$(sed 's/index-method\.md/index.md/' "$repository/docs/site/mkdocs.yml")
-	(cd "$repository" && site_files | tr '\0' '\n' | sed -n 's|^\./\(.*\.md\)$|\1|p') | while read -r page; do
+	(cd "$repository" && site_files | tr '\0' '\n' | sed -n 's|^\./\(docs/.*\.md\)$|\1|p; s|^\./\(bench/results/.*\.md\)$|\1|p') | while read -r page; do
 		grep -qE "(- |: )$page\$" <<<"$listed" || printf '%s is not in the navigation, docs/site/mkdocs.yml\n' "$page"
 	done | { ! grep .; }
 }
