@@ -146,6 +146,8 @@ SET ROLE estimates_user;
 SELECT costs('SELECT v FROM secret WHERE w = 10001');
 RESET ROLE;
 RESET enable_seqscan;
+-- A branch of UNION ALL is the child of no table.
+SELECT count(*) FROM (SELECT v FROM secret UNION ALL SELECT v FROM secret) u WHERE v = 10001;
 
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;
