@@ -405,6 +405,12 @@ chunk_skip_is_expected(void)
 	return planning != NULL && planning->met_bf_index && !planning->no_chunk_skip;
 }
 
+bool
+chunk_skip_is_noted(void)
+{
+	return planning != NULL && planning->met_bf_index;
+}
+
 List *
 chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses)
 {

@@ -3,6 +3,7 @@
  * JoinSkip stands above a scan on the other side of the join, asks the table's `bf` indexes about these keys, and
  * reads only the pages that are left. README.md in this folder draws the flow and proves that no row can be lost.
  *
+ *   join_skip_paths.c    gives joins the costs that they are expected to have
  *   join_skip_plan.c     puts the nodes into finished plans
  *   join_keys.h, .c      executes and explains JoinKeys
  *   join_skip_exec.c     executes and explains JoinSkip
@@ -13,6 +14,7 @@
 #include "base/compat.h"
 
 #include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
 #include "chunks/finished_plan.h"
@@ -59,8 +61,18 @@ enum JoinSkipPrivate
 	JOIN_SKIP_PRIVATE_LENGTH
 };
 
-/* Is called when the library is loaded. */
+/* Are called when the library is loaded. */
 extern void join_skip_init(void);
+extern void join_skip_paths_init(void);
+
+/*
+ * Gives paths of a table with children, whose parameters come from rows of other tables, the cost that they are expected to
+ * have with ChunkSkip.
+ */
+extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* Does a hash join of this type return no outer row without a partner? */
+extern bool join_skip_drops_outer_rows(JoinType type);
 
 /*
  * Finds what the plans of a statement tell about parameters. To be called before join_skip_add_nodes() is called for

@@ -121,9 +121,8 @@ keeps_outer_rows(JoinType type)
 	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
 }
 
-/* Does a hash join of this type return no outer row without a partner (1)? */
-static bool
-drops_outer_rows(JoinType type)
+bool
+join_skip_drops_outer_rows(JoinType type)
 {
 	switch (type)
 	{
@@ -395,7 +394,7 @@ is_source(const HashJoin *join, const FinishedStatement *finished)
 {
 	const Plan *hash = innerPlan(join);
 
-	return drops_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware && IsA(hash, Hash) && !hash->parallel_aware &&
+	return join_skip_drops_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware && IsA(hash, Hash) && !hash->parallel_aware &&
 		hash->plan_rows <= (double) JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED && !may_change(hash, finished);
 }
 

@@ -126,13 +126,28 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVe
  * gets down to a range only if the ranges above say "maybe" too.
  */
 static double
-expected_in_vain(const BfGeometry *geometry, int column, uint32 items)
+expected_in_vain(const BfGeometry *geometry, int column, double items)
 {
 	double		rate = geometry->column[column].false_positive_rate;
 
 	for (int level = 1; level < geometry->levels && items <= MOST_CARRIED; level++)
 		rate *= geometry->upper.false_positive_rate;
 	return -expm1(items * log1p(-Min(rate, 0.999)));
+}
+
+BfExpectation
+bf_index_expect(Relation index, AttrNumber column, double items)
+{
+	const BfGeometry *geometry = bf_index_geometry(index);
+	const BfLevel *lowest = &geometry->level[0];
+	const BfLevel *highest = &geometry->level[Max(geometry->levels, 1) - 1];
+	BfExpectation expected;
+
+	expected.in_vain = expected_in_vain(geometry, column - 1, items);
+	expected.pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	/* Each item is looked up in all groups of the highest level, and further down in some. And there is the meta page. */
+	expected.pages = 1 + Min(items * (highest->groups + 1), RelationGetNumberOfBlocks(index));
+	return expected;
 }
 
 bool

@@ -119,6 +119,16 @@ extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid 
 extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience,
 								   BfSpans *spans);
 
+/* What a search for some items in a column of an index is expected to cost, and to leave. For the planner. */
+typedef struct BfExpectation
+{
+	double		in_vain;		/* the share of the ranges that say "maybe" although they have none of the items */
+	double		pages;			/* of the index that are read */
+	BlockNumber pages_per_range;
+} BfExpectation;
+
+extern BfExpectation bf_index_expect(Relation index, AttrNumber column, double items);
+
 /*
  * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared. If
  * the result is false, the row is surely none. The value may be stored out of line; memory for it is taken from the
