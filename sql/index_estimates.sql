@@ -146,8 +146,9 @@ SET ROLE estimates_user;
 SELECT costs('SELECT v FROM secret WHERE w = 10001');
 RESET ROLE;
 RESET enable_seqscan;
--- A branch of UNION ALL is the child of no table.
-SELECT count(*) FROM (SELECT v FROM secret UNION ALL SELECT v FROM secret) u WHERE v = 10001;
+
+-- A table that is a member of a UNION ALL has no table above it.
+SELECT asked FROM plans($$SELECT * FROM (SELECT id, tags FROM event UNION ALL SELECT id, tags FROM event WHERE id > 0) e WHERE tags @> '{req:20000}'$$);
 
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;

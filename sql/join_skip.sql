@@ -98,6 +98,8 @@ SELECT skips('SELECT l.id FROM big l WHERE host NOT IN (SELECT host FROM suspect
 -- several keys, keys of another type, expressions, no keys, keys that are NULL, keys twice
 SELECT skips('SELECT l.* FROM big l JOIN pairs p ON l.host = p.a AND l.n = p.b');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.n = s.big');
+CREATE INDEX big_ratio ON big USING bf ((n::real / 4)) WITH (pages_per_range = 4);
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.n::real / 4 = s.n::float8 / 4');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.id + 1 = s.big * 20 + 1');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.host = upper(lower(s.host))');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.host = lower(upper(s.host))');
@@ -137,6 +139,12 @@ SELECT skips('SELECT o.n, (SELECT count(*) FROM big l JOIN suspects s USING (hos
 SELECT skips('SELECT o.n, (SELECT count(*) FROM big l JOIN suspects s USING (host) WHERE s.n = (SELECT max(n) FROM suspects)) FROM suspects o');
 SELECT skips('SELECT o.a, c.* FROM pairs o, LATERAL (SELECT count(*) FROM big l JOIN suspects s ON l.host = s.host AND s.n < o.b) c');
 SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(*) FROM big l JOIN (SELECT host FROM suspects OFFSET 0) s ON l.n = o.n OR l.host = s.host AND o.n = 8) c');
+SET join_collapse_limit = 1;
+SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(*) FROM big l JOIN suspects s USING (host) JOIN pairs p ON l.n = p.b AND p.b = o.n) c');
+SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(*) FROM big l JOIN (SELECT * FROM suspects OFFSET 0) s USING (host) JOIN (SELECT b FROM pairs WHERE b = o.n OFFSET 0) p ON l.n = p.b) c');
+RESET join_collapse_limit;
+SELECT skips('SELECT o.n, c.* FROM suspects o, LATERAL (SELECT count(l.id) FROM big l RIGHT JOIN (SELECT host FROM suspects s WHERE s.n = o.n) s USING (host)) c');
+SELECT skips('WITH RECURSIVE w(n) AS (SELECT 7 UNION SELECT l.n + 1 FROM w JOIN big l ON l.n = w.n WHERE l.n < 12) SELECT * FROM w');
 SELECT skips('WITH w AS MATERIALIZED (SELECT host FROM suspects WHERE n > 7) SELECT l.* FROM big l JOIN w USING (host)');
 
 -- tables in several batches, and too many keys

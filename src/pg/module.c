@@ -12,6 +12,7 @@
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
 #include "chunks/join_skip.h"
+#include "chunks/partition_scan.h"
 #include "index/handler.h"
 
 #if PG_VERSION_NUM < 160000
@@ -29,5 +30,6 @@ _PG_init(void)
 	chunk_skip_init();
 	join_skip_init();
 	chunk_paths_init();
+	partition_scan_init();
 	MarkGUCPrefixReserved("streambloom");
 }

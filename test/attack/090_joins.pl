@@ -63,7 +63,7 @@ BEGIN
 	RAISE EXCEPTION USING ERRCODE = 'UT000', MESSAGE = skipped;
 EXCEPTION
 	WHEN SQLSTATE 'UT000' THEN RETURN SQLERRM::bigint;
-	WHEN OTHERS THEN RETURN -1;
+	WHEN OTHERS THEN RETURN CASE WHEN SQLSTATE LIKE 'XX%' THEN -3 ELSE -1 END;
 END
 $$;
 -- "=", the rows and the pages that were skipped; or what differs. The plain statement is the same unless one is prepared.
@@ -154,6 +154,7 @@ sub ask
 			next;
 		}
 		my ($rows, $pages) = split / /, $rest;
+		push @problems, "EXPLAIN of $q->{kind} failed\n$q->{sql}\n$settings" if $pages == -3;
 		$count{comparisons}++;
 		$count{"asked: $q->{kind}"}++;
 		$count{'comparisons with rows'}++ if $rows ne '0' && $rows ne 'ERROR';

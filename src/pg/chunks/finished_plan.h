@@ -18,7 +18,6 @@ typedef struct FinishedStatement
 	PlannedStmt *statement;
 	List	   *guarded;		/* the OIDs of the tables whose rows may be hidden from the user (README.md) */
 	int			last_id;		/* the largest plan_node_id; -1 until it is needed */
-	Bitmapset  *constant;		/* for joins: parameters whose values cannot change during an execution */
 	Bitmapset  *by_leader;		/* the plan_ids of the sub-plans, of those met so far, that the leader alone runs */
 } FinishedStatement;
 

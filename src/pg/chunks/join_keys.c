@@ -264,9 +264,9 @@ key_text(const CustomScan *plan, int set, List *context)
 }
 
 char *
-join_key_text(const JoinKeys *keys, int set, ExplainState *es)
+join_key_text(const JoinKeys *keys, int set, List *ancestors, ExplainState *es)
 {
-	return key_text(keys->plan, set, set_deparse_context_plan(es->deparse_cxt, (Plan *) keys->plan, NIL));
+	return key_text(keys->plan, set, set_deparse_context_plan(es->deparse_cxt, (Plan *) keys->plan, ancestors));
 }
 
 /* How many keys were collected, or why there are none. */

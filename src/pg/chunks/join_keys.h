@@ -43,8 +43,11 @@ typedef struct JoinKeys
 	JoinKeySet *sets;
 } JoinKeys;
 
-/* For EXPLAIN: the expression whose values are in a set. */
+/*
+ * For EXPLAIN: the expression whose values are in a set. The ancestors are those of a JoinSkip: what is above the join is
+ * above both.
+ */
 struct ExplainState;
-extern char *join_key_text(const JoinKeys *keys, int set, struct ExplainState *es);
+extern char *join_key_text(const JoinKeys *keys, int set, List *ancestors, struct ExplainState *es);
 
 #endif

@@ -74,12 +74,6 @@ extern void join_skip_add_parameterized(PlannerInfo *root, RelOptInfo *rel, cons
 /* Does a hash join of this type return no outer row without a partner? */
 extern bool join_skip_drops_outer_rows(JoinType type);
 
-/*
- * Finds what the plans of a statement tell about parameters. To be called before join_skip_add_nodes() is called for
- * one of them.
- */
-extern void join_skip_begin(FinishedStatement *finished);
-
 /* Puts the nodes into a plan that the leader alone runs. REQUIRES: ChunkSkip is in it already. */
 extern void join_skip_add_nodes(Plan *plan, FinishedStatement *finished);
 

@@ -425,14 +425,13 @@ join_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	JoinSkipState *state = (JoinSkipState *) node;
 	List	   *indexes = NIL;
 
-	(void) ancestors;
 	for (int i = 0; i < state->count; i++)
 	{
 		const JoinKeys *keys = keys_of(state, &state->questions[i]);
 		const char *name = get_rel_name(state->questions[i].index);
 
 		if (keys != NULL && name != NULL)
-			indexes = lappend(indexes, psprintf("%s for %s", name, join_key_text(keys, state->questions[i].set, es)));
+			indexes = lappend(indexes, psprintf("%s for %s", name, join_key_text(keys, state->questions[i].set, ancestors, es)));
 	}
 	if (indexes == NIL)
 		return;

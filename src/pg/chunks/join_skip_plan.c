@@ -381,21 +381,14 @@ follow(Plan **place, Node *expression, const HashKey *key)
 
 /* -------------------------------------------------------------------------- the joins */
 
-/* Can the parameters on which the plan depends change during the execution (5)? */
-static bool
-may_change(const Plan *plan, const FinishedStatement *finished)
-{
-	return !bms_is_subset(plan->extParam, finished->constant);
-}
-
 /* Can the keys of this join be collected? */
 static bool
-is_source(const HashJoin *join, const FinishedStatement *finished)
+is_source(const HashJoin *join)
 {
 	const Plan *hash = innerPlan(join);
 
 	return join_skip_drops_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware && IsA(hash, Hash) && !hash->parallel_aware &&
-		hash->plan_rows <= (double) JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED && !may_change(hash, finished);
+		hash->plan_rows <= (double) JOIN_MOST_KEYS * JOIN_MOST_TIMES_EXPECTED;
 }
 
 /* Puts JoinKeys below a Hash. */
@@ -414,8 +407,8 @@ add_join_keys(Plan *hash, const Source *source)
 }
 
 /*
- * PostgreSQL fetches a row of the outer side before it builds the table if the outer side costs less to start than
- * the table. Then there would be no keys yet (4).
+ * PostgreSQL fetches a row of the outer side before it builds the table if the outer side costs less to start than the
+ * table. Then there would be no keys yet, or old ones (4, 5).
  */
 static void
 let_hash_go_first(HashJoin *join)
@@ -434,7 +427,7 @@ look_at_join(HashJoin *join, FinishedStatement *finished)
 	ListCell   *clause;
 	ListCell   *inner;
 
-	if (!is_source(join, finished))
+	if (!is_source(join))
 		return;
 	forboth(clause, join->hashclauses, inner, hash->hashkeys)
 	{
@@ -461,60 +454,6 @@ join_skip_add_nodes(Plan *plan, FinishedStatement *finished)
 		look_at_join((HashJoin *) plan, finished);
 	foreach(cell, finished_plans_below(plan))
 		join_skip_add_nodes(lfirst(cell), finished);
-}
-
-/* ---------------------------------------------------------------------- parameters */
-
-/* Notes the initPlans of a tree of plans, and the parameters that only EvalPlanQual changes, in other executions. */
-static void
-look_for_parameters(Plan *plan, FinishedStatement *finished, List **initplans)
-{
-	ListCell   *cell;
-	int			parameter = -1;
-
-	if (plan == NULL)
-		return;
-	check_stack_depth();
-	*initplans = list_concat(*initplans, plan->initPlan);
-	if (IsA(plan, LockRows))
-		parameter = ((LockRows *) plan)->epqParam;
-	else if (IsA(plan, ModifyTable))
-		parameter = ((ModifyTable *) plan)->epqParam;
-	if (parameter >= 0)
-		finished->constant = bms_add_member(finished->constant, parameter);
-	foreach(cell, finished_plans_below(plan))
-		look_for_parameters(lfirst(cell), finished, initplans);
-}
-
-void
-join_skip_begin(FinishedStatement *finished)
-{
-	List	   *initplans = NIL;
-	bool		progress;
-	ListCell   *cell;
-
-	look_for_parameters(finished->statement->planTree, finished, &initplans);
-	foreach(cell, finished->statement->subplans)
-		look_for_parameters(lfirst(cell), finished, &initplans);
-	/* The result of an initPlan is constant if its parameters are. */
-	do
-	{
-		progress = false;
-		foreach(cell, initplans)
-		{
-			const SubPlan *initplan = lfirst_node(SubPlan, cell);
-			const Plan *plan = list_nth(finished->statement->subplans, initplan->plan_id - 1);
-			ListCell   *parameter;
-
-			if (plan == NULL || may_change(plan, finished))
-				continue;
-			foreach(parameter, initplan->setParam)
-			{
-				progress |= !bms_is_member(lfirst_int(parameter), finished->constant);
-				finished->constant = bms_add_member(finished->constant, lfirst_int(parameter));
-			}
-		}
-	} while (progress);
 }
 
 void

@@ -140,12 +140,9 @@ may_hide_rows(PlannerInfo *root)
 	return false;
 }
 
-/*
- * The table in the query of which this one is a partition or child; or the table itself. A branch of UNION ALL is a child too, but not of
- * a table.
- */
+/* The table in the query of which this one is a partition or child; or the table itself. Above it may be a UNION ALL. */
 static Index
-topmost_parent(PlannerInfo *root, const RelOptInfo *rel)
+topmost_table(const PlannerInfo *root, const RelOptInfo *rel)
 {
 	Index		relid = rel->relid;
 
@@ -166,7 +163,7 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 {
 	const RelOptInfo *rel = info->rel;
 	Oid			child = planner_rt_fetch(rel->relid, root)->relid;
-	Oid			table = planner_rt_fetch(topmost_parent(root, rel), root)->relid;
+	Oid			table = planner_rt_fetch(topmost_table(root, rel), root)->relid;
 	Oid			user = OidIsValid(rel->userid) ? rel->userid : GetUserId();
 	AttrNumber	attribute = info->indexkeys[column];
 
@@ -397,7 +394,7 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	if (count == 0)
 		return 0;
 	if (is_child)
-		wanted.parent = topmost_parent(root, info->rel);
+		wanted.parent = topmost_table(root, info->rel);
 	if (is_better_generic(root, wanted.parent))
 		return 0;
 	known = answers_of(root);
@@ -476,7 +473,7 @@ bf_index_estimate_common(PlannerInfo *root, const IndexOptInfo *info, Relation i
 		return -1;
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 	{
-		wanted.parent = topmost_parent(root, info->rel);
+		wanted.parent = topmost_table(root, info->rel);
 		wanted.name = name_of(root, info, column);
 	}
 	common = find_common(answers_of(root)->common, &wanted);
