@@ -3,7 +3,7 @@
  * all slices: some two kilobytes.
  */
 #include "abf/abf.hpp"
-#include "base/lookup.hpp"
+#include "lookup/lookup.hpp"
 
 void sb_lookup_abf_at(sb_lookup *lookup, int64_t at) noexcept
 {
