@@ -202,7 +202,7 @@ COMMENT ON FUNCTION abf_contains_all(abf, bf_untyped_item, timestamptz) IS 'the 
 
 -- clock, union
 
-CREATE FUNCTION abf_decay(filter abf, at timestamptz) RETURNS abf
+CREATE FUNCTION abf_decay(filter abf, at timestamptz DEFAULT now()) RETURNS abf
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION abf_decay(abf, timestamptz) IS 'the filter as of this time: what is out of the window then is cleared, and a filter in which nothing is left takes its header alone. It never has to be called: look-ups leave out what is too old. A time before the newest item changes nothing';
 CREATE FUNCTION abf_union(filter abf, other abf) RETURNS abf AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;

@@ -54,7 +54,7 @@ abf_open_header(Datum value, sb_abf *header)
 int64
 abf_within(const Interval *interval)
 {
-	return interval_microseconds(interval, "a", "window",
+	return interval_microseconds(interval, "window",
 								 "Give the time within which an item is to be found again, for example interval '10 minutes'.");
 }
 

@@ -290,7 +290,7 @@ abf_unite(AbfState *state, const AbfValue *other)
 			const int64 windows[2] = {state->header.window, other->header.window};
 
 			for (int i = 0; i < 2; i++)
-				texts[i] = DatumGetCString(DirectFunctionCall1(interval_out, interval_of(windows[i])));
+				texts[i] = interval_text(DatumGetIntervalP(interval_of(windows[i])));
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("cannot unite abf filters whose windows differ: %s and %s", texts[0], texts[1]),

@@ -181,7 +181,7 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_sketch)
 	for (int age = 0; age < slices; age++)
 		heights[(slices - 1 - age) * bars / slices] += set[age];
 	window = header->by_time ?
-		psprintf("within %s", DatumGetCString(DirectFunctionCall1(interval_out, interval_of(header->window)))) :
+		psprintf("within %s", interval_text(DatumGetIntervalP(interval_of(header->window)))) :
 		psprintf("last " INT64_FORMAT, header->window);
 	return text_result(psprintf("abf of %s, %s: " INT64_FORMAT " items came, about %.0f in it, fill %.1f%%, current fpr %.2g |%s|",
 								item_kind_text(&header->kind), window, (int64) header->items, sb_abf_cardinality(header, set),

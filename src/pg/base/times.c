@@ -7,8 +7,14 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+char *
+interval_text(const Interval *interval)
+{
+	return DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)));
+}
+
 int64
-interval_microseconds(const Interval *interval, const char *article, const char *name, const char *hint)
+interval_microseconds(const Interval *interval, const char *name, const char *hint)
 {
 	int64		days;
 	int64		sum;
@@ -17,15 +23,14 @@ interval_microseconds(const Interval *interval, const char *article, const char 
 	if (interval->month != 0 && !infinite)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s %s cannot be given in months or years", article, name),
+				 errmsg("%s \"%s\" is given in months or years", name, interval_text(interval)),
 				 errdetail("They do not always have the same length."),
 				 errhint("Give it in days, hours or seconds, for example interval '30 days'.")));
 	if (infinite || pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &days) ||
 		pg_add_s64_overflow(days, interval->time, &sum) || sum < 1 || sum > MOST_MICROSECONDS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s \"%s\" is out of range", name,
-						DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(interval)))),
+				 errmsg("%s \"%s\" is out of range", name, interval_text(interval)),
 				 errdetail("It must be at least one microsecond and at most 36,500 years."),
 				 errhint("%s", hint)));
 	return sum;
@@ -48,5 +53,6 @@ check_time(const char *filter, TimestampTz at)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("time \"%s\" is out of range", timestamptz_to_str(at)),
-				 errdetail("Times of %s must be finite, and within 36,500 years of 2000-01-01.", filter)));
+				 errdetail("Times of %s must be finite, and within 36,500 years of 2000-01-01.", filter),
+				 errhint("Leave such rows out, or give them a time with CASE or coalesce().")));
 }

@@ -13,9 +13,12 @@
 
 /*
  * The microseconds of an interval from 1 to MOST_MICROSECONDS. Raises an error for other intervals, and for those with
- * months, whose length is not known: "a half-life cannot be given in months".
+ * months, whose length is not known; `name` says of what they are: "half-life".
  */
-extern int64 interval_microseconds(const Interval *interval, const char *article, const char *name, const char *hint);
+extern int64 interval_microseconds(const Interval *interval, const char *name, const char *hint);
+
+/* An interval as the settings of the session write it. */
+extern char *interval_text(const Interval *interval);
 
 /* Microseconds as an interval. It has days, and the rest in microseconds. */
 extern Datum interval_of(int64 microseconds);

@@ -7,6 +7,7 @@
 
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
+#include "chunks/partition_scan.h"
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist;
 
@@ -16,6 +17,7 @@ change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, relid, rte);
 	chunk_scan_add_path(root, rel, rte);
+	partition_scan_add_path(root, rel, rte);
 	chunk_skip_prefer(root, rel, rte);
 }
 

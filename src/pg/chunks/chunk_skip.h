@@ -52,6 +52,9 @@ enum ChunkSkipPrivate
 	 */
 	CHUNK_SKIP_GUARDED,
 
+	/* Why the table did not get the node PartitionScan: a list of one string, empty if this was not tried. */
+	CHUNK_SKIP_NO_PARTITION_SCAN,
+
 	CHUNK_SKIP_PRIVATE_LENGTH
 };
 

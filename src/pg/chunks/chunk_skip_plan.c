@@ -30,6 +30,7 @@
 #include "utils/syscache.h"
 
 #include "chunks/ask.h"
+#include "chunks/partition_scan.h"
 #include "index/handler.h"
 
 bool		chunk_skip_enabled = true;
@@ -313,6 +314,23 @@ make_chunk_skip(Plan *append, int id, Bitmapset *relids, List *arguments, List *
 	return plan;
 }
 
+/* Why the table of an Append did not get the node PartitionScan, for EXPLAIN (VERBOSE). */
+static List *
+why_no_partition_scan(const PlannedStmt *statement, const Bitmapset *relids)
+{
+	int			relid = -1;
+
+	while ((relid = bms_next_member(relids, relid)) >= 0)
+	{
+		const RangeTblEntry *rte = rt_fetch(relid, statement->rtable);
+		const char *why = rte->rtekind == RTE_RELATION ? partition_scan_refusal(rte->relid) : NULL;
+
+		if (why != NULL)
+			return list_make1(makeString(pstrdup(why)));
+	}
+	return NIL;
+}
+
 /* Wraps an Append or MergeAppend with these children, if there is something to ask about them. */
 static Plan *
 add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatement *finished)
@@ -383,7 +401,8 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, FinishedStatemen
 		return append;
 	return make_chunk_skip(append, new_id(finished), relids, arguments,
 						   list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
-									   list_make3(unasked, unasked_why, list_make1_int(guarded))));
+									   list_make4(unasked, unasked_why, list_make1_int(guarded),
+												  why_no_partition_scan(statement, relids))));
 }
 
 /* ------------------------------------------------------------------ finding */
@@ -622,17 +641,8 @@ look_at_relations(void)
 }
 #endif
 
-/* PostgreSQL 19 gives the state of EXPLAIN to the planner. */
-#if PG_VERSION_NUM >= 190000
-#define EXPLAIN_PARAMETER , ExplainState *explain
-#define EXPLAIN_ARGUMENT , explain
-#else
-#define EXPLAIN_PARAMETER
-#define EXPLAIN_ARGUMENT
-#endif
-
 static PlannedStmt *
-plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters EXPLAIN_PARAMETER)
+plan_statement(Query *parse, const char *query_string, int cursor_options, ParamListInfo parameters SB_EXPLAIN_PARAMETER)
 {
 	Planning   *outer = planning;
 	Planning	mine = {.context = CurrentMemoryContext};
@@ -645,9 +655,9 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	PG_TRY();
 	{
 		if (previous_planner)
-			statement = previous_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
+			statement = previous_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 		else
-			statement = standard_planner(parse, query_string, cursor_options, parameters EXPLAIN_ARGUMENT);
+			statement = standard_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 
 		if (planning != NULL && mine.met_bf_index && !mine.no_nodes)
 			add_nodes_to_statement(statement);

@@ -3,6 +3,7 @@
  */
 #include "tbf/tbf.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -93,10 +94,31 @@ tbf_plan(int64 items, double fpr, int64 half_life, int64 epoch, bool self_sized,
 
 #define NO_DECAY_HINT "For a filter that does not decay, give NULL as the half-life."
 
+/* Who writes '7' for a half-life has said 7 seconds, and meant another unit. It is said once in a statement. */
+static void
+notice_short_half_life(const Interval *interval)
+{
+	static TimestampTz said_in = DT_NOBEGIN;
+
+	if (said_in == GetCurrentStatementStartTimestamp() || IsParallelWorker())
+		return;
+	said_in = GetCurrentStatementStartTimestamp();
+	ereport(NOTICE,
+			(errmsg("the half-life \"%s\" is shorter than a minute", interval_text(interval)),
+			 errhint("A number without a unit means seconds. For another unit write it, as in '7 days'.")));
+}
+
 int64
 tbf_half_life(const Interval *interval)
 {
-	return interval == NULL ? 0 : interval_microseconds(interval, "a", "half-life", NO_DECAY_HINT);
+	int64		half_life;
+
+	if (interval == NULL)
+		return 0;
+	half_life = interval_microseconds(interval, "half-life", NO_DECAY_HINT);
+	if (half_life < USECS_PER_MINUTE)
+		notice_short_half_life(interval);
+	return half_life;
 }
 
 int64
@@ -111,7 +133,7 @@ tbf_epoch(const Interval *interval, int64 half_life)
 					 errhint("A filter without a half-life does not decay, so it has no epochs.")));
 		return 0;
 	}
-	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "an", "epoch", NO_DECAY_HINT);
+	return interval == NULL ? Max(half_life / TBF_EPOCHS_PER_HALF_LIFE, 1) : interval_microseconds(interval, "epoch", NO_DECAY_HINT);
 }
 
 void
@@ -163,7 +185,8 @@ tbf_hit(const sb_moment *moment, double weight)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("weight %g is out of range", weight),
-					 errdetail("A weight must be finite, and must not be negative.")));
+					 errdetail("A weight must be finite, and must not be negative."),
+					 errhint("To take hits away, use tbf_remove().")));
 	}
 	pg_unreachable();
 }
