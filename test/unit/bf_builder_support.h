@@ -35,7 +35,7 @@ inline sb_status serialize(sb_bf_builder *builder, Bytes *out)
 
 class BfBuilder
 {
-  public:
+public:
 	sb_bf_builder builder{};
 
 	BfBuilder(const Memory &memory, const sb_bf &plan)

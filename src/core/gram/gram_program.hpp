@@ -20,7 +20,7 @@ inline constexpr size_t most_grams = 768;
 template <typename T>
 class growing
 {
-  public:
+public:
 	explicit growing(const sb_memory *memory) : memory_(memory) {}
 	growing(const growing &) = delete;
 	growing &operator=(const growing &) = delete;
@@ -54,7 +54,7 @@ class growing
 		return items;
 	}
 
-  private:
+private:
 	void release(T *items)
 	{
 		if (items != nullptr)
@@ -72,7 +72,7 @@ class growing
  */
 class gram_program
 {
-  public:
+public:
 	gram_program(const sb_gram_form &form, size_t pattern_size, const sb_memory *memory)
 		: form_(form), roller_(form.length), grams_(memory), steps_(memory), one_of_(pattern_size / most_grams + 1)
 	{
@@ -134,7 +134,7 @@ class gram_program
 	}
 	uint32_t step_count() const { return steps_.count(); }
 
-  private:
+private:
 	void push(uint32_t character)
 	{
 		if (gram_roller::can_swallow(form_.text, form_.fold) && roller_.swallows(character))

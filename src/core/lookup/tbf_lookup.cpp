@@ -76,7 +76,8 @@ sb_status search_table(sb_lookup *lookup)
 	{
 		uint64_t count = std::min(lookup->to - lookup->from, slice_entries);
 		uint64_t first = next_slice(lookup, count);
-		const unsigned char *slice = at_hand(lookup, table + first * recurring_entry_size, count * recurring_entry_size);
+		const unsigned char *slice = at_hand(lookup, table + first * recurring_entry_size,
+											 count * recurring_entry_size);
 		if (slice == nullptr)
 			return SB_NEED_BYTES;
 
@@ -163,8 +164,8 @@ sb_status read_directory(sb_lookup *lookup)
 	exact ? exact_directory_range(&tbf, lookup->hash, &offset, &size) : directory_range(&tbf, block, &offset, &size);
 	if (size != 0 && (directory = at_hand(lookup, offset, size)) == nullptr)
 		return SB_NEED_BYTES;
-	const sb_status status = exact ? exact_block_range(&tbf, lookup->hash, directory, &offset, &size)
-								   : block_range(&tbf, block, directory, &offset, &size);
+	const sb_status status = exact ? exact_block_range(&tbf, lookup->hash, directory, &offset, &size) :
+									 block_range(&tbf, block, directory, &offset, &size);
 	if (status != SB_OK)
 		return status;
 	lookup->step = step_block;

@@ -34,7 +34,7 @@ using block_counters = uint64_t[SB_TBF_BLOCK];
  */
 class cell_meter
 {
-  public:
+public:
 	void add(const sb_tbf &shape, const uint64_t *counters);
 	void add_empty() {}
 
@@ -44,7 +44,7 @@ class cell_meter
 	 */
 	sb_status finish(sb_tbf *out) const;
 
-  private:
+private:
 	uint64_t largest_ = 0;
 	uint64_t packed_ = 0; /* bytes of all packed blocks */
 };
@@ -52,13 +52,13 @@ class cell_meter
 /* The second pass: writes the same blocks, which take counters_size() bytes. */
 class cell_writer
 {
-  public:
+public:
 	/* Inline: in the .cpp it would become an alias in the bitcode, which crashes PostgreSQL's JIT compiler. */
 	cell_writer(const sb_tbf &planned, void *cells) : planned_(planned), cells_(static_cast<unsigned char *>(cells)) {}
 	void add(const uint64_t *counters);
 	void add_empty();
 
-  private:
+private:
 	const sb_tbf &planned_;
 	unsigned char *cells_;
 	uint32_t block_ = 0;
@@ -71,10 +71,11 @@ class cell_writer
  */
 class cell_packer
 {
-  public:
+public:
 	/* room: bytes from `cells` on */
 	cell_packer(const sb_tbf &shape, void *cells, size_t room)
-		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room), directory_(size_t{4} * shape.block_count)
+		: shape_(shape), cells_(static_cast<unsigned char *>(cells)), room_(room),
+		  directory_(size_t{4} * shape.block_count)
 	{
 	}
 	void add(const uint64_t *counters);
@@ -86,7 +87,7 @@ class cell_packer
 	/* Sets cell_bits and payload, as cell_meter. SB_TOO_LARGE also if there was not room enough. */
 	sb_status finish(sb_tbf *out) const;
 
-  private:
+private:
 	const sb_tbf &shape_;
 	unsigned char *cells_;
 	size_t room_;
@@ -163,7 +164,8 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 /*
  * unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are looked for.
  */
-[[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters, bool *empty);
+[[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters,
+										bool *empty);
 
 /* How many blocks of the extensible layout are not empty. */
 uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
@@ -177,7 +179,8 @@ sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gat
  * are none, and any pointer will do. SB_BAD_CELLS if the directory contradicts the header.
  */
 void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size);
-SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset, size_t *size);
+SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
+								   size_t *size);
 
 /* The smallest of the item's counters, in units, read from its stored block without unpacking the rest. */
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);

@@ -74,14 +74,14 @@ static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
 		if (sb_status status = block_range(tbf, block, directory, &offset, &size); status != SB_OK)
 			return status;
-		if (offset != next ||
-			!is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
+		if (offset != next || !is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
 			return SB_BAD_CELLS;
 		next = offset + size;
 	}
 
 	/* Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is refused. */
-	if (tbf->layout == SB_TBF_EXTENSIBLE && (next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
+	if (tbf->layout == SB_TBF_EXTENSIBLE &&
+		(next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
 		return SB_BAD_CELLS;
 	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
 		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))

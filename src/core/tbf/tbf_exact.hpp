@@ -74,9 +74,10 @@ inline uint32_t blocks_of(const sb_tbf *exact)
 /* A block, which may be any bytes, and where its parts begin, in bits. */
 class exact_block
 {
-  public:
+public:
 	/* REQUIRES: begin < end. SB_BAD_CELLS: the block cannot have that many items. */
-	[[nodiscard]] sb_status open(const sb_tbf *filter, uint32_t block, const unsigned char *begin, const unsigned char *end);
+	[[nodiscard]] sb_status open(const sb_tbf *filter, uint32_t block, const unsigned char *begin,
+								 const unsigned char *end);
 
 	/* Its items, one after the other. REQUIRES: left() > 0. */
 	uint32_t left() const { return items_ - next_; }
@@ -88,7 +89,7 @@ class exact_block
 	/* After the last item: is there nothing but zeros up to the next whole byte, which is the end? */
 	bool is_at_end() const { return bits_.is_at_end(); }
 
-  private:
+private:
 	void find_taken();
 
 	bit_reader bits_{nullptr, nullptr}; /* stands at the next item's rest */
@@ -96,7 +97,7 @@ class exact_block
 	uint32_t next_ = 0;
 	uint64_t first_hash_ = 0; /* of the block */
 	uint32_t buckets_ = 0;
-	uint32_t bucket_ = 0; /* of the next item, or before it */
+	uint32_t bucket_ = 0;	  /* of the next item, or before it */
 	uint64_t last_lower_ = 0; /* of the item before, if that is in the same bucket */
 	bool same_bucket_ = false;
 	size_t last_ = 0;
@@ -108,11 +109,14 @@ class exact_block
 /* The items of a stored filter in the order of their hashes. Trusts nothing. */
 class exact_reader
 {
-  public:
+public:
 	static constexpr size_t at_once = 256;
 
 	/* cells: what follows the header */
-	exact_reader(const sb_tbf *filter, const void *cells) : filter_(filter), cells_(static_cast<const unsigned char *>(cells)) {}
+	exact_reader(const sb_tbf *filter, const void *cells)
+		: filter_(filter), cells_(static_cast<const unsigned char *>(cells))
+	{
+	}
 
 	/* The next items; 0: there are no more, or the rest cannot be read: see status(). They are there until the next call. */
 	size_t next();
@@ -122,7 +126,7 @@ class exact_reader
 	/* SB_BAD_CELLS if a block could not be read. */
 	sb_status status() const { return status_; }
 
-  private:
+private:
 	bool open_block();
 
 	const sb_tbf *filter_;
@@ -144,9 +148,11 @@ class exact_reader
  * them always are. SB_BAD_CELLS.
  */
 void exact_directory_range(const sb_tbf *filter, uint64_t hash, size_t *offset, size_t *size);
-[[nodiscard]] sb_status exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset, size_t *size);
+[[nodiscard]] sb_status exact_block_range(const sb_tbf *filter, uint64_t hash, const void *directory, size_t *offset,
+										  size_t *size);
 size_t exact_head(const sb_tbf *filter);
-[[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash, uint64_t *units);
+[[nodiscard]] sb_status exact_find(const sb_tbf *filter, const void *block, size_t have, size_t size, uint64_t hash,
+								   uint64_t *units);
 
 /* The same for whom all bytes after the header are at hand. */
 [[nodiscard]] sb_status exact_count(const sb_tbf *filter, const void *cells, uint64_t hash, uint64_t *units);

@@ -54,7 +54,7 @@ namespace {
 /* Writes bit strings one after the other. */
 class bit_writer
 {
-  public:
+public:
 	explicit bit_writer(unsigned char *to) : to_(to) {}
 
 	/* width: 1 .. 64; value < 2^width */
@@ -80,7 +80,7 @@ class bit_writer
 		return to_;
 	}
 
-  private:
+private:
 	unsigned char *to_;
 	uint64_t held_ = 0;
 	int count_ = 0;
@@ -142,7 +142,8 @@ SB_AVX2 static inline uint64_t gather_64(const uint64_t *counters, uint64_t *cod
 	for (uint32_t i = 0; i < 64; i += 4)
 	{
 		__m256i four = load(counters + i);
-		auto zero = static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, _mm256_setzero_si256()))));
+		auto zero = static_cast<uint32_t>(
+			_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(four, _mm256_setzero_si256()))));
 		uint32_t wanted = zero ^ 15;
 		*any = _mm256_or_si256(*any, four);
 		four = _mm256_add_epi64(four, _mm256_set1_epi64x(-1));
@@ -412,7 +413,7 @@ SB_KERNEL void pack_kernel(gathered *block, uint32_t cells, const levels *l, uns
 			out = write_more<variant>(block->codes, &count, l->width[i], out);
 	}
 }
-SB_VARIANTS(void, pack, (gathered *block, uint32_t cells, const levels *l, unsigned char *out), (block, cells, l, out))
+SB_VARIANTS(void, pack, (gathered * block, uint32_t cells, const levels *l, unsigned char *out), (block, cells, l, out))
 
 /* ---------------------------------------------------------------- unpacking */
 
@@ -502,7 +503,9 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 	const unsigned char *codes = block->level;
 	int shift = block->l.width[0];
 	uint64_t *values = out->codes;
-	read_codes(codes, block->end, count, shift, [values](uint32_t j, uint64_t code) __attribute__((always_inline)) { values[j] = code; });
+	read_codes(
+		codes, block->end, count,
+		shift, [values](uint32_t j, uint64_t code) __attribute__((always_inline)) { values[j] = code; });
 	for (int i = 1; i < block->l.count; i++)
 	{
 		const unsigned char *more = more_of(*block, codes, i - 1);
@@ -523,9 +526,10 @@ SB_KERNEL bool take_block_apart_kernel(const packed_block *block, gathered *out)
 			return false;
 		count = going_on;
 		const uint16_t *to = place;
-		read_codes(codes, block->end, count, block->l.width[i], [values, to, shift](uint32_t j, uint64_t code) __attribute__((always_inline)) {
-			values[to[j]] += code << shift;
-		});
+		read_codes(
+			codes, block->end, count, block->l.width[i],
+			[ values, to, shift ](uint32_t j, uint64_t code)
+				__attribute__((always_inline)) { values[to[j]] += code << shift; });
 		shift += block->l.width[i];
 	}
 	return true;
@@ -601,7 +605,8 @@ SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives,
 	using four = uint64_t __attribute__((vector_size(32)));
 	const uint64_t half = UINT64_C(1) << (half_lives - 1);
 	const uint32_t count = block->count;
-	uint64_t stays[SB_TBF_BLOCK / 64 + 1]; /* a bit for each code; one word more, so that any 64 bits can be read at once */
+	uint64_t
+		stays[SB_TBF_BLOCK / 64 + 1]; /* a bit for each code; one word more, so that any 64 bits can be read at once */
 	uint64_t *codes = block->codes;
 	uint32_t left = 0;
 	four most = {};
@@ -654,7 +659,7 @@ SB_KERNEL bool fade_kernel(gathered *block, uint32_t cells, uint64_t half_lives,
 	}
 	return true;
 }
-SB_VARIANTS(bool, fade, (gathered *block, uint32_t cells, uint64_t half_lives, uint64_t *largest),
+SB_VARIANTS(bool, fade, (gathered * block, uint32_t cells, uint64_t half_lives, uint64_t *largest),
 			(block, cells, half_lives, largest))
 
 } // namespace streambloom

@@ -30,7 +30,7 @@ struct levels
 struct gathered
 {
 	uint32_t count = 0;
-	uint64_t codes[SB_TBF_BLOCK]; /* each one less by 1 */
+	uint64_t codes[SB_TBF_BLOCK];		/* each one less by 1 */
 	uint64_t bitmap[SB_TBF_BLOCK / 64]; /* which they are */
 	uint16_t before[SB_TBF_BLOCK / 64]; /* how many there are before each word of the bitmap */
 };

@@ -17,10 +17,10 @@ namespace streambloom {
  */
 struct few_cells
 {
-	uint16_t	places;			/* one of a few sizes; behind this so many words, and the numbers of as many cells */
-	uint16_t	used;
-	uint16_t	promised;		/* of the free ones, how many hold_cells() keeps for cells to come */
-	uint16_t	size;			/* which of the sizes */
+	uint16_t places; /* one of a few sizes; behind this so many words, and the numbers of as many cells */
+	uint16_t used;
+	uint16_t promised; /* of the free ones, how many hold_cells() keeps for cells to come */
+	uint16_t size;	   /* which of the sizes */
 };
 
 constexpr uint16_t no_cell = UINT16_MAX;
@@ -31,21 +31,21 @@ constexpr int sizes_of_few = 13;
 
 struct cell_plane
 {
-	uint64_t  **block;			/* for each block its words, or NULL: they are in a list, or all are zero */
-	few_cells **few;			/* for each block its list, or NULL */
-	uint32_t	block_count;
-	uint32_t	block_cells;
-	uint32_t	full;			/* blocks that have words */
-	uint32_t	lists;			/* blocks that have a list */
-	uint32_t	spare;			/* blocks that have memory, but no words yet: from `next` on */
-	bool		never_few;		/* blocks are expected to hold much: none gets a list */
-	uint64_t   *next;
-	size_t		list_bytes;		/* of the pieces for lists */
-	size_t		list_left;		/* bytes of the newest of them that nothing has yet: from `next_list` on */
+	uint64_t **block; /* for each block its words, or NULL: they are in a list, or all are zero */
+	few_cells **few;  /* for each block its list, or NULL */
+	uint32_t block_count;
+	uint32_t block_cells;
+	uint32_t full;	/* blocks that have words */
+	uint32_t lists; /* blocks that have a list */
+	uint32_t spare; /* blocks that have memory, but no words yet: from `next` on */
+	bool never_few; /* blocks are expected to hold much: none gets a list */
+	uint64_t *next;
+	size_t list_bytes; /* of the pieces for lists */
+	size_t list_left;  /* bytes of the newest of them that nothing has yet: from `next_list` on */
 	unsigned char *next_list;
-	few_cells  *free_list[sizes_of_few];	/* lists that grew or became words; each begins with the next one's address */
-	void	   *pieces;			/* of memory, each with the address of the one before it */
-	sb_memory	memory;
+	few_cells *free_list[sizes_of_few]; /* lists that grew or became words; each begins with the next one's address */
+	void *pieces;						/* of memory, each with the address of the one before it */
+	sb_memory memory;
 };
 
 /* A plane of zeros, with as many cells as a filter. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL. */

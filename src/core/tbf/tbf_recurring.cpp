@@ -32,7 +32,8 @@ sb_status streambloom::make_recurring(sb_tbf_builder *builder)
 	return hash_set_make(&builder->recurring, &builder->memory, hash_set_capacity_for(1), 1);
 }
 
-sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
+sb_status streambloom::add_recurring(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives,
+									 uint64_t value)
 {
 	sb_hash_set *recurring = &builder->recurring;
 	bool recurs;

@@ -65,8 +65,8 @@ static bool take_out(const sb_tbf *tbf, uint64_t hash, const sb_moment *moment, 
 }
 
 /* The same of an exact filter. */
-static sb_status remove_exact(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t hit,
-							  const sb_memory *to, value_block *block, sb_tbf *out, double *most)
+static sb_status remove_exact(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+							  uint64_t hit, const sb_memory *to, value_block *block, sb_tbf *out, double *most)
 {
 	const int64_t shift = shift_to_units(tbf, moment);
 	bool there = false;

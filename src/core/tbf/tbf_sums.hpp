@@ -24,23 +24,24 @@ namespace streambloom {
  */
 struct tbf_sums
 {
-	uint64_t   *plane[SB_TBF_PLANES];	/* of items: [i] is plane number newest_plane - i */
-	uint64_t   *fallen[SB_TBF_PLANES];	/* of items: planes that fell out, with their old words: to be cleared, and used again */
-	cell_plane *cells[SB_TBF_PLANES];	/* of cells: [i] as above; one that falls out is released */
-	uint64_t	width;			/* words in each plane */
-	uint32_t	beside;			/* of items: word i lies at hash_set_place(i, beside), that of the set */
-	sb_u128		total[SB_TBF_PLANES];
-	sb_u128		slack[SB_TBF_PLANES];
-	sb_u128		loss[SB_TBF_PLANES];	/* what one item loses at most if the plane falls out */
-	sb_u128		dropped_total;	/* total and loss of what fell out, as if it were in the newest plane not kept */
-	sb_u128		dropped_loss;
-	int64_t		newest_plane;
-	int64_t		newest_half_life;	/* the greatest floor(x) of anything added */
-	int64_t		oldest_base;	/* of filters merged */
-	int64_t		newest;			/* start of the epoch of the newest hit */
-	bool		any;			/* something was added */
-	bool		merged;			/* oldest_base counts */
-	bool		fractions;		/* some sum is no whole number of hits */
+	uint64_t *plane[SB_TBF_PLANES]; /* of items: [i] is plane number newest_plane - i */
+	uint64_t *
+		fallen[SB_TBF_PLANES]; /* of items: planes that fell out, with their old words: to be cleared, and used again */
+	cell_plane *cells[SB_TBF_PLANES]; /* of cells: [i] as above; one that falls out is released */
+	uint64_t width;					  /* words in each plane */
+	uint32_t beside;				  /* of items: word i lies at hash_set_place(i, beside), that of the set */
+	sb_u128 total[SB_TBF_PLANES];
+	sb_u128 slack[SB_TBF_PLANES];
+	sb_u128 loss[SB_TBF_PLANES]; /* what one item loses at most if the plane falls out */
+	sb_u128 dropped_total;		 /* total and loss of what fell out, as if it were in the newest plane not kept */
+	sb_u128 dropped_loss;
+	int64_t newest_plane;
+	int64_t newest_half_life; /* the greatest floor(x) of anything added */
+	int64_t oldest_base;	  /* of filters merged */
+	int64_t newest;			  /* start of the epoch of the newest hit */
+	bool any;				  /* something was added */
+	bool merged;			  /* oldest_base counts */
+	bool fractions;			  /* some sum is no whole number of hits */
 };
 
 /*
@@ -54,8 +55,7 @@ int sums_turn(tbf_sums *sums, int64_t half_lives);
 [[nodiscard]] sb_status sums_take_fallen(tbf_sums *sums, uint64_t **out);
 
 /* Adds a value (2^-12 hits, before the shift) to one word of a plane of items that sums_turn() gave. */
-[[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives,
-									  uint64_t value);
+[[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value);
 
 /*
  * Hits of one half-life on items of a set, of whose slots the words are the sums: adds the items to the set and the values to
@@ -69,24 +69,24 @@ size_t sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_l
  * The same for all cells of an item; index -1: of no cell. SB_NO_MEMORY: nothing was added.
  * REQUIRES: the planes have the cells of tbf.
  */
-[[nodiscard]] sb_status sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
-									  int64_t half_lives, uint64_t value);
+[[nodiscard]] sb_status sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+									  uint64_t value);
 
 /*
  * Many items, in any order, whose hits are all of one half-life. The cells of those to come are asked for while others
  * are added to. SB_OVERFLOW: then some of them are in, and the sums are of no use. SB_NO_MEMORY: none of them is in.
  * REQUIRES: index >= 0.
  */
-[[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
-									   const uint64_t *values, size_t count);
+[[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
+									   const uint64_t *hashes, const uint64_t *values, size_t count);
 
 /*
  * Minimum increase (Cohen, Matias 2003): the same, but the item's smallest cell becomes so much larger and the others are
  * only raised to that where they are below it. The result depends on the order of hits. For filters with
  * SB_TBF_MINIMUM_INCREASE; REQUIRES as above.
  */
-[[nodiscard]] sb_status sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash,
-										int64_t half_lives, uint64_t value);
+[[nodiscard]] sb_status sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
+										uint64_t value);
 
 /*
  * Raises the item's cells to these words (SB_TBF_PLANES of them, one of each plane) where they are below: each cell becomes
@@ -121,8 +121,8 @@ void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t 
 /* A weight by which filters are merged: factor * 2^exponent. */
 struct filter_weight
 {
-	uint64_t	factor;			/* odd and below 2^33, or 0 */
-	int			exponent;
+	uint64_t factor; /* odd and below 2^33, or 0 */
+	int exponent;
 };
 
 /*
@@ -140,8 +140,7 @@ struct filter_weight
  * index is -1. The filter may be smaller by a power of two than `tbf`, whose cells the planes have.
  * Rounded up to 2^-44 hits at the base at the coarsest, so amounts that are far below a hit keep their proportions.
  */
-int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight,
-						   int *planes);
+int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight, int *planes);
 [[nodiscard]] sb_status sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
 										  const void *cells, const filter_weight *weight);
 
@@ -152,7 +151,7 @@ int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_we
  */
 class weighted_items
 {
-  public:
+public:
 	weighted_items(tbf_sums *sums, int index, const sb_tbf *filter, const void *cells, const filter_weight *weight);
 
 	/* The next items; *count is 0 after the last one. SB_BAD_CELLS, SB_OVERFLOW. */
@@ -164,7 +163,7 @@ class weighted_items
 
 	void note_losses() const;
 
-  private:
+private:
 	tbf_sums *sums_;
 	exact_reader reader_;
 	int index_;
@@ -209,8 +208,8 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  * Both in one, with one pass less over the sums, for who has room to spare: fills *out and the cells, to the same bytes.
  * SB_TOO_LARGE if they need more than `room` bytes, which sums_plan() would tell: then what was written is of no use.
  */
-[[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out, void *cells,
-								   size_t room);
+[[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
+								   void *cells, size_t room);
 
 /*
  * The same for an exact filter, of the items of a set: what its header says of the sums (all but what describe_items() tells); and the
@@ -218,14 +217,15 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
  * SB_OVERFLOW. REQUIRES: out has room for all of the set, which has at most SB_TBF_EXACT_ITEMS.
  */
 [[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
-[[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned, exact_item *out,
-										uint32_t *count);
+[[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned,
+										exact_item *out, uint32_t *count);
 
 /*
  * The words of one plane, of the cells of tbf, packed as extensible counters are, to be sent: unpack_block() with
  * *out gives them back. out->payload is how many bytes they take. SB_TOO_LARGE: more than `room`, or than a value may have.
  */
-[[nodiscard]] sb_status sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells, size_t room);
+[[nodiscard]] sb_status sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells,
+										size_t room);
 
 inline int64_t plane_of(int64_t half_lives)
 {

@@ -14,7 +14,7 @@ namespace streambloom {
 /* `in_front` bytes for the caller, the header, the counters, what follows the counters. Releases them unless handed over. */
 class value_block
 {
-  public:
+public:
 	value_block(const sb_memory *memory, size_t in_front) : memory_(memory), in_front_(in_front) {}
 	value_block(const value_block &) = delete;
 	value_block &operator=(const value_block &) = delete;
@@ -51,7 +51,7 @@ class value_block
 		block_ = nullptr;
 	}
 
-  private:
+private:
 	const sb_memory *memory_;
 	size_t in_front_;
 	unsigned char *block_ = nullptr;
@@ -86,10 +86,11 @@ inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exa
  * SB_INTERRUPTED, SB_NO_MEMORY, and whatever `change` returns.
  */
 template <typename Change>
-sb_status change_exact_value(const sb_tbf *filter, const void *cells, const sb_memory *memory, value_block *value, sb_tbf *planned,
-							 Change change)
+sb_status change_exact_value(const sb_tbf *filter, const void *cells, const sb_memory *memory, value_block *value,
+							 sb_tbf *planned, Change change)
 {
-	auto *items = static_cast<exact_item *>(memory->allocate(memory->context, (size_t{filter->item_count} + 1) * sizeof(exact_item)));
+	auto *items = static_cast<exact_item *>(
+		memory->allocate(memory->context, (size_t{filter->item_count} + 1) * sizeof(exact_item)));
 	if (items == nullptr)
 		return SB_NO_MEMORY;
 	exact_reader reader(filter, cells);
