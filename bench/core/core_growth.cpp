@@ -1,5 +1,6 @@
 /*
- * core_growth.cpp: how the cost of an item grows with the filter, and how fast whole filters are passed over. One thread.
+ * core_growth.cpp: how the cost of an item grows with the filter, and how fast whole filters are passed over. One
+ * thread.
  *
  *   core_growth [ROUNDS] [KEYS ...]      9 rounds; 10,000 to 50 million keys
  *
@@ -8,7 +9,8 @@
  *   size, what, operation, median, least, most, bytes
  *
  * of the rounds. For an item the size is the number of keys and the time is ns an item; each round does a stretch with
- * each filter in turn, and takes the median of its batches of 4,096 (who else runs on the machine takes whole batches). For a whole filter (operation "whole") the size is its bytes and the time is ns for 1,000 of them.
+ * each filter in turn, and takes the median of its batches of 4,096 (who else runs on the machine takes whole batches).
+ * For a whole filter (operation "whole") the size is its bytes and the time is ns for 1,000 of them.
  *
  * What is measured beside each other, all in as many bytes as 1 % takes:
  *

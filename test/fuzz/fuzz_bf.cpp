@@ -89,7 +89,9 @@ static bool contains(const sb_bf &bf, const Copy &lines, uint64_t hash)
 	return found;
 }
 
-/* An exact filter, of which the header is good. What is accepted is written back to the same bytes, and loses nothing. */
+/*
+ * An exact filter, of which the header is good. What is accepted is written back to the same bytes, and loses nothing.
+ */
 static int test_exact(const sb_bf &bf, const Copy &value, uint64_t hash, uint64_t choice)
 {
 	const Copy stored(value.data() + SB_BF_HEADER, value.size() - SB_BF_HEADER);

@@ -1,8 +1,9 @@
 /*
  * fuzz_gram.cpp: patterns and texts that are taken apart into grams.
  *
- * An input is a byte for the form of the grams, one for the comparison, the pattern up to a zero byte, and the text. Whatever they are, a
- * text that matches has what the pattern requires. Where matching is simple enough to be done here, it is compared.
+ * An input is a byte for the form of the grams, one for the comparison, the pattern up to a zero byte, and the text.
+ * Whatever they are, a text that matches has what the pattern requires. Where matching is simple enough to be done
+ * here, it is compared.
  */
 #include "fuzz_support.h"
 

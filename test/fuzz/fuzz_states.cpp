@@ -229,7 +229,10 @@ static int bf_state(uint64_t hash, const Copy &bytes)
 	return 0;
 }
 
-/* Whatever is stored is a value that may come in from outside; or it does not fit, or its list lists more hits than there are. */
+/*
+ * Whatever is stored is a value that may come in from outside; or it does not fit, or its list lists more hits than
+ * there are.
+ */
 static void store(sb_tbf_builder *builder)
 {
 	sb_tbf stored;

@@ -55,8 +55,8 @@ private:
 };
 
 /*
- * A look-up by pieces: each one is in memory of its own, which ends where the piece ends and is freed when the next one comes.
- * Whatever the value is, the core asks for nothing outside of it, and not for ever.
+ * A look-up by pieces: each one is in memory of its own, which ends where the piece ends and is freed when the next one
+ * comes. Whatever the value is, the core asks for nothing outside of it, and not for ever.
  */
 inline sb_status finish_look_up(sb_lookup *lookup, const Copy &value, Copy *piece, sb_status status)
 {

@@ -240,8 +240,8 @@ static void check_readable(const Filter &filter)
 }
 
 /*
- * What a function of the core makes of a filter: status = make(to, in_front, &tbf, &value). It is that filter where there was
- * nothing to do, and nothing with a status that is not SB_OK.
+ * What a function of the core makes of a filter: status = make(to, in_front, &tbf, &value). It is that filter where
+ * there was nothing to do, and nothing with a status that is not SB_OK.
  */
 template <typename Make>
 static std::unique_ptr<Filter> made(const Filter &filter, sb_status *status, Make make)

@@ -324,7 +324,10 @@ TEST(BfExact, UnionAndIntersectionAreThoseOfSets)
 	}
 }
 
-/* However items come together in one builder, the bytes are the same, past the limit too. As long as it is a list, also over unions. */
+/*
+ * However items come together in one builder, the bytes are the same, past the limit too. As long as it is a list, also
+ * over unions.
+ */
 TEST(BfExact, OrderAndSplitsLeaveNoTrace)
 {
 	Random random(7);
@@ -409,7 +412,10 @@ TEST(BfExact, IsAddedToLinesItemByItem)
 	}
 }
 
-/* A list is larger than the lines have room for: they are widened, until the rate is kept. Nothing is missed, in any order. */
+/*
+ * A list is larger than the lines have room for: they are widened, until the rate is kept. Nothing is missed, in any
+ * order.
+ */
 TEST(BfExact, WidensLinesThatItWouldFill)
 {
 	Random random(13);

@@ -3,8 +3,9 @@
  * consistent; and the golden files, which format version 1 will have to read for ever, are read.
  *
  * The golden files were written once by golden/make_golden.py, a second implementation that shares no code with the
- * core. They are never written again: a test that fails on them has found a change of format. (Those of bf were written anew before the
- * first release, when a hash in a bf got 48 bits, so that a list of hashes takes five bytes an item and can become lines of any size.)
+ * core. They are never written again: a test that fails on them has found a change of format. (Those of bf were written
+ * anew before the first release, when a hash in a bf got 48 bits, so that a list of hashes takes five bytes an item and
+ * can become lines of any size.)
  */
 #include "support.h"
 

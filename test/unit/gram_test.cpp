@@ -1,5 +1,6 @@
 /*
- * gram_test.cpp: n-grams of texts and patterns. The promise: a text that matches a pattern has the grams that the pattern requires.
+ * gram_test.cpp: n-grams of texts and patterns. The promise: a text that matches a pattern has the grams that the
+ * pattern requires.
  */
 #include "support.h"
 
@@ -151,7 +152,10 @@ TEST(Gram, LettersFoldAlikeWhateverTheirCase)
 	EXPECT_NE(characters_of("a"), characters_of("ä"));
 }
 
-/* Where the encoding is not UTF-8, ICU may make one substitute of a letter, or two. All that may become such letters is one letter then. */
+/*
+ * Where the encoding is not UTF-8, ICU may make one substitute of a letter, or two. All that may become such letters is
+ * one letter then.
+ */
 TEST(Gram, LettersBeyondAsciiAreOneLetterWhereTheEncodingIsNotUtf8)
 {
 	const sb_gram_form form = {SB_GRAM_MIN_LENGTH, true, SB_GRAM_ONE_BYTE};

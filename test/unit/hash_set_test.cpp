@@ -243,8 +243,8 @@ TEST(HashSet, WalkEndsBeyondTheLastSlot)
 /* --------------------------------------------------------------- chosen hashes */
 
 /*
- * Inserts as the aggregates do: by batches, with a secret as soon as a search went too far. Returns the farthest that any search
- * can have gone, in fours.
+ * Inserts as the aggregates do: by batches, with a secret as soon as a search went too far. Returns the farthest that
+ * any search can have gone, in fours.
  */
 static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes, uint64_t secret)
 {
@@ -264,7 +264,10 @@ static uint64_t insert_by_batches(Set &set, const std::vector<uint64_t> &hashes,
 	return farthest;
 }
 
-/* Crowds: at the first slot, at the last one, in the middle, as a ladder, and where the next larger set has them side by side. */
+/*
+ * Crowds: at the first slot, at the last one, in the middle, as a ladder, and where the next larger set has them side
+ * by side.
+ */
 static std::vector<std::vector<uint64_t>> chosen_hashes(uint64_t count)
 {
 	std::vector<std::vector<uint64_t>> all(5);

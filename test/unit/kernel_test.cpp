@@ -1,8 +1,9 @@
 /*
- * kernel_test.cpp: the variants of a kernel do the same bit for bit, for this processor and portable; and both do what a
- * few plain lines here say.
+ * kernel_test.cpp: the variants of a kernel do the same bit for bit, for this processor and portable; and both do what
+ * a few plain lines here say.
  *
- * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code (ctest does that too).
+ * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code (ctest does
+ * that too).
  */
 #include "stable_support.h"
 
@@ -763,7 +764,10 @@ class KernelOfCells : public ::testing::TestWithParam<int>
 };
 INSTANTIATE_TEST_SUITE_P(Bits, KernelOfCells, ::testing::Range(1, SB_STABLE_MAX_BITS + 1));
 
-/* Runs of less than a word, of some vectors, and of all cells; so many steps that they begin everywhere and go round the end. */
+/*
+ * Runs of less than a word, of some vectors, and of all cells; so many steps that they begin everywhere and go round
+ * the end.
+ */
 TEST_P(KernelOfCells, Steps)
 {
 	const int bits = GetParam();

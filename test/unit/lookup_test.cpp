@@ -1,6 +1,6 @@
 /*
- * lookup_test.cpp: looking items up. Whatever pieces of a value are handed over, the answer is that of the whole value, which
- * the tests work out from the cells; and whatever the bytes are, nothing is read outside of what was handed over.
+ * lookup_test.cpp: looking items up. Whatever pieces of a value are handed over, the answer is that of the whole value,
+ * which the tests work out from the cells; and whatever the bytes are, nothing is read outside of what was handed over.
  */
 #include "stable_support.h"
 #include "tbf/tbf_cells.hpp"

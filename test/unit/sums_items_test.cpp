@@ -37,7 +37,9 @@ private:
 
 constexpr int64_t hour = INT64_C(3600) * 1000000;
 
-/* Hashes of all sorts: random, the borders, crowds at the first slots, at the last ones (which go round) and between. */
+/*
+ * Hashes of all sorts: random, the borders, crowds at the first slots, at the last ones (which go round) and between.
+ */
 std::vector<uint64_t> hashes_of_all_sorts(Random &random, size_t count)
 {
 	std::unordered_set<uint64_t> hashes = {0, 1, UINT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1};

@@ -1,6 +1,6 @@
 /*
- * sums_limits_test.cpp: where sums end: counters, totals and slack that grow too large are said to, planes that fall out, the
- * extremes of time.
+ * sums_limits_test.cpp: where sums end: counters, totals and slack that grow too large are said to, planes that fall
+ * out, the extremes of time.
  */
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /*
- * sums_merge_test.cpp: stored filters merged into sums, of any age, scale and size: nothing is undercounted, order and workers leave
- * no trace.
+ * sums_merge_test.cpp: stored filters merged into sums, of any age, scale and size: nothing is undercounted, order and
+ * workers leave no trace.
  */
 #include "support.h"
 
@@ -145,8 +145,8 @@ TEST(SumsMerge, WithItselfDoublesEveryCount)
 }
 
 /*
- * A merged filter stands at its oldest base, where a hit of the newest weighs up to 2^32 times as much. It must still be
- * mergeable, with a few million hits in it: merging merged filters is what a table of hourly filters is for.
+ * A merged filter stands at its oldest base, where a hit of the newest weighs up to 2^32 times as much. It must still
+ * be mergeable, with a few million hits in it: merging merged filters is what a table of hourly filters is for.
  */
 TEST(SumsMerge, OfAMergedFilterHasRoomForMillionsOfHits)
 {

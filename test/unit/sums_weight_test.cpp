@@ -415,8 +415,8 @@ TEST(SumsWeight, ScaleIsThatOfTheFilters)
 }
 
 /*
- * As SumsMerge.ChargesForWhatFellOutAndNoMore: what falls out is at least 33 half-lives old, or as small beside the newest
- * hit; that a weight has many digits must not make it fall earlier.
+ * As SumsMerge.ChargesForWhatFellOutAndNoMore: what falls out is at least 33 half-lives old, or as small beside the
+ * newest hit; that a weight has many digits must not make it fall earlier.
  */
 TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 {

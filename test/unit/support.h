@@ -111,8 +111,9 @@ inline sb_kind named_kind(const std::string &name, uint32_t detail)
 /* ------------------------------------------------------------------- look-ups */
 
 /*
- * A look-up as a caller makes it who reads a stored value by pieces: each piece is in memory of its own, which ends where the
- * piece ends and is freed when the next one comes. read(offset, size) reads a piece; `first` bytes are handed over at first.
+ * A look-up as a caller makes it who reads a stored value by pieces: each piece is in memory of its own, which ends
+ * where the piece ends and is freed when the next one comes. read(offset, size) reads a piece; `first` bytes are handed
+ * over at first.
  */
 template <typename Read>
 sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, size_t first, size_t total, Read read)
@@ -157,8 +158,8 @@ inline sb_status look_up(sb_lookup *lookup, sb_lookup_type type, uint64_t hash, 
 }
 
 /*
- * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of the exact
- * size, so ASan sees any byte beyond. The destructor expects that all of it was released.
+ * Memory for what allocates: filled with rubbish, counted, and at an end when a test wants it to be. Its blocks are of
+ * the exact size, so ASan sees any byte beyond. The destructor expects that all of it was released.
  */
 class Memory
 {
@@ -363,8 +364,8 @@ struct Tbf
 		return header + cells;
 	}
 	/*
-	 * What a function of the core makes of this filter: status = make(to, in_front, &header, &value). Where there was nothing to
-	 * do it is this filter, and nothing was allocated.
+	 * What a function of the core makes of this filter: status = make(to, in_front, &header, &value). Where there was
+	 * nothing to do it is this filter, and nothing was allocated.
 	 */
 	template <typename Make>
 	[[nodiscard]] sb_status made(Tbf *out, Make make) const

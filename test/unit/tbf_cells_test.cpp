@@ -58,7 +58,9 @@ TEST(TbfCells, BothLayoutsHoldTheSameCounters)
 	}
 }
 
-/* Damaged bytes on disk may hold counters that no filter has. They must be refused before anything is written for them. */
+/*
+ * Damaged bytes on disk may hold counters that no filter has. They must be refused before anything is written for them.
+ */
 TEST(TbfCells, CountersThatAreTooLargeAreNotPacked)
 {
 	for (uint64_t counter :

@@ -1,6 +1,7 @@
 /*
- * tbf_content_test.cpp: what is done with a filter of many cells takes memory for the blocks that hold something, and not for all
- * cells: at most 20 times the bytes of arguments and result, and the addresses of blocks (8 bytes for each block in each plane).
+ * tbf_content_test.cpp: what is done with a filter of many cells takes memory for the blocks that hold something, and
+ * not for all cells: at most 20 times the bytes of arguments and result, and the addresses of blocks (8 bytes for each
+ * block in each plane).
  */
 #include "support.h"
 

@@ -1,5 +1,6 @@
 /*
- * tbf_exact_test.cpp: the exact form of a small tbf as bytes: items written and read, looked up, and whatever is no such form.
+ * tbf_exact_test.cpp: the exact form of a small tbf as bytes: items written and read, looked up, and whatever is no
+ * such form.
  */
 #include "support.h"
 #include "tbf/tbf_cells.hpp"
@@ -161,7 +162,10 @@ TEST(TbfExact, FindsEveryItemAndNoOther)
 	EXPECT_EQ(units, 0u);
 }
 
-/* At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up to 10). */
+/*
+ * At most 9 bytes an item; where counts have 12 binary digits after the point, from some 2,000 items on (below that, up
+ * to 10).
+ */
 TEST(TbfExact, TakesAtMostNineBytesAnItem)
 {
 	Random random(4);

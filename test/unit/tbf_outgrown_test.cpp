@@ -1,6 +1,6 @@
 /*
- * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items, so that they are over the cells of the largest
- * filter: how they meet builders of every form. The limits are made small here.
+ * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items, so that they are over the
+ * cells of the largest filter: how they meet builders of every form. The limits are made small here.
  */
 #include "tbf_builder_support.h"
 
@@ -10,7 +10,10 @@ using namespace test;
 
 namespace {
 
-/* As long as it lives, builders have outgrown a set of so many slots (of 60: with 38 items), and then have so many blocks. */
+/*
+ * As long as it lives, builders have outgrown a set of so many slots (of 60: with 38 items), and then have so many
+ * blocks.
+ */
 class SmallLimits
 {
 public:
@@ -133,7 +136,10 @@ TEST(TbfOutgrown, MeetsEveryForm)
 			}
 }
 
-/* Filters with cells, of any size and told or not, before and after the items outgrow their set, here and in another builder. */
+/*
+ * Filters with cells, of any size and told or not, before and after the items outgrow their set, here and in another
+ * builder.
+ */
 TEST(TbfOutgrown, KeepsFiltersWithCells)
 {
 	Random random(4);

@@ -1,5 +1,6 @@
 /*
- * tbf_plane_test.cpp: planes of sums of cells: blocks with few cells take little, and hold what those with all their words hold.
+ * tbf_plane_test.cpp: planes of sums of cells: blocks with few cells take little, and hold what those with all their
+ * words hold.
  */
 #include "support.h"
 

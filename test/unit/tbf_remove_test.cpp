@@ -1,6 +1,6 @@
 /*
- * tbf_remove_test.cpp: hits that are taken out again. Whatever is added and removed, stored, decayed, widened and merged
- * between: nobody has less than the exact count of what is left.
+ * tbf_remove_test.cpp: hits that are taken out again. Whatever is added and removed, stored, decayed, widened and
+ * merged between: nobody has less than the exact count of what is left.
  */
 #include "support.h"
 

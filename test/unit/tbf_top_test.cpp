@@ -1,6 +1,6 @@
 /*
- * tbf_top_test.cpp: the list of hot items: for every item L <= f <= L + error and error <= W / (c + 1), whatever happened
- * to the list; against the exact sums of the hits.
+ * tbf_top_test.cpp: the list of hot items: for every item L <= f <= L + error and error <= W / (c + 1), whatever
+ * happened to the list; against the exact sums of the hits.
  */
 #include "support.h"
 #include "tbf/tbf_top.hpp"
@@ -112,7 +112,9 @@ long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t at)
 	return static_cast<long double>(amount) * exp2l(distance - streambloom::top_fraction_bits);
 }
 
-/* steps: stores, decays, merges: each may have lost one 2^-40 hit at its base, and at most there is one newer than all. */
+/*
+ * steps: stores, decays, merges: each may have lost one 2^-40 hit at its base, and at most there is one newer than all.
+ */
 ::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, const std::vector<Hit> &hits, int64_t at,
 								 double steps = 0)
 {
@@ -713,8 +715,8 @@ TEST(TbfTop, RefusesWhatNoListIs)
 }
 
 /*
- * A stored list decays to the bytes that the growing list stores after it was turned to the same base, with few and with all
- * fraction bits, and whatever number of items falls out.
+ * A stored list decays to the bytes that the growing list stores after it was turned to the same base, with few and
+ * with all fraction bits, and whatever number of items falls out.
  */
 TEST(TbfTop, AStoredListDecaysAsTheGrowingOneTurns)
 {

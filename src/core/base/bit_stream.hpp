@@ -1,7 +1,7 @@
 /*
- * bit_stream.hpp: numbers written as strings of bits, and read again: the lowest bit of a byte comes first. A number of a fixed
- * width begins with its lowest bit, too. The gamma code (Elias 1975) of a number of z + 1 digits is z zeros, a one, and the z lower
- * bits. For the core only.
+ * bit_stream.hpp: numbers written as strings of bits, and read again: the lowest bit of a byte comes first. A number of
+ * a fixed width begins with its lowest bit, too. The gamma code (Elias 1975) of a number of z + 1 digits is z zeros, a
+ * one, and the z lower bits. For the core only.
  */
 #ifndef STREAMBLOOM_BIT_STREAM_HPP
 #define STREAMBLOOM_BIT_STREAM_HPP
@@ -76,7 +76,10 @@ constexpr size_t gamma_bits(uint64_t value)
 	return 2 * static_cast<size_t>(std::bit_width(value)) - 1;
 }
 
-/* Bits out of bytes that may be anything. After the last one there are zeros, and ok() is false once one of those was taken. */
+/*
+ * Bits out of bytes that may be anything. After the last one there are zeros, and ok() is false once one of those was
+ * taken.
+ */
 class bit_reader
 {
 public:

@@ -580,7 +580,9 @@ sb_status sb_bf_builder_plan(sb_bf_builder *builder, bool with_room, sb_bf *plan
 	return status;
 }
 
-/* The lines of the result: those of the filters, and the builder's own items. REQUIRES: filters with lines were added. */
+/*
+ * The lines of the result: those of the filters, and the builder's own items. REQUIRES: filters with lines were added.
+ */
 static sb_status write_with_filters(const sb_bf_builder *builder, const sb_bf *plan, void *lines)
 {
 	const sb_status status = sb_bf_combine(plan, lines, &builder->filters, builder->filter_lines, false);

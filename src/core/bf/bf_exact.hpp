@@ -60,10 +60,16 @@ private:
 	uint32_t of_block_[most_blocks] = {};
 };
 
-/* Makes *bf the header of a list of so many items that takes so many bytes after the header; kind, hash_count and fpr stay. */
+/*
+ * Makes *bf the header of a list of so many items that takes so many bytes after the header; kind, hash_count and fpr
+ * stay.
+ */
 void plan_list(sb_bf *bf, uint32_t items, size_t payload);
 
-/* Writes what follows the header. REQUIRES: the hashes ascend, no two have the same digits, and the bits after those are 0. */
+/*
+ * Writes what follows the header. REQUIRES: the hashes ascend, no two have the same digits, and the bits after those
+ * are 0.
+ */
 void list_write(const uint64_t *hashes, uint32_t count, unsigned char *out);
 
 /* A block, which may be any bytes. */
@@ -105,7 +111,10 @@ public:
 	/* stored: what follows the header */
 	list_reader(const sb_bf *bf, const void *stored) : bf_(bf), stored_(static_cast<const unsigned char *>(stored)) {}
 
-	/* The next hashes; 0: there are no more, or the rest cannot be read: see status(). They are there until the next call. */
+	/*
+	 * The next hashes; 0: there are no more, or the rest cannot be read: see status(). They are there until the next
+	 * call.
+	 */
 	size_t next();
 	const uint64_t *hashes() const { return hashes_; }
 

@@ -9,7 +9,10 @@
 namespace streambloom {
 namespace {
 
-/* The grams seen last, by some of their bits: they need not be written again. The slots begin with a gram that is written first. */
+/*
+ * The grams seen last, by some of their bits: they need not be written again. The slots begin with a gram that is
+ * written first.
+ */
 class recent_grams
 {
 public:

@@ -67,8 +67,8 @@ private:
 };
 
 /*
- * The program. Answers are pushed by characters that follow each other (a *run*), and joined by all() and any(). Where memory is
- * wanting everything is ignored from then on, and failed() is true.
+ * The program. Answers are pushed by characters that follow each other (a *run*), and joined by all() and any(). Where
+ * memory is wanting everything is ignored from then on, and failed() is true.
  */
 class gram_program
 {
@@ -119,7 +119,10 @@ public:
 		return emit_character_of(form_, from, end, [this](uint32_t each) { push(each); });
 	}
 
-	/* Joins the answers since `before`: all of them are required, or any of them is enough. Without one nothing is required. */
+	/*
+	 * Joins the answers since `before`: all of them are required, or any of them is enough. Without one nothing is
+	 * required.
+	 */
 	void all(const place &before) { join(before, step_all); }
 	void any(const place &before) { join(before, step_any); }
 
@@ -173,8 +176,8 @@ private:
 };
 
 /*
- * Reads an advanced regular expression, and pushes one answer for all of it. Returns false if it is not understood: then nothing is
- * known of what matches. SB_INTERRUPTED is told by *stopped.
+ * Reads an advanced regular expression, and pushes one answer for all of it. Returns false if it is not understood:
+ * then nothing is known of what matches. SB_INTERRUPTED is told by *stopped.
  */
 bool read_regex(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped);
 

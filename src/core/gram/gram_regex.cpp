@@ -1,5 +1,6 @@
 /*
- * gram_regex.cpp: which grams each text has that matches an advanced regular expression of PostgreSQL (regex/re_syntax: "ARE").
+ * gram_regex.cpp: which grams each text has that matches an advanced regular expression of PostgreSQL (regex/re_syntax:
+ * "ARE").
  *
  * It reads the expression by recursive descent and gives up where it would have to guess. What it takes from it:
  *  - characters that follow each other are a run; each of its grams is required;
@@ -28,7 +29,9 @@ constexpr bool is_letter(unsigned char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* More alternatives, or characters of a set, are not joined with what is beside them, since each of them takes grams. */
+/*
+ * More alternatives, or characters of a set, are not joined with what is beside them, since each of them takes grams.
+ */
 constexpr int most_joined = 16;
 
 /* How often an atom occurs. */
@@ -110,8 +113,8 @@ private:
 	}
 
 	/*
-	 * Alternatives up to a parenthesis or the end. Pushes one answer. If it is known where they end, and that they occur once, they
-	 * are joined with what is before and behind them.
+	 * Alternatives up to a parenthesis or the end. Pushes one answer. If it is known where they end, and that they
+	 * occur once, they are joined with what is before and behind them.
 	 */
 	bool read_alternatives(int depth, const unsigned char *behind = nullptr)
 	{
@@ -163,7 +166,10 @@ private:
 		at_ = before;
 	}
 
-	/* Where the parenthesis ends that has been opened, if what is in it can be joined with what is beside it; or nullptr. */
+	/*
+	 * Where the parenthesis ends that has been opened, if what is in it can be joined with what is beside it; or
+	 * nullptr.
+	 */
 	const unsigned char *behind_joined() const
 	{
 		int alternatives = 1;
@@ -343,7 +349,10 @@ private:
 		return true;
 	}
 
-	/* A set of characters. One that has a single character, in one case or more, is that character. A few are alternatives. */
+	/*
+	 * A set of characters. One that has a single character, in one case or more, is that character. A few are
+	 * alternatives.
+	 */
 	bool read_bracket()
 	{
 		const unsigned char *characters[most_joined];

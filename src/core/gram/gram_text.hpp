@@ -13,7 +13,10 @@
 
 namespace streambloom {
 
-/* What stands for the beginning and the end of a text, and before the characters of a text with fewer than n: no characters. */
+/*
+ * What stands for the beginning and the end of a text, and before the characters of a text with fewer than n: no
+ * characters.
+ */
 inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = SB_GRAM_END,
 						  mark_of_short_text = 0x110002;
 
@@ -21,9 +24,10 @@ inline constexpr uint32_t mark_of_beginning = SB_GRAM_BEGINNING, mark_of_end = S
 inline constexpr uint32_t stray_byte = 0xdc00;
 
 /*
- * Folded, all bytes beyond ASCII are one letter where the encoding is not UTF-8, since which of them is the other case of which is
- * not known here. The letter is i, because its other case is one of them in Turkish. ICU makes a character that the encoding lacks
- * a substitute: small letters may be one, or two, of these. So repetitions of this letter are one (gram_roller::swallows()).
+ * Folded, all bytes beyond ASCII are one letter where the encoding is not UTF-8, since which of them is the other case
+ * of which is not known here. The letter is i, because its other case is one of them in Turkish. ICU makes a character
+ * that the encoding lacks a substitute: small letters may be one, or two, of these. So repetitions of this letter are
+ * one (gram_roller::swallows()).
  */
 inline constexpr uint32_t any_letter = 'i';
 inline constexpr unsigned char substitute = 0x1a;

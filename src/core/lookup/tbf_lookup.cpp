@@ -1,6 +1,6 @@
 /*
- * tbf_lookup.cpp: looking an item up in a stored tbf: its place in the directory of blocks (extensible layout), its block,
- * and the table of recurring minimum if there is one; and reading the list of hot items.
+ * tbf_lookup.cpp: looking an item up in a stored tbf: its place in the directory of blocks (extensible layout), its
+ * block, and the table of recurring minimum if there is one; and reading the list of hot items.
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -32,9 +32,10 @@ sb_status answer(sb_lookup *lookup)
 /* ------------------------------------------------- the table of recurring minimum */
 
 /*
- * So many entries are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the first slice is taken where the
- * entry should lie: the error grows with the square root of the table's length, and mostly one or two slices do. Hashes that
- * are not spread so well (or a table made by hand) get no more than four of those; from then on the table is halved.
+ * So many entries are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the first slice is taken
+ * where the entry should lie: the error grows with the square root of the table's length, and mostly one or two slices
+ * do. Hashes that are not spread so well (or a table made by hand) get no more than four of those; from then on the
+ * table is halved.
  */
 constexpr uint64_t slice_entries = 128;
 constexpr int interpolations = 4;

@@ -32,10 +32,10 @@ static bool is_valid(const sb_stable_chain &chain)
 }
 
 /*
- * How many times as often a cell of the value 1 is evicted by value as by eviction at random. A try finds a cell to evict
- * with the probability s, the mean of 1/value of all cells. So a step lowers min(P, X) cells, where X is binomial: the
- * number of finds in 32 P tries. X is taken as normal. (The mean of the smaller one is clearly less than the smaller mean
- * where 32 s is near 1, and defaults are planned near there.)
+ * How many times as often a cell of the value 1 is evicted by value as by eviction at random. A try finds a cell to
+ * evict with the probability s, the mean of 1/value of all cells. So a step lowers min(P, X) cells, where X is
+ * binomial: the number of finds in 32 P tries. X is taken as normal. (The mean of the smaller one is clearly less than
+ * the smaller mean where 32 s is near 1, and defaults are planned near there.)
  */
 static double haste(const sb_stable_chain &chain, double s)
 {

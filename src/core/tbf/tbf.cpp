@@ -1,12 +1,13 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (An item's place is in tbf_place.hpp, its
- * counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times in tbf_clock.cpp.)
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (An item's place is in tbf_place.hpp,
+ * its counters are in tbf_cells.cpp, their decay in tbf_decay.cpp, sums before they are stored in tbf_sums.cpp, times
+ * in tbf_clock.cpp.)
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two), and an item has all its cells
- * in one block, so that a look-up in a stored
- * filter reads one slice. The block is floor(hash * blocks / 2^64); the positions in it are 16-bit pieces of the hash mixed
- * again. Two positions of an item may be the same cell: then that cell gets the hit twice, and it still does after folding.
- * (If positions were made distinct, folding would break: a look-up would read cells that nothing was added to.)
+ * in one block, so that a look-up in a stored filter reads one slice. The block is floor(hash * blocks / 2^64); the
+ * positions in it are 16-bit pieces of the hash mixed again. Two positions of an item may be the same cell: then that
+ * cell gets the hit twice, and it still does after folding. (If positions were made distinct, folding would break: a
+ * look-up would read cells that nothing was added to.)
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
@@ -24,8 +25,9 @@ using namespace streambloom;
 /* ---------------------------------------------------------------- parameters */
 
 /*
- * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). At 1 % this costs a tenth more cells, but an item
- * touches 4 of them instead of 7. The size of the extensible layout follows from the number of counters that are not 0.
+ * Fewer hashes than the classic optimum: 0.6 log2(1/p) instead of log2(1/p). At 1 % this costs a tenth more cells, but
+ * an item touches 4 of them instead of 7. The size of the extensible layout follows from the number of counters that
+ * are not 0.
  */
 static uint8_t hashes_for(double fpr)
 {

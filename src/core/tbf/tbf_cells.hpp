@@ -1,6 +1,6 @@
 /*
- * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own files;
- * everybody else goes through sb_lookup.h.
+ * tbf_cells.hpp: the counters of a tbf as they are stored, a block at a time, in both layouts. For the core's own
+ * files; everybody else goes through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
@@ -25,12 +25,15 @@ inline size_t directory_size(const sb_tbf *tbf)
 /* The counters of one block, unpacked. */
 using block_counters = uint64_t[SB_TBF_BLOCK];
 
-/* Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block < block_count. */
+/*
+ * Writes all counters of one stored block, in units, to block_cells numbers. SB_BAD_CELLS. REQUIRES: block <
+ * block_count.
+ */
 [[nodiscard]] sb_status unpack_block(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters);
 
 /*
- * The first of two passes over the counters of a filter that is to be stored: finds out what its header will say of them.
- * REQUIRES: add() is called for all blocks, in order.
+ * The first of two passes over the counters of a filter that is to be stored: finds out what its header will say of
+ * them. REQUIRES: add() is called for all blocks, in order.
  */
 class cell_meter
 {
@@ -66,8 +69,8 @@ private:
 };
 
 /*
- * Both passes in one for the extensible layout, if the caller has room to spare. Blocks that do not fit into the room are only
- * measured.
+ * Both passes in one for the extensible layout, if the caller has room to spare. Blocks that do not fit into the room
+ * are only measured.
  */
 class cell_packer
 {
@@ -81,7 +84,10 @@ public:
 	void add(const uint64_t *counters);
 	void add_empty() { end_block(); }
 
-	/* The next block, as its counters that are not 0; uses them up. largest: the largest counter, or a number of as many digits. */
+	/*
+	 * The next block, as its counters that are not 0; uses them up. largest: the largest counter, or a number of as
+	 * many digits.
+	 */
 	void add(gathered *block, uint64_t largest);
 
 	/* Sets cell_bits and payload, as cell_meter. SB_TOO_LARGE also if there was not room enough. */
@@ -106,8 +112,8 @@ private:
 };
 
 /*
- * The first pass over a function that fills in the counters of a block: status = produce(block, counters, &empty). Where it sets
- * empty, which is false before, all counters are 0, and it need not fill them in.
+ * The first pass over a function that fills in the counters of a block: status = produce(block, counters, &empty).
+ * Where it sets empty, which is false before, all counters are 0, and it need not fill them in.
  */
 template <typename Produce>
 sb_status measure_cells(sb_tbf *planned, Produce produce)
@@ -162,7 +168,8 @@ sb_status pack_cells(sb_tbf *planned, void *cells, size_t room, Produce produce)
 }
 
 /*
- * unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are looked for.
+ * unpack_block(), but of a block of zeros only *empty is set, and nothing else is done; of the flat layout zeros are
+ * looked for.
  */
 [[nodiscard]] sb_status unpack_counters(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *counters,
 										bool *empty);
@@ -174,9 +181,9 @@ uint32_t count_packed_blocks(const sb_tbf *tbf, const void *cells);
 sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out);
 
 /*
- * Where a stored block lies, counted from the first byte of the header; the size is 0 if all its counters are 0. The extensible
- * layout has a directory for that: directory_range() says which of its bytes block_range() needs. For the flat layout these
- * are none, and any pointer will do. SB_BAD_CELLS if the directory contradicts the header.
+ * Where a stored block lies, counted from the first byte of the header; the size is 0 if all its counters are 0. The
+ * extensible layout has a directory for that: directory_range() says which of its bytes block_range() needs. For the
+ * flat layout these are none, and any pointer will do. SB_BAD_CELLS if the directory contradicts the header.
  */
 void directory_range(const sb_tbf *tbf, uint32_t block, size_t *offset, size_t *size);
 SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void *directory, size_t *offset,
@@ -186,8 +193,8 @@ SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /*
- * The table of recurring minimum, after the counters: entries by ascending hash. An item that is in it has these hits, whatever
- * its counters say.
+ * The table of recurring minimum, after the counters: entries by ascending hash. An item that is in it has these hits,
+ * whatever its counters say.
  */
 constexpr size_t recurring_entry_size = 16; /* bytes of a stored entry */
 

@@ -1,6 +1,6 @@
 /*
- * tbf_check.cpp: whether the bytes after the header of a tbf are those of a filter that the core could have stored. There is one
- * form of each filter only, so that equal filters have equal bytes.
+ * tbf_check.cpp: whether the bytes after the header of a tbf are those of a filter that the core could have stored.
+ * There is one form of each filter only, so that equal filters have equal bytes.
  */
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -20,7 +20,10 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 	gather(counters, cells, &nonzero);
 	levels l = levels_of(&nonzero);
 
-	/* for any counters one level of 32 bits and one of 30 suffice: 62 bits, a go-on bit and a bitmap bit each, and a head */
+	/*
+	 * for any counters one level of 32 bits and one of 30 suffice: 62 bits, a go-on bit and a bitmap bit each, and a
+	 * head
+	 */
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
 		return false;
@@ -79,7 +82,10 @@ static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 		next = offset + size;
 	}
 
-	/* Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is refused. */
+	/*
+	 * Equal filters have equal bytes: so the width of the cells is prescribed, and a payload without counters is
+	 * refused.
+	 */
 	if (tbf->layout == SB_TBF_EXTENSIBLE &&
 		(next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
 		return SB_BAD_CELLS;

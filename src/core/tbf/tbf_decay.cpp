@@ -1,11 +1,11 @@
 /*
  * tbf_decay.cpp: decay of a stored tbf by whole half-lives, in one pass over its counters.
  *
- * A counter q <= 2^(j-1) becomes 0, any other ceil(q / 2^j): at most half a unit is forgotten, everything else is rounded up.
- * So two decays one after the other give the same bytes as a single one over both times.
+ * A counter q <= 2^(j-1) becomes 0, any other ceil(q / 2^j): at most half a unit is forgotten, everything else is
+ * rounded up. So two decays one after the other give the same bytes as a single one over both times.
  *
- * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough, they are
- * narrowed in place afterwards. Of extensible ones the codes are shifted (see tbf_packed.hpp).
+ * Flat counters are halved many at a time and written with their old width. If narrower cells turn out to be enough,
+ * they are narrowed in place afterwards. Of extensible ones the codes are shifted (see tbf_packed.hpp).
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
@@ -311,9 +311,9 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 		return SB_OK;
 
 	/*
-	 * A counter that becomes 0 now loses at most half a unit at the new base. What an earlier decay has dropped has decayed
-	 * since, so the half unit at the new base, for which SB_TBF_FORGOTTEN stands, covers that too. So slack and flag are the
-	 * same after two decays as after a single one.
+	 * A counter that becomes 0 now loses at most half a unit at the new base. What an earlier decay has dropped has
+	 * decayed since, so the half unit at the new base, for which SB_TBF_FORGOTTEN stands, covers that too. So slack and
+	 * flag are the same after two decays as after a single one.
 	 */
 	out->base += static_cast<int64_t>(j);
 	out->slack = shift_right_up(tbf->slack, j);

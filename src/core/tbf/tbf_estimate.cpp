@@ -1,6 +1,6 @@
 /*
- * tbf_estimate.cpp: what can be said of a tbf beyond its upper bounds, for those who want an estimate: these numbers may
- * be too small, so nothing may be skipped for them.
+ * tbf_estimate.cpp: what can be said of a tbf beyond its upper bounds, for those who want an estimate: these numbers
+ * may be too small, so nothing may be skipped for them.
  *
  * In all of them other items are taken to lie evenly over the cells of a block, as their hashes do.
  */
@@ -58,11 +58,11 @@ double sb_tbf_room(const sb_tbf *tbf) noexcept
 }
 
 /*
- * What the others add to the smallest of k cells is on average the mean of the smallest of k cells drawn at random:
- * sum over x of P(c > x)^k, with the block's own counters for the distribution. (The item's own cells are in it too: k of
+ * What the others add to the smallest of k cells is on average the mean of the smallest of k cells drawn at random: sum
+ * over x of P(c > x)^k, with the block's own counters for the distribution. (The item's own cells are in it too: k of
  * thousands, to the power of k.) The textbook's correction, each cell less the mean of all and the median of that
- * (count-mean-min, Deng & Rafiei 2007), was tried: where few items are hot, as in logs, it is further from the
- * truth than the smallest counter itself.
+ * (count-mean-min, Deng & Rafiei 2007), was tried: where few items are hot, as in logs, it is further from the truth
+ * than the smallest counter itself.
  */
 static double estimate(const sb_tbf *tbf, const uint64_t *counters, uint64_t hash)
 {
@@ -160,8 +160,8 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 /* ------------------------------------------------------------- inner products */
 
 /*
- * From one block of two filters. Each item adds k f g to the product of the two blocks of counters, and each pair of different items
- * k^2 f g / m by chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
+ * From one block of two filters. Each item adds k f g to the product of the two blocks of counters, and each pair of
+ * different items k^2 f g / m by chance: with A and B the blocks' sums, sum(a b) = k P + (A B - k^2 P) / m.
  */
 static double block_product(const sb_tbf *shape, const double *left, const double *right)
 {
@@ -180,7 +180,10 @@ static double block_product(const sb_tbf *shape, const double *left, const doubl
 
 namespace {
 
-/* The counters of a filter, block after block; of an exact one those that its items would have in cells of another filter's shape. */
+/*
+ * The counters of a filter, block after block; of an exact one those that its items would have in cells of another
+ * filter's shape.
+ */
 class product_side
 {
 public:

@@ -208,8 +208,8 @@ uint64_t gather(const uint64_t *counters, uint32_t cells, gathered *out)
 
 /*
  * How many codes have 0, 1, ... 62 bits. Given are numbers that are larger by `above` (counters: 1, codes: 0); zero
- * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that equal
- * neighbours do not wait for each other.
+ * counters are found at 63. 2q + 1 is one bit longer than the code q, and all ones if q is -1. Four tables, so that
+ * equal neighbours do not wait for each other.
  */
 SB_KERNEL void count_widths(const uint64_t *numbers, uint32_t count, uint64_t above, uint32_t of_width[64])
 {
@@ -238,7 +238,8 @@ SB_VARIANTS(void, add_widths, (const uint64_t *numbers, uint32_t count, bool cod
 /*
  * The widths that take the fewest bits, by dynamic programming from the top: with n[j] the number of codes that have
  * anything at bit j or above, a level from bit j of width b costs n[j] * b, and n[j] go-on bits if it is not the last.
- * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is taken.
+ * Each further level is charged 32 bits, for its head and for bytes filled up. Of equal costs the narrower level is
+ * taken.
  */
 SB_KERNEL levels choose_levels(const uint32_t of_width[64], uint32_t nonzero)
 {
@@ -313,7 +314,9 @@ levels levels_of(const uint64_t *counters, uint32_t cells)
 	return levels_of_counters(counters, cells);
 }
 
-/* The lowest bits of each code. Several are put together first: the writer cannot take the next before it has the last. */
+/*
+ * The lowest bits of each code. Several are put together first: the writer cannot take the next before it has the last.
+ */
 SB_KERNEL unsigned char *write_codes(const uint64_t *codes, uint32_t count, int width, unsigned char *out)
 {
 	const uint64_t mask = (UINT64_C(1) << width) - 1;

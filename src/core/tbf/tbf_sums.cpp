@@ -1,12 +1,11 @@
 /*
  * tbf_sums.cpp: exact sums of hits before they are rounded and stored.
  *
- * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as
- * v * 2^(floor(x) mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order
- * of its terms. The newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the
- * newest hit, is dropped; how much it was goes into the slack and the total. (The item of a hit that is older from the
- * beginning is entered in the set of items all the same.) Only when the value is stored is anything rounded: once,
- * and up.
+ * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as v * 2^(floor(x)
+ * mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order of its terms. The
+ * newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the newest hit, is
+ * dropped; how much it was goes into the slack and the total. (The item of a hit that is older from the beginning is
+ * entered in the set of items all the same.) Only when the value is stored is anything rounded: once, and up.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -56,8 +55,8 @@ sb_status streambloom::sums_take_fallen(tbf_sums *sums, uint64_t **out)
 }
 
 /*
- * Makes this plane the newest if it is newer. Those of items that fall out at the far end serve again, but are not cleared before
- * that: it would take long for a large set, and cannot be stopped in the middle of a turn.
+ * Makes this plane the newest if it is newer. Those of items that fall out at the far end serve again, but are not
+ * cleared before that: it would take long for a large set, and cannot be stopped in the middle of a turn.
  */
 static void make_room(tbf_sums *sums, int64_t wanted)
 {
@@ -139,9 +138,9 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	int64_t start = plane * SB_TBF_PLANE;
 
 	/*
-	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane after
-	 * the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that is 64
-	 * half-lives below the newest: less than 2^-20 of a hit.)
+	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane
+	 * after the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that
+	 * is 64 half-lives below the newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
@@ -214,7 +213,10 @@ sb_status streambloom::sums_add_word(tbf_sums *sums, int index, uint64_t word, i
 	return add_to_word(&sums->plane[index][hash_set_place(word, sums->beside)], amount);
 }
 
-/* How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a cache. */
+/*
+ * How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a
+ * cache.
+ */
 constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
@@ -381,8 +383,8 @@ void streambloom::sums_note_hit(tbf_sums *sums, int index, const sb_moment *mome
 }
 
 /*
- * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that was
- * added. REQUIRES: count is a multiple of 4.
+ * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that
+ * was added. REQUIRES: count is a multiple of 4.
  */
 template <sb_simd variant>
 SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uint32_t count, int shift,
@@ -423,7 +425,9 @@ public:
 		: sums_(sums), place_(place), factor_(weight->factor), cells_(tbf->block_cells),
 		  cell_halvings_(doublings(filter->block_cells, tbf->block_cells)), index_(index), last_(place.planes - 1)
 	{
-		/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
+		/*
+		 * The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left.
+		 */
 		plain_ = last_ == 0 && is_kept(0) && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
 	}
 

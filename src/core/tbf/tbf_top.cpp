@@ -1,10 +1,10 @@
 /*
- * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What it
- * guarantees, and why, stands in sb_top.h: L <= f <= L + error for every item, error <= W / (c + 1).
+ * tbf_top.cpp: a list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable. What
+ * it guarantees, and why, stands in sb_top.h: L <= f <= L + error for every item, error <= W / (c + 1).
  *
- * All numbers are integers at the scale of a base of whole half-lives, as the filter's counters are. But L is a lower bound, so
- * it is rounded down, and what that loses is added to the error, which all items share. Hence units of 2^-40 hits: in the
- * counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
+ * All numbers are integers at the scale of a base of whole half-lives, as the filter's counters are. But L is a lower
+ * bound, so it is rounded down, and what that loses is added to the error, which all items share. Hence units of 2^-40
+ * hits: in the counters' units of 2^-12 hits, a million hits could cost an error of 244 hits.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -60,7 +60,9 @@ uint32_t streambloom::top_slots(uint32_t room)
 	return std::bit_ceil(std::max<uint32_t>(2 * room, 8));
 }
 
-/* The slot where this hash is, or would be. It always depends on the secret, because the hashes may have been chosen. */
+/*
+ * The slot where this hash is, or would be. It always depends on the secret, because the hashes may have been chosen.
+ */
 static uint32_t slot_of(const top_list *list, uint64_t hash)
 {
 	uint32_t mask = top_slots(list->room) - 1;
@@ -105,7 +107,9 @@ void streambloom::top_purge(top_list *list)
 	if (list->count <= list->limit)
 		return;
 
-	/* subtract the (c + 1)-th largest L from all; that entry, and all that are not above it, become 0 and are dropped */
+	/*
+	 * subtract the (c + 1)-th largest L from all; that entry, and all that are not above it, become 0 and are dropped
+	 */
 	for (uint32_t i = 0; i < list->count; i++)
 		list->scratch[i].value = list->entries[i].least;
 	std::nth_element(list->scratch, list->scratch + list->limit, list->scratch + list->count,
@@ -197,7 +201,9 @@ void streambloom::top_add_error(top_list *list, int64_t half_lives, sb_u128 erro
 	list->error = sum_up_to_largest(list->error, shift_right_up(lesser(error, largest_amount), shift));
 }
 
-/* value * mantissa * 2^exponent rounded down, and whether that lost anything. value <= largest_amount, mantissa < 2^53. */
+/*
+ * value * mantissa * 2^exponent rounded down, and whether that lost anything. value <= largest_amount, mantissa < 2^53.
+ */
 static bool scaled(u128 value, uint64_t mantissa, int exponent, u128 *out, bool *lost)
 {
 	/* 174 bits at most: high * 2^64 + low, low < 2^64 */
@@ -383,8 +389,9 @@ void streambloom::top_write(const top_list *list, int64_t base, void *out)
 }
 
 /*
- * The same bytes as of add_section(), top_turn() and top_write(), but without a list in memory. Stored entries are in the order
- * of hashes already. They are read three times: for the largest number, for the number of entries that stay, and to be written.
+ * The same bytes as of add_section(), top_turn() and top_write(), but without a list in memory. Stored entries are in
+ * the order of hashes already. They are read three times: for the largest number, for the number of entries that stay,
+ * and to be written.
  */
 sb_status streambloom::decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
 								  uint32_t *size)

@@ -50,7 +50,10 @@ uint32_t top_slots(uint32_t room);
 /* Fills `slots` (zeroed or not) from the entries: after the caller has moved them to a larger one. */
 void top_index(top_list *list);
 
-/* A hit's lower bound, before the shift by half-lives, and what it may be more: 2^-40 hits. REQUIRES: sb_tbf_hit() takes them. */
+/*
+ * A hit's lower bound, before the shift by half-lives, and what it may be more: 2^-40 hits. REQUIRES: sb_tbf_hit()
+ * takes them.
+ */
 void top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lost);
 
 /*
@@ -72,8 +75,8 @@ void top_turn(top_list *list, int64_t half_lives);
 void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
 /*
- * All weights times mantissa * 2^exponent; L rounded down, the error up. SB_OUT_OF_RANGE for a mantissa of 2^53 or more,
- * SB_OVERFLOW if the result does not fit (the list is spoilt then).
+ * All weights times mantissa * 2^exponent; L rounded down, the error up. SB_OUT_OF_RANGE for a mantissa of 2^53 or
+ * more, SB_OVERFLOW if the result does not fit (the list is spoilt then).
  */
 [[nodiscard]] sb_status top_scale(top_list *list, uint64_t mantissa, int exponent);
 
@@ -101,8 +104,8 @@ struct top_section
 };
 
 /*
- * Reads and checks a stored list of a filter with this limit and total (sb_tbf.total; UINT64_MAX: not known). Trusts nothing.
- * SB_BAD_LENGTH if its parts do not add up to `size`, SB_BAD_LIST for anything else.
+ * Reads and checks a stored list of a filter with this limit and total (sb_tbf.total; UINT64_MAX: not known). Trusts
+ * nothing. SB_BAD_LENGTH if its parts do not add up to `size`, SB_BAD_LIST for anything else.
  */
 [[nodiscard]] sb_status top_open(const void *bytes, size_t size, uint32_t limit, uint64_t total, top_section *out);
 
@@ -110,8 +113,8 @@ struct top_section
 bool top_next(top_section *section, sb_top_item *out);
 
 /*
- * Writes the list of a stored filter as it is after so many half-lives (1 or more): *size bytes, not more than it has now.
- * SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(), room for filter->extra bytes.
+ * Writes the list of a stored filter as it is after so many half-lives (1 or more): *size bytes, not more than it has
+ * now. SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(), room for filter->extra bytes.
  */
 [[nodiscard]] sb_status decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
 								   uint32_t *size);
@@ -120,9 +123,9 @@ bool top_next(top_section *section, sb_top_item *out);
 sb_u128 top_amount(const top_section *section, uint64_t stored);
 
 /*
- * *from <= the decayed count at the time `at` <= *to, of an item of this filter's stored list: L and L + error. `error` is the
- * list's, `least` the item's L, both in 2^-fraction_bits hits at the filter's base. *to is infinite as for sb_tbf_count(); then
- * *from means nothing.
+ * *from <= the decayed count at the time `at` <= *to, of an item of this filter's stored list: L and L + error. `error`
+ * is the list's, `least` the item's L, both in 2^-fraction_bits hits at the filter's base. *to is infinite as for
+ * sb_tbf_count(); then *from means nothing.
  */
 void top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at, double *from,
 				double *to);
