@@ -129,12 +129,15 @@ sub make_dimensions
 	foreach my $name ('d1', 'd2', 'd3')
 	{
 		my ($x, $y) = (pick(@{$self->{a}}), pick(@{$self->{b}}));
-		my $count = pick(0, 1, 1, 2, 2, 2, 3, 3, 5, 5, 10, 30, 200);
+		my $count = pick(1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 5, 5, 10, 30, 100, 0);
 		push @sql, "DROP TABLE IF EXISTS $name CASCADE", "CREATE TABLE $name (id int, x $x->[0], y $y->[0], z int, filler text)";
 		push @{$self->{dimensions}}, {name => $name, x => $x, y => $y};
 		push @sql, $self->insert_dimension($self->{dimensions}[-1], $count) if $count;
 		push @sql, "ALTER TABLE $name ADD PRIMARY KEY (id)" if chance(0.3);
 	}
+	# A table of many keys, most of which no fact has, and which takes time to search.
+	my ($x, $y) = (pick(@{$self->{a}}), pick(@{$self->{b}}));
+	push @sql, 'DROP TABLE IF EXISTS w CASCADE', "CREATE TABLE w (id int, x $x->[0], y $y->[0], z int, filler text)", 'INSERT INTO w SELECT i, ' . value($x, 'i') . ', ' . value($y, 'i') . ", i, '' FROM generate_series(0, 799) i";
 	return @sql;
 }
 
