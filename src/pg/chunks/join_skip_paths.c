@@ -8,6 +8,8 @@
  */
 #include "chunks/join_skip.h"
 
+#include <limits.h>
+
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/pg_type_d.h"
