@@ -21,7 +21,14 @@
 #include "nodes/plannodes.h"
 
 /* streambloom.enable_partition_scan */
-extern bool partition_scan_enabled;
+typedef enum PartitionScanUse
+{
+	PARTITION_SCAN_OFF,
+	PARTITION_SCAN_ON,
+	PARTITION_SCAN_ALWAYS		/* also where it is expected to be slower: for tests */
+} PartitionScanUse;
+
+extern int	partition_scan_use;
 
 /* streambloom.min_partition_scan_partitions */
 extern int	partition_scan_fewest;
@@ -34,6 +41,7 @@ enum PartitionScanExprs
 {
 	PARTITION_SCAN_ASKED,		/* the comparison that indexes are asked about: column = value, or column = ANY (value) */
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
+	PARTITION_SCAN_PRUNING,		/* a list: conditions by which partitions can be pruned when their values are known */
 	PARTITION_SCAN_EXPRS_LENGTH
 };
 
@@ -53,6 +61,7 @@ typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
+	List	   *pruning;		/* conditions by which some may be pruned when their values are known */
 	CustomScan *node;			/* in the finished plan; NULL if the path is not in it */
 } PartitionScanParts;
 
@@ -89,6 +98,12 @@ extern int	partition_scan_count(Relation parent);
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
+
+/*
+ * Those partitions with rows, sorted by OID, that PostgreSQL's pruning rules out by these conditions on the parent, which have
+ * varno 1. To be called while a query is executed: then the values are constants.
+ */
+extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 
 /* partition_scan_estimate.c */
 
