@@ -6,6 +6,7 @@
 #include "utils/guc.h"
 
 #include "base/call.h"
+#include "base/hints.h"
 #include "base/memory.h"
 #include "chunks/chunk_paths.h"
 #include "chunks/chunk_scan_node.h"
@@ -21,6 +22,7 @@ void
 _PG_init(void)
 {
 	call_init();
+	hints_init();
 	memory_init();
 	bf_index_init();
 	chunk_scan_init();

@@ -246,7 +246,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	Relation	chunk;
 	ChunkAsker *asker = &scan->index_clause.asker;
 	bool		known;
-	bool		in_vain = false;
+	bool		in_vain = false;	/* an index named few pages, and no row that they have matches: the chunk need not be read */
 
 	CHECK_FOR_INTERRUPTS();
 	if (scan->left_alone[number])

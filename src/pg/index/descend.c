@@ -157,8 +157,14 @@ check_keys(const Condition *condition, Mask *candidates)
 }
 
 /*
- * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
- * may be in this part of the heap.
+ * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
+ *
+ * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read, which has the line of the
+ * item for all ranges of the group; items are sorted by line, so that each page is read once. A range stays if it may have one of the
+ * items (`any`); if the items are keys, triConsistent decides in the end from those that each range may have (condition->with).
+ *
+ * `items` has a bit for each item that may be in this part of the heap at all, as the levels above have found. On levels above 0, what
+ * is found here is noted for the level below. `untrusted` are the ranges of a page on whose bits the snapshot may not rely: they stay.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)

@@ -130,7 +130,8 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_sketch)
 	/* The fill shows the zeros. The other numbers span orders of magnitude, so their logarithms are drawn. */
 	for (int digits = 1; digits < used; digits++)
 		heights[digits - 1] = log2(1 + (double) stats.widths[digits]);
-	return text_result(psprintf("tbf of %s: %.0f items, %s, counters below %g hits |%s|",
+	return text_result(psprintf("tbf of %s: %.0f items, %s, %s below %g hits%s |%s|",
 								item_kind_text(&tbf.header.kind), stats.items, fill,
-								ldexp(unit_of(&tbf.header), used - 1), sketch_bars(heights, used - 1)));
+								tbf_is_exact(&tbf.header) ? "counts" : "counters", ldexp(unit_of(&tbf.header), used - 1),
+								tbf.header.half_life != 0 ? " as of the base" : "", sketch_bars(heights, used - 1)));
 }
