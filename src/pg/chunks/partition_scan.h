@@ -10,12 +10,14 @@
  *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
  *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
+ *   partition_scan_portal.c     plans the queries of portals again that WHERE CURRENT OF may refer to
  */
 #ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
 #define STREAMBLOOM_PG_PARTITION_SCAN_H
 
 #include "base/compat.h"
 
+#include "executor/execdesc.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
@@ -53,6 +55,7 @@ enum PartitionScanPrivate
 	 * many partitioned tables come after them.
 	 */
 	PARTITION_SCAN_ENTRIES,
+	PARTITION_SCAN_QUERY,		/* a list: the statement's query, if WHERE CURRENT OF may look for this scan */
 	PARTITION_SCAN_PRIVATE_LENGTH
 };
 
@@ -154,6 +157,20 @@ typedef struct PartitionScanPath
 /* Makes the plan of a path (the type is that of PlanCustomPath). */
 extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
 									  List *clauses, List *children);
+
+/* partition_scan_portal.c */
+
+/*
+ * Keeps the query in the node of a finished statement that WHERE CURRENT OF would look at, if there is such a node. The
+ * query must not have been planned.
+ */
+extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
+
+/*
+ * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that
+ * WHERE CURRENT OF may refer to: then it is planned again, without the node.
+ */
+extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 
 /* partition_scan_exec.c */
 extern const CustomScanMethods partition_scan_methods;

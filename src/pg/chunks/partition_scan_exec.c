@@ -227,6 +227,7 @@ begin_scan(PartitionScanState *state)
 	int			count = state->count;
 
 	state->conditions.parent = parent;
+	state->conditions.parameters = NIL;
 	if (state->pruning != NIL)
 	{
 		left = palloc(state->count * sizeof(Oid) + 1);

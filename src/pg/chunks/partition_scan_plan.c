@@ -74,7 +74,7 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	scan->flags = path->flags;
 	scan->custom_scan_tlist = columns;
 	scan->custom_exprs = list_make3(private->comparison, conditions, copyObject(private->parts->pruning));
-	scan->custom_private = list_make2(numbers, list_make3_int(0, 0, 0));
+	scan->custom_private = list_make3(numbers, list_make3_int(0, 0, 0), NIL);
 	scan->methods = &partition_scan_methods;
 	private->parts->node = scan;
 	return (Plan *) scan;

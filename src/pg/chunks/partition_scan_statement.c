@@ -357,7 +357,10 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 				statement = call_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 				parse = copy;
 				if (!mine.refused && all_were_seen())
+				{
 					finish(statement);
+					partition_scan_keep_query(statement, copy);
+				}
 				else
 					statement = NULL;
 				mine.tables = NIL;
