@@ -11,6 +11,7 @@
 #include "chunks/chunk_paths.h"
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
+#include "chunks/join_skip.h"
 #include "chunks/partition_scan.h"
 #include "index/handler.h"
 
@@ -27,6 +28,7 @@ _PG_init(void)
 	bf_index_init();
 	chunk_scan_init();
 	chunk_skip_init();
+	join_skip_init();
 	chunk_paths_init();
 	partition_scan_init();
 	MarkGUCPrefixReserved("streambloom");

@@ -73,6 +73,15 @@ extern bool chunk_skip_is_expected(void);
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
 
+/* The same, although ChunkSkip may be off. */
+extern bool chunk_skip_is_noted(void);
+
+/*
+ * The descendants of a relation, a list of RelOptInfo: those that are scanned, or those that have children of their
+ * own. REQUIRES: root->append_rel_array is not NULL.
+ */
+extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
+
 /* Takes the partial paths of a table with children away if the node is expected to be faster than a parallel plan. */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 

@@ -28,6 +28,8 @@
 
 #include "chunks/chunk_engine.h"
 
+#include <limits.h>
+
 int			partition_scan_use = PARTITION_SCAN_OFF;
 int			partition_scan_fewest = 100;
 

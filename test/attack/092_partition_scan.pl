@@ -2,7 +2,7 @@
 # tables with tens of partitions (other columns, missing indexes, two levels), random queries (joins, subqueries, aggregates, LIMIT,
 # prepared statements of both kinds), random changes between them (rows, partitions, indexes, columns). One session.
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/090_partition_scan.pl     # in the environment of scripts/test
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/092_partition_scan.pl     # in the environment of scripts/test
 #
 # A failure leaves a history that psql can run again (test/attack/lib/DifferRun.pm). The seed settles every statement.
 use strict;
@@ -21,11 +21,11 @@ StreambloomTap::require_cluster();
 my $seconds = $ENV{STREAMBLOOM_SECONDS} || 30;
 my $seed = $ENV{STREAMBLOOM_SEED} || 1;
 my $deadline = $^T + $seconds;
-my $db = StreambloomTap->new('a090');
+my $db = StreambloomTap->new('a092');
 diag("seed $seed");
 srand($seed);
 
-my $run = DifferRun->new(database => $db->name, name => '090', seed => $seed);
+my $run = DifferRun->new(database => $db->name, name => '092', seed => $seed);
 
 sub pick { return $_[rand @_]; }
 sub chance { return rand() < $_[0]; }
