@@ -111,7 +111,6 @@ SELECT query, compare(query) FROM unnest(ARRAY[
 	'SELECT * FROM log WHERE uid IS NULL',
 	'SELECT * FROM log WHERE uid = NULL',
 	'SELECT * FROM log WHERE uid = 370 AND false',
-	'SELECT * FROM log WHERE uid = 370 AND uid = 371',
 	'SELECT * FROM log WHERE uid = 370 AND (SELECT true)',
 	'SELECT * FROM log WHERE uid = 370 AND (SELECT false)',
 	'SELECT * FROM log WHERE uid = (SELECT 370)',
