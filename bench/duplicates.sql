@@ -3,7 +3,7 @@ SET client_min_messages = warning;
 SET jit = off;
 SET work_mem = '64MB';
 CREATE TABLE requests (n bigint GENERATED ALWAYS AS IDENTITY, microseconds bigint, item text, at timestamptz);
-COPY requests (microseconds, item) FROM pstdin;
+\copy requests (microseconds, item) FROM pstdin
 UPDATE requests SET at = to_timestamp(microseconds / 1e6);
 VACUUM FULL requests;
 ANALYZE requests;
@@ -36,7 +36,7 @@ END $$;
 \qecho '`abf_duplicate()` and `sbf_duplicate()` keep a filter; `lag()` sorts all rows by item. Times are the least of three interleaved runs, of'
 \qecho 'the whole query, in which all ways sort the rows.'
 \qecho
-\qecho '| way | repetitions within the hour | missed | others called repetitions | µs a row |'
+\qecho '| way | repetitions within the hour | missed | others called repetitions (mostly older ones) | µs a row |'
 \qecho '| --- | ---: | ---: | ---: | ---: |'
 SELECT format('| %s | %s | %s | %s | %s |', w.name, count(*) FILTER (WHERE e.again), count(*) FILTER (WHERE e.again AND NOT a.again), count(*) FILTER (WHERE a.again AND NOT e.again),
 	round((1000 * (SELECT min(ms) FROM times t WHERE t.name = w.name) / count(*))::numeric, 2))

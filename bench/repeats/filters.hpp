@@ -192,7 +192,8 @@ inline std::vector<std::unique_ptr<Filter>> filters_of(const Setting &s)
 	all.push_back(std::make_unique<Simulated<SimulatedStable>>("sbf, simulated", stable.cell_count, int{stable.hash_count}, static_cast<int>(stable.evictions), int{sb_stable_max(&stable)}));
 	all.push_back(std::make_unique<Stable>(s, "ibf two_class", SB_TWO_CLASS));
 	all.push_back(std::make_unique<Stable>(s, "ibf multi_class", SB_MULTI_CLASS));
-	all.push_back(std::make_unique<Stable>(s, "ibf value_weighted", SB_VALUE_WEIGHTED));
+	if (s.bytes <= 16384 && !s.by_time) /* a step takes tens of microseconds */
+		all.push_back(std::make_unique<Stable>(s, "ibf value_weighted", SB_VALUE_WEIGHTED));
 	all.push_back(std::make_unique<Abf>(s));
 	all.push_back(std::make_unique<Simulated<SimulatedAbf>>("abf, simulated", int{abf.hash_count}, int{abf.generations}, sb_abf_bits(&abf), sb_abf_length(&abf)));
 	return all;

@@ -128,7 +128,8 @@ void table(const Stream &stream, const Setting &setting)
 	{
 		auto again = filters_of(setting);
 		for (size_t i = 0; i < again.size(); i++)
-			if (again[i]->name().find("simulated") == std::string::npos)
+			/* evicting by value takes a thousand times as long, so it is timed once */
+			if (again[i]->name().find("simulated") == std::string::npos && (round == 0 || again[i]->name().find("weighted") == std::string::npos))
 				times[i] = std::min(times[i], time_of(stream, setting, again[i].get(), hashes));
 	}
 	for (size_t i = 0; i < filters.size(); i++)
@@ -200,8 +201,8 @@ int main(int count, char **arguments)
 	streams.push_back(read_stream("block ids", directory + "block.txt", false));
 	streams.push_back(read_stream("blog requests (host, url), 2016", directory + "blog.txt", true));
 	streams.push_back(read_stream("retail rows (customer, article), 2011", directory + "retail.txt", true));
-	streams.push_back(clicks(quick ? 100000 : 1000000));
-	streams.push_back(long_tail(quick ? 100000 : 1000000));
+	streams.push_back(clicks(quick ? 100000 : 300000));
+	streams.push_back(long_tail(quick ? 100000 : 300000));
 
 	std::puts("## By items\n");
 	for (const Stream &stream : streams)
