@@ -1,6 +1,7 @@
 /*
- * with_abf.cpp: an age-partitioned filter beside the Stable one, in the paper's bytes: it misses nothing within its window, which is what
- * fits these bytes at the 20 % that the paper states, and what lies behind it is forgotten at once.
+ * with_abf.cpp: an age-partitioned filter beside the Stable one, in the paper's bytes: it misses nothing within its
+ * window, which is what fits these bytes at the 20 % that the paper states, and what lies behind it is forgotten at
+ * once.
  */
 #include "sections.hpp"
 
@@ -25,7 +26,8 @@ struct Missed
 	}
 	void print() const
 	{
-		std::printf(" %s | %s | %s |", percent(fp.rate()).c_str(), percent(fn.rate()).c_str(), percent(inside.rate()).c_str());
+		std::printf(" %s | %s | %s |", percent(fp.rate()).c_str(), percent(fn.rate()).c_str(),
+					percent(inside.rate()).c_str());
 	}
 };
 
@@ -37,7 +39,8 @@ sb_abf largest(uint64_t bytes)
 	while (high - low > 1)
 	{
 		const int64_t middle = (low + high) / 2;
-		const bool fits = sb_abf_plan(middle, false, 0, 0.2, SB_ABF_CHOOSE, SB_ABF_CHOOSE, &abf) == SB_OK && sb_abf_slice_bytes(&abf) <= bytes;
+		const bool fits = sb_abf_plan(middle, false, 0, 0.2, SB_ABF_CHOOSE, SB_ABF_CHOOSE, &abf) == SB_OK &&
+						  sb_abf_slice_bytes(&abf) <= bytes;
 		(fits ? low : high) = middle;
 	}
 	if (sb_abf_plan(low, false, 0, 0.2, SB_ABF_CHOOSE, SB_ABF_CHOOSE, &abf) != SB_OK)
@@ -79,14 +82,17 @@ void row(const Stream &stream, int permutation, const char *order)
 void with_abf(const Streams &streams)
 {
 	std::puts("## With an age-partitioned filter beside\n");
-	std::puts("An `abf` by items (Shtul, Baquero, Almeida 2020) of the same bytes, made for 20 %, and an SBF with the P = 25 that keeps 20 %. The window is the\n"
-			  "number of items that these bytes remember surely; \"within\": of the repeats whose item came among so many.\n");
+	std::puts("An `abf` by items (Shtul, Baquero, Almeida 2020) of the same bytes, made for 20 %, and an SBF with the "
+			  "P = 25 that keeps 20 %. The window is the\n"
+			  "number of items that these bytes remember surely; \"within\": of the repeats whose item came among so "
+			  "many.\n");
 	std::puts("| stream | bytes | window | abf: FP | FN | FN within | SBF: FP | FN | FN within |");
 	std::puts("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
 	for (const Stream *stream : streams.all())
 	{
 		/* importances play no part, so of the retail streams, which differ in nothing else, one is enough */
-		const bool again = !streams.retail.empty() && stream > &streams.retail.front() && stream <= &streams.retail.back();
+		const bool again = !streams.retail.empty() && stream > &streams.retail.front() &&
+						   stream <= &streams.retail.back();
 		if (stream->plain_bytes == stream->bytes && !again)
 			row(*stream, stream->has_order ? 0 : stream->first_mixed(), stream->has_order ? ", own order" : "");
 	}

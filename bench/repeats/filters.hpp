@@ -1,6 +1,6 @@
 /*
- * filters.hpp: the filters that bench/duplicates compares, each of as many bytes: those of the core, plain Bloom filters that
- * are changed by hand, and the simulations of simulator.hpp.
+ * filters.hpp: the filters that bench/duplicates compares, each of as many bytes: those of the core, plain Bloom
+ * filters that are changed by hand, and the simulations of simulator.hpp.
  */
 #ifndef REPEATS_FILTERS_HPP
 #define REPEATS_FILTERS_HPP
@@ -31,7 +31,10 @@ inline void must(sb_status status)
 		die(sb_status_text(status));
 }
 
-/* What is compared in one table: the window, in items or in microseconds, and the bytes and the rate that all filters have. */
+/*
+ * What is compared in one table: the window, in items or in microseconds, and the bytes and the rate that all filters
+ * have.
+ */
 struct Setting
 {
 	int64_t window;
@@ -43,20 +46,20 @@ struct Setting
 
 class Filter
 {
-  public:
+public:
 	explicit Filter(std::string name) : name_(std::move(name)) {}
 	virtual ~Filter() = default;
 	/* Had the item come? Then adds it. `position` is its number or its time. */
 	virtual bool step(uint64_t hash, int64_t position, double importance) = 0;
 	const std::string &name() const { return name_; }
 
-  private:
+private:
 	std::string name_;
 };
 
 class Abf : public Filter
 {
-  public:
+public:
 	explicit Abf(const Setting &s) : Filter("abf")
 	{
 		must(sb_abf_plan(s.window, s.by_time, s.expected, s.fpr, SB_ABF_CHOOSE, SB_ABF_CHOOSE, &abf_));
@@ -70,19 +73,22 @@ class Abf : public Filter
 		return duplicate;
 	}
 
-  private:
+private:
 	sb_abf abf_;
 	std::vector<unsigned char> slices_;
 };
 
 class Stable : public Filter
 {
-  public:
+public:
 	Stable(const Setting &s, const char *name, sb_scheme scheme) : Filter(name)
 	{
 		const bool two = scheme == SB_TWO_CLASS;
-		must(sb_stable_plan(s.bytes, s.fpr, scheme, two ? 0.5 : 0, two ? 0.5 : scheme == SB_STABLE ? 0 : 1, SB_STABLE_CHOOSE,
-							SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &stable_));
+		must(sb_stable_plan(s.bytes, s.fpr, scheme, two ? 0.5 : 0,
+							two					? 0.5 :
+							scheme == SB_STABLE ? 0 :
+												  1,
+							SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &stable_));
 		stable_.kind.code = SB_KIND_INTEGER;
 		cells_.resize(sb_stable_cell_bytes(&stable_));
 	}
@@ -94,20 +100,21 @@ class Stable : public Filter
 		return duplicate;
 	}
 
-  private:
+private:
 	sb_stable stable_;
 	std::vector<unsigned char> cells_;
 };
 
 /*
  * Plain filters that are changed by hand. Tumbling: each window begins with an empty filter of all the bytes, as
- * PARTITION BY date_bin(...) does. Rotated: two filters of half the bytes; both are asked, the newer one is added to, and after a
- * window it takes the place of the older one.
+ * PARTITION BY date_bin(...) does. Rotated: two filters of half the bytes; both are asked, the newer one is added to,
+ * and after a window it takes the place of the older one.
  */
 class Plain : public Filter
 {
-  public:
-	Plain(const Setting &s, bool rotated) : Filter(rotated ? "two bf, rotated" : "bf, tumbling"), rotated_(rotated), window_(s.window)
+public:
+	Plain(const Setting &s, bool rotated)
+		: Filter(rotated ? "two bf, rotated" : "bf, tumbling"), rotated_(rotated), window_(s.window)
 	{
 		line_count_ = static_cast<uint32_t>(std::max<uint64_t>(s.bytes / (rotated ? 2 : 1) / 64, 1));
 		const double bits = static_cast<double>(line_count_) * 512 / static_cast<double>(s.expected);
@@ -129,14 +136,14 @@ class Plain : public Filter
 		}
 		const bool found = has(lines_[0], hash) || (rotated_ && has(lines_[1], hash));
 		unsigned char *line = lines_[0].data() + line_of(hash) * 64;
-		(void)for_each_bit(hash, [&](unsigned bit) {
+		(void) for_each_bit(hash, [&](unsigned bit) {
 			line[bit / 8] = static_cast<unsigned char>(line[bit / 8] | 1u << bit % 8);
 			return true;
 		});
 		return found;
 	}
 
-  private:
+private:
 	size_t line_of(uint64_t hash) const { return static_cast<size_t>(streambloom::multiply_high(hash, line_count_)); }
 	/* 9 bits of mixed hash for each place in the line */
 	template <typename Look>
@@ -170,12 +177,17 @@ class Plain : public Filter
 template <typename Simulation>
 class Simulated : public Filter
 {
-  public:
+public:
 	template <typename... Arguments>
-	explicit Simulated(const char *name, Arguments... arguments) : Filter(name), simulation_(arguments...) {}
-	bool step(uint64_t hash, int64_t position, double importance) override { return simulation_.step(hash, position, importance); }
+	explicit Simulated(const char *name, Arguments... arguments) : Filter(name), simulation_(arguments...)
+	{
+	}
+	bool step(uint64_t hash, int64_t position, double importance) override
+	{
+		return simulation_.step(hash, position, importance);
+	}
 
-  private:
+private:
 	Simulation simulation_;
 };
 
@@ -185,17 +197,21 @@ inline std::vector<std::unique_ptr<Filter>> filters_of(const Setting &s)
 	sb_abf abf;
 	sb_stable stable;
 	must(sb_abf_plan(s.window, s.by_time, s.expected, s.fpr, SB_ABF_CHOOSE, SB_ABF_CHOOSE, &abf));
-	must(sb_stable_plan(s.bytes, s.fpr, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &stable));
+	must(sb_stable_plan(s.bytes, s.fpr, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0,
+						&stable));
 	all.push_back(std::make_unique<Plain>(s, false));
 	all.push_back(std::make_unique<Plain>(s, true));
 	all.push_back(std::make_unique<Stable>(s, "sbf", SB_STABLE));
-	all.push_back(std::make_unique<Simulated<SimulatedStable>>("sbf, simulated", stable.cell_count, int{stable.hash_count}, static_cast<int>(stable.evictions), int{sb_stable_max(&stable)}));
+	all.push_back(
+		std::make_unique<Simulated<SimulatedStable>>("sbf, simulated", stable.cell_count, int{stable.hash_count},
+													 static_cast<int>(stable.evictions), int{sb_stable_max(&stable)}));
 	all.push_back(std::make_unique<Stable>(s, "ibf two_class", SB_TWO_CLASS));
 	all.push_back(std::make_unique<Stable>(s, "ibf multi_class", SB_MULTI_CLASS));
 	if (s.bytes <= 16384 && !s.by_time) /* a step takes tens of microseconds */
 		all.push_back(std::make_unique<Stable>(s, "ibf value_weighted", SB_VALUE_WEIGHTED));
 	all.push_back(std::make_unique<Abf>(s));
-	all.push_back(std::make_unique<Simulated<SimulatedAbf>>("abf, simulated", int{abf.hash_count}, int{abf.generations}, sb_abf_bits(&abf), sb_abf_length(&abf)));
+	all.push_back(std::make_unique<Simulated<SimulatedAbf>>("abf, simulated", int{abf.hash_count}, int{abf.generations},
+															sb_abf_bits(&abf), sb_abf_length(&abf)));
 	return all;
 }
 

@@ -42,9 +42,9 @@ constexpr double edges[] = {0.25, 0.5, 1};
 
 struct Outcome
 {
-	Share missed[3];	  /* up to a quarter of the window ago, half of it, all of it */
+	Share missed[3];	 /* up to a quarter of the window ago, half of it, all of it */
 	Share remembered[2]; /* one to two windows ago, and more: a yes is no error, but nobody asked for it */
-	Share wrong;		  /* of items that never came: yes */
+	Share wrong;		 /* of items that never came: yes */
 	double nanoseconds = 0;
 };
 
@@ -60,7 +60,8 @@ Outcome run(const Stream &stream, const Setting &setting, Filter *filter, const 
 		const int64_t position = setting.by_time ? stream.at[i] : static_cast<int64_t>(i);
 		newest = std::max(newest, position);
 		/* plain filters know only the arrival: a late row belongs to the present window */
-		const bool found = filter->step(hashes[item], filter->name() == "abf" ? position : newest, stream.importance[i]);
+		const bool found = filter->step(hashes[item], filter->name() == "abf" ? position : newest,
+										stream.importance[i]);
 		if (last[item] == never)
 			outcome.wrong.add(found);
 		else
@@ -118,9 +119,10 @@ void table(const Stream &stream, const Setting &setting)
 	for (uint32_t i = 0; i < distinct; i++)
 		hashes[i] = sb_hash_int64(i);
 
-	std::printf("**%s**, within %s, %s bytes (up to %s items in the window)\n\n", stream.name.c_str(), of_window(setting).c_str(),
-				many(setting.bytes).c_str(), many(setting.expected).c_str());
-	std::puts("| | new, taken for known | missed, up to 1/4 window ago | 1/4 to 1/2 | 1/2 to 1 | known, 1 to 2 windows ago | more | ns an item |");
+	std::printf("**%s**, within %s, %s bytes (up to %s items in the window)\n\n", stream.name.c_str(),
+				of_window(setting).c_str(), many(setting.bytes).c_str(), many(setting.expected).c_str());
+	std::puts("| | new, taken for known | missed, up to 1/4 window ago | 1/4 to 1/2 | 1/2 to 1 | known, 1 to 2 windows "
+			  "ago | more | ns an item |");
 	std::puts("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
 	auto filters = filters_of(setting);
 	std::vector<double> times(filters.size(), 1e9);
@@ -129,14 +131,16 @@ void table(const Stream &stream, const Setting &setting)
 		auto again = filters_of(setting);
 		for (size_t i = 0; i < again.size(); i++)
 			/* evicting by value takes a thousand times as long, so it is timed once */
-			if (again[i]->name().find("simulated") == std::string::npos && (round == 0 || again[i]->name().find("weighted") == std::string::npos))
+			if (again[i]->name().find("simulated") == std::string::npos &&
+				(round == 0 || again[i]->name().find("weighted") == std::string::npos))
 				times[i] = std::min(times[i], time_of(stream, setting, again[i].get(), hashes));
 	}
 	for (size_t i = 0; i < filters.size(); i++)
 	{
 		const Outcome o = run(stream, setting, filters[i].get(), hashes);
-		std::printf("| %s | %s | %s | %s | %s | %s | %s | ", filters[i]->name().c_str(), o.wrong.text().c_str(), o.missed[0].text().c_str(),
-					o.missed[1].text().c_str(), o.missed[2].text().c_str(), o.remembered[0].text().c_str(), o.remembered[1].text().c_str());
+		std::printf("| %s | %s | %s | %s | %s | %s | %s | ", filters[i]->name().c_str(), o.wrong.text().c_str(),
+					o.missed[0].text().c_str(), o.missed[1].text().c_str(), o.missed[2].text().c_str(),
+					o.remembered[0].text().c_str(), o.remembered[1].text().c_str());
 		if (times[i] < 1e9)
 			std::printf("%.0f", times[i]);
 		std::puts(" |");
@@ -207,7 +211,8 @@ int main(int count, char **arguments)
 	std::puts("## By items\n");
 	for (const Stream &stream : streams)
 		for (uint64_t bytes : {16384u, 65536u, 262144u})
-			if (const Setting setting = by_items(bytes); there(stream) && static_cast<uint64_t>(setting.window) * 2 < stream.item.size())
+			if (const Setting setting = by_items(bytes);
+				there(stream) && static_cast<uint64_t>(setting.window) * 2 < stream.item.size())
 				table(stream, setting);
 	std::puts("## By time\n");
 	for (const Stream &stream : streams)

@@ -1,7 +1,7 @@
 /*
- * simulator.hpp: the age-partitioned and the Stable Bloom filter as their papers describe them, and in no other way: no blocks, no
- * packed cells, no common clock; positions are drawn by a generator of the C++ library that the item's hash seeds. What the
- * core answers must agree with this within noise. It includes nothing of the core.
+ * simulator.hpp: the age-partitioned and the Stable Bloom filter as their papers describe them, and in no other way:
+ * no blocks, no packed cells, no common clock; positions are drawn by a generator of the C++ library that the item's
+ * hash seeds. What the core answers must agree with this within noise. It includes nothing of the core.
  */
 #ifndef REPEATS_SIMULATOR_HPP
 #define REPEATS_SIMULATOR_HPP
@@ -15,13 +15,14 @@
 namespace repeats {
 
 /*
- * Shtul, Baquero, Almeida 2020: slices s_0 .. s_(k+l-1), each with a hash function of its own. An insertion sets a bit in each of
- * s_0 .. s_(k-1). After a generation the slices shift: the last one is dropped, and an empty one comes in front. A query is
- * true if k consecutive slices match. For windows of time a generation ends with its time (Rodrigues et al. 2023).
+ * Shtul, Baquero, Almeida 2020: slices s_0 .. s_(k+l-1), each with a hash function of its own. An insertion sets a
+ * bit in each of s_0 .. s_(k-1). After a generation the slices shift: the last one is dropped, and an empty one comes
+ * in front. A query is true if k consecutive slices match. For windows of time a generation ends with its time
+ * (Rodrigues et al. 2023).
  */
 class SimulatedAbf
 {
-  public:
+public:
 	SimulatedAbf(int k, int l, uint64_t bits, int64_t length) : k_(k), bits_(bits), length_(length)
 	{
 		for (int i = 0; i < k + l; i++)
@@ -48,7 +49,7 @@ class SimulatedAbf
 		return found;
 	}
 
-  private:
+private:
 	struct Slice
 	{
 		std::vector<bool> bit;
@@ -56,7 +57,8 @@ class SimulatedAbf
 	};
 	uint64_t place(uint64_t hash, uint64_t function) const
 	{
-		std::minstd_rand generator(static_cast<uint32_t>(hash ^ hash >> 32) ^ static_cast<uint32_t>(function * 2654435761u));
+		std::minstd_rand generator(static_cast<uint32_t>(hash ^ hash >> 32) ^
+								   static_cast<uint32_t>(function * 2654435761u));
 		generator.discard(2);
 		return (static_cast<uint64_t>(generator()) << 20 ^ generator()) % bits_;
 	}
@@ -80,8 +82,11 @@ class SimulatedAbf
  */
 class SimulatedStable
 {
-  public:
-	SimulatedStable(uint32_t cells, int k, int evictions, int max) : cells_(cells), k_(k), evictions_(evictions), max_(max) {}
+public:
+	SimulatedStable(uint32_t cells, int k, int evictions, int max)
+		: cells_(cells), k_(k), evictions_(evictions), max_(max)
+	{
+	}
 	bool step(uint64_t hash, int64_t, double)
 	{
 		std::mt19937_64 generator(hash);
@@ -102,7 +107,7 @@ class SimulatedStable
 		return found;
 	}
 
-  private:
+private:
 	std::vector<unsigned char> cells_;
 	int k_;
 	int evictions_;

@@ -1,6 +1,6 @@
 /*
- * streams.hpp: what the filters of bench/duplicates are given: items in the order of their arrival, with times where the
- * source has them. Two streams are made up; all random numbers come from fixed seeds.
+ * streams.hpp: what the filters of bench/duplicates are given: items in the order of their arrival, with times where
+ * the source has them. Two streams are made up; all random numbers come from fixed seeds.
  */
 #ifndef REPEATS_STREAMS_HPP
 #define REPEATS_STREAMS_HPP
@@ -28,7 +28,7 @@ struct Stream
 
 class Random
 {
-  public:
+public:
 	explicit Random(uint64_t seed) : state_(seed) {}
 	uint64_t operator()()
 	{
@@ -37,7 +37,7 @@ class Random
 	}
 	double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 
-  private:
+private:
 	uint64_t state_;
 };
 
@@ -72,8 +72,9 @@ inline Stream read_stream(const std::string &name, const std::string &file, bool
 }
 
 /*
- * Clicks: some two a second on average, in bursts ten times as dense, each with an id of its own; every eighth is sent again
- * after a delay that is exponential with a mean of three minutes, and some 1 % of all come up to two minutes late.
+ * Clicks: some two a second on average, in bursts ten times as dense, each with an id of its own; every eighth is
+ * sent again after a delay that is exponential with a mean of three minutes, and some 1 % of all come up to two
+ * minutes late.
  */
 inline Stream clicks(size_t arrivals)
 {

@@ -22,7 +22,8 @@ template <typename History>
 void run_histories(const char *what, uint64_t least, History history)
 {
 	const auto seed = static_cast<uint64_t>(setting("STREAMBLOOM_SEED", 1));
-	const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(setting("STREAMBLOOM_SECONDS", 3) / 4);
+	const auto end = std::chrono::steady_clock::now() +
+					 std::chrono::duration<double>(setting("STREAMBLOOM_SECONDS", 3) / 4);
 	uint64_t compared = 0;
 	uint64_t histories = 0;
 	for (; !::testing::Test::HasFailure() && (histories < 20 || std::chrono::steady_clock::now() < end); histories++)
@@ -37,7 +38,10 @@ void run_histories(const char *what, uint64_t least, History history)
 	EXPECT_GE(compared, least);
 }
 
-inline uint64_t below(Random &random, uint64_t n) { return random() % n; }
+inline uint64_t below(Random &random, uint64_t n)
+{
+	return random() % n;
+}
 
 } // namespace test
 

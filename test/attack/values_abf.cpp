@@ -1,6 +1,6 @@
 /*
- * values_abf.cpp: random histories of abf against a model that shares no code with the core: a list of all items with their
- * positions. From it follow what must be found, by the promise, and each bit of each slice, by docs/format.md.
+ * values_abf.cpp: random histories of abf against a model that shares no code with the core: a list of all items with
+ * their positions. From it follow what must be found, by the promise, and each bit of each slice, by docs/format.md.
  */
 #include "abf_support.h"
 #include "histories.h"
@@ -58,8 +58,11 @@ Bytes expected_value(const Modelled &one)
 		for (int64_t slice = std::max(generation - k + 1, newest - n + 1); slice <= generation; slice++)
 		{
 			const auto place = static_cast<uint64_t>(slice - floor_of(slice, n) * n);
-			const uint64_t piece = mixed(arrival.hash + (place / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15)) >> 16 * (place % 4) & 0xffff;
-			const uint64_t bit = (block * static_cast<uint64_t>(n) + place) * p.block_bits + (piece * p.block_bits >> 16);
+			const uint64_t piece = mixed(arrival.hash + (place / 4 + 1) * UINT64_C(0x9e3779b97f4a7c15)) >>
+									   16 * (place % 4) &
+								   0xffff;
+			const uint64_t bit = (block * static_cast<uint64_t>(n) + place) * p.block_bits +
+								 (piece * p.block_bits >> 16);
 			slices[bit / 8] = static_cast<unsigned char>(slices[bit / 8] | 1u << bit % 8);
 			filled = true;
 		}
@@ -78,8 +81,10 @@ void abf_history(Random &random, uint64_t *compared)
 	const bool by_time = below(random, 3) != 0;
 	const int64_t window = between(random, 1, by_time ? INT64_C(1) << below(random, 40) : 300);
 	sb_abf plan;
-	ASSERT_EQ(sb_abf_plan(window, by_time, 1 + below(random, 3000), 0.01, below(random, 2) == 0 ? SB_ABF_CHOOSE : static_cast<int>(1 + below(random, 20)),
-						  below(random, 2) == 0 ? SB_ABF_CHOOSE : static_cast<int>(1 + below(random, 40)), &plan), SB_OK);
+	ASSERT_EQ(sb_abf_plan(window, by_time, 1 + below(random, 3000), 0.01,
+						  below(random, 2) == 0 ? SB_ABF_CHOOSE : static_cast<int>(1 + below(random, 20)),
+						  below(random, 2) == 0 ? SB_ABF_CHOOSE : static_cast<int>(1 + below(random, 40)), &plan),
+			  SB_OK);
 	std::vector<Modelled> filters;
 	for (int i = 0; i < 3; i++)
 		filters.push_back({Abf(plan), {}});
@@ -121,15 +126,19 @@ void abf_history(Random &random, uint64_t *compared)
 			{
 				now += below(random, 30) == 0 ? between(random, 0, window) : between(random, 0, window / 100);
 				hashes.push_back(sb_hash_int64(static_cast<int64_t>(below(random, distinct))));
-				times.push_back(by_time ? now - (below(random, 4) == 0 ? between(random, 0, 2 * window) : 0)
-										: static_cast<int64_t>(one.arrivals.size() + i));
+				times.push_back(by_time ? now - (below(random, 4) == 0 ? between(random, 0, 2 * window) : 0) :
+										  static_cast<int64_t>(one.arrivals.size() + i));
 			}
 			auto flags = std::make_unique<bool[]>(count + 1);
 			one.filter.add_all(hashes.data(), times.data(), count, flags.get());
 			for (uint64_t i = 0; i < count; i++)
 			{
 				/* the clock is at the filter's newest item, and by items at the next one */
-				const int64_t clock = by_time ? std::max({newest, times[i], one.moved_to == INT64_MIN ? INT64_MIN : one.moved_to * sb_abf_length(&plan)}) : times[i];
+				const int64_t clock = by_time ?
+										  std::max({newest, times[i],
+													one.moved_to == INT64_MIN ? INT64_MIN :
+																				one.moved_to * sb_abf_length(&plan)}) :
+										  times[i];
 				const auto known = latest.find(hashes[i]);
 				if (known != latest.end() && clock - known->second <= window)
 				{

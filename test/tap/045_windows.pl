@@ -1,6 +1,7 @@
-# abf on real streams: the requests of a blog's log, whose rows come late now and then, by time; requests of a shop by items. No repetition
-# within the window is missed, beside the exact answer of window functions over all rows; new items are taken for known at the rate that
-# was asked for; the filters of three servers are the filter of all; random clocks.
+# abf on real streams: the requests of a blog's log, whose rows come late now and then, by time; requests of a shop by
+# items. No repetition within the window is missed, beside the exact answer of window functions over all rows; new
+# items are taken for known at the rate that was asked for; the filters of three servers are the filter of all; random
+# clocks.
 use strict;
 use warnings;
 

@@ -9,9 +9,9 @@ using namespace streambloom;
 namespace streambloom {
 
 /*
- * Looks for k consecutive slices that have the item's bit, from the newest on. The oldest slice of a candidate is looked at first:
- * if it lacks the bit, all candidates that include it are out, and the next one begins behind it. So a new item mostly
- * costs a look at every k-th slice or so, as in the search for a text by Boyer and Moore.
+ * Looks for k consecutive slices that have the item's bit, from the newest on. The oldest slice of a candidate is
+ * looked at first: if it lacks the bit, all candidates that include it are out, and the next one begins behind it. So
+ * a new item mostly costs a look at every k-th slice or so, as in the search for a text by Boyer and Moore.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count)
 {
@@ -58,8 +58,8 @@ static size_t blocks_at_once(const sb_abf &abf)
 }
 
 /*
- * The newest generation becomes this one. The slices that die are those whose places the new ones take; if they have bits,
- * these are cleared.
+ * The newest generation becomes this one. The slices that die are those whose places the new ones take; if they have
+ * bits, these are cleared.
  */
 static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 {
@@ -87,8 +87,8 @@ static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 }
 
 /*
- * Sets the item's bits in the slices of its generation, as far as they are alive. The newest of them is `age` generations older than the
- * newest slice, which is at the place `newest`.
+ * Sets the item's bits in the slices of its generation, as far as they are alive. The newest of them is `age`
+ * generations older than the newest slice, which is at the place `newest`.
  */
 static void set_bits(sb_abf *abf, unsigned char *block, uint64_t hash, int newest, int64_t age)
 {
