@@ -662,8 +662,8 @@ static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from,
 				return status;
 		return SB_OK;
 	}
-	uint64_t largest =
-		0; /* a block with a list has SB_TBF_BLOCK cells, and a smaller one of another filter is spread over them first */
+	/* A block with a list has SB_TBF_BLOCK cells, and a smaller one of another filter is spread over them first. */
+	uint64_t largest = 0;
 	block_counters widened;
 	if (halvings != 0)
 	{
