@@ -53,6 +53,9 @@ struct tbf_sums
  */
 int sums_turn(tbf_sums *sums, int64_t half_lives);
 
+/* Makes room for this plane, if it is newer than the newest: as many of the oldest fall out. */
+void sums_make_room(tbf_sums *sums, int64_t wanted);
+
 /*
  * A plane of items that fell out, cleared; NULL: there is none. SB_INTERRUPTED: it is still among those that fell out.
  */
@@ -254,6 +257,12 @@ inline int place_in_plane(int64_t half_lives)
  * overflow, whatever the order. (Hits alone would need 2^65 rows.)
  */
 constexpr u128 too_much = u128{1} << 126;
+
+/* Adds to a total, a slack or a loss, which stays at too_much once it is that much. */
+inline void accumulate(sb_u128 *sum, u128 amount)
+{
+	*sum = std::min(std::min(u128{*sum}, too_much) + std::min(amount, too_much), too_much);
+}
 
 /* word += value, unless it would reach SB_TBF_MAX_CELL. */
 inline sb_status add_to_word(uint64_t *word, uint64_t value)
