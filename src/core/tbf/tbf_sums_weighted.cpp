@@ -29,8 +29,8 @@ struct placing
 {
 	int64_t plane; /* the oldest of them */
 	int planes;	   /* over which they are split */
-	int64_t
-		counters; /* a counter times the weight's factor times 2^this is in 2^-12 hits of that plane; may be negative */
+	/* A counter times the weight's factor times 2^this is in 2^-12 hits of that plane. It may be negative. */
+	int64_t counters;
 	int64_t total; /* the same for total and slack */
 };
 
