@@ -1,5 +1,5 @@
 /*
- * tbf_sums_weighted.cpp: the hits of a stored filter, times a weight, become sums: those of its counters, or of its items.
+ * tbf_sums_weighted.cpp: a stored filter times a weight becomes sums: its counters, or its items with their counts.
  */
 #include "base/bits.hpp"
 #include "base/simd.hpp"
