@@ -289,10 +289,10 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 /* --------------------------------------------------------- paths with parameters */
 
 /*
- * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, which takes much
- * less time than to read a page of a table.
+ * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, and reads two or
+ * three pages of each.
  */
-#define PAGES_PER_QUESTION_AGAIN 1.5
+#define PAGES_PER_QUESTION_AGAIN 2.5
 
 /* Can an index of the first child answer a clause of the path, which compares the table with others? */
 static bool
