@@ -133,7 +133,8 @@ removes() { apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | 
 packaged_tests() {
 	unshare --mount --pid --fork --kill-child bash -c '
 		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" || exit
-		cd "$0/packages" && exec autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
+		# The folder that $TMPDIR names is not there in the other system.
+		cd "$0/packages" && exec env -u TMPDIR autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
