@@ -234,7 +234,8 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 {
 	const Path *outer = path->jpath.outerjoinpath;
 	const double skipped = 1 - expectation->left;
-	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows;
+	/* hash and look up each row, and compare it with half a row of its bucket */
+	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);
 	Cost		questions = expectation->index_pages * seq_page_cost; /* in ascending order */
 	HashPath   *copy;
