@@ -31,8 +31,8 @@ sub words
 	my ($name, $offset, @numbers) = @_;
 	return map { ["$name, word $_", $offset + 4 * $_, 0] } @numbers;
 }
-# After the page header, the meta page has 112 bytes and 24 for each column, the blocks of 500 directory pages, and entries.
-my $entries = 112 + 24 * 2 + 2000;
+# After the page header, the meta page has 120 bytes and 24 for each column, the blocks of 500 directory pages, and entries.
+my $entries = 120 + 24 * 2 + 2000;
 my @places = (
 	(map { ["header of block $_->[0], word $_->[1]", $_->[0] * 8192 + 4 * $_->[1], 1] } map { my $b = $_; map { [$b, $_] } 2 .. 5 } 0, 1, 2),
 	words('meta page', 24, 0 .. $entries / 4 - 501),
@@ -100,7 +100,7 @@ SQL
 subtest 'a directory page' => sub {
 	my $columns = join ', ', map { "v$_ integer DEFAULT $_" } 3 .. 32;
 	my $names = join ', ', 'v', 'w', map { "v$_" } 3 .. 32;
-	my $directory = 24 + 112 + 24 * 32;
+	my $directory = 24 + 120 + 24 * 32;
 	my $entries = $directory + 2000;
 	my @at = ([0, 24 + 28], [0, 24 + 32], [0, $directory], [0, $entries], [0, $entries + 4], ['directory', 24], ['directory', 28],
 		['directory', 32], ['directory', 36], ['directory', 40], ['directory', 48], ['directory', 56]);
