@@ -38,8 +38,10 @@ my @places = (
 	words('meta page', 24, 0 .. $entries / 4 - 501),
 	words('directory', 24 + $entries - 2000, 0, 1, 499),
 	words('entries', 24 + $entries, 0 .. 23),
-	(map { words("block $_", $_ * 8192 + 24, 0 .. 7) } 1, 2, 6));
+	(map { words("block $_", $_ * 8192 + 24, 0 .. 8) } 1, 2, 6));
 my @cases = map { my $place = $_; map { [@$place, $_ eq 'random' ? int(rand(2**32)) : $_] } @values } @places;
+# the states of four ranges: full, and a state that does not exist
+push @cases, map { my $place = $_; map { [@$place, $_] } 0x03030303, 0x04040404 } map { words("block $_", $_ * 8192 + 24, 8) } 1, 2, 6;
 # and files that are too short
 push @cases, map { ["a file of $_ bytes", 'cut', 0, $_] } 0, 100, 8192, 8192 + 100, 3 * 8192, 6 * 8192;
 
