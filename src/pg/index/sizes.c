@@ -260,7 +260,7 @@ bf_index_settle_lines(uint32_t *lines, const uint32_t *before, int columns)
 	for (int column = 0; column < columns; column++)
 		if (lines[column] > before[column] || before[column] > lines[column] * MOST_ROOM)
 			return;
-	memcpy(lines, before, columns * sizeof(uint32_t));
+	memcpy(lines, before, (size_t) columns * sizeof(uint32_t));
 }
 
 /* -------------------------------------------------------------------- groups */
@@ -313,7 +313,7 @@ bf_index_group_to_build(const BfCounts *columns, int column_count, uint32_t coun
 
 	if (good < count &&
 		find_lines(columns, column_count, 0, good, NULL) + find_lines(columns, column_count, good, count - good, NULL) <
-		find_lines(columns, column_count, 0, count, NULL) * WORTH_TWO_GROUPS)
+		(double) find_lines(columns, column_count, 0, count, NULL) * WORTH_TWO_GROUPS)
 		count = good;
 	find_lines(columns, column_count, 0, count, lines);
 	return count;
