@@ -96,6 +96,9 @@ TEST(Sizes, WhatDoesNotCountIsMarkedAsFull)
 		items[7] = 20500;
 		const BfCounts counts = column_of(items, rate);
 		const uint32_t lines = lines_for(items, rate, 125);
+		EXPECT_EQ(bf_index_far_above(&counts, 125), items[7]);
+		EXPECT_TRUE(std::isinf(bf_index_far_above(&counts, 7)));
+		/* and by their bits alone, where nobody has counted them */
 		const double full = bf_index_rate_of_full(counts.load, counts.hashes);
 		EXPECT_GE(sb_blocked_fpr(SB_BF_LINE * 8, counts.hashes, items[7] / lines), full) << rate;
 		EXPECT_LT(sb_blocked_fpr(SB_BF_LINE * 8, counts.hashes, items[0] / lines), full) << rate;

@@ -81,7 +81,7 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 
 /* Makes a group of these ranges, with filters of these sizes, and counts those that are full. */
 static void
-write_group(Relation index, const BfRangeItems *items, uint32 count, uint32 *line_counts, uint64 horizon, BfFullRanges *full)
+write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts, uint64 horizon, BfFullRanges *full)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BfGroup		group = {
@@ -101,6 +101,14 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, uint32 *lin
 	bf_index_allocate_areas(&lines);
 	for (uint32 i = 0; i < count; i++)
 		bf_index_add_items(&lines, &items[i]);
+	lines.full_is_known = true;
+	for (int column = 0; column < group.columns; column++)
+	{
+		const double far_above = bf_index_far_above(&counts->columns[column], count);
+
+		for (uint32 i = 0; i < count; i++)
+			lines.full[column][i] = items[i].counts[column] >= far_above;
+	}
 	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizon);
 	for (uint32 i = 0; i < count; i++)
 		for (int column = 0; column < group.columns; column++)
@@ -186,7 +194,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task, uint
 		if (!bf_index_reserve_entry(index))
 			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		write_group(index, items, count, lines, horizon, &full);
+		write_group(index, items, count, counts, lines, horizon, &full);
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;
@@ -277,6 +285,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
+	bf_index_notice_unasked(index);
 	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);

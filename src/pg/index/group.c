@@ -21,10 +21,10 @@
 void
 bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
 {
-	const BfPlace *place = bf_index_last_place(geometry, level);
+	const BfStretch *stretch = bf_index_last_stretch(geometry, level);
 
-	if (place != NULL && place->ranges == ranges)
-		bf_index_settle_lines(lines, &geometry->lines[(place - geometry->place) * geometry->columns], geometry->columns);
+	if (stretch != NULL && stretch->ranges == ranges)
+		bf_index_settle_lines(lines, &geometry->lines[(stretch - geometry->stretch) * geometry->columns], geometry->columns);
 }
 
 /* ----------------------------------------------------------------- in memory */
@@ -199,7 +199,7 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, u
 	BlockNumber block = bf_index_first_free_block(index);
 
 	lines->group.first_block = block;
-	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED; column++)
+	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
 		find_full_ranges(lines, column, NULL);
 	for (int column = 0; column < lines->group.columns; column++)
 		for (uint32 page = 0; page < bf_index_column_pages(&lines->group, column); page++, block++)
@@ -247,7 +247,7 @@ bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, u
 {
 	BlockNumber block = lines->group.first_block;
 
-	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED; column++)
+	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
 	{
 		uint8		states[BF_INDEX_MAX_RANGES];
 

@@ -17,7 +17,8 @@ typedef struct BfGroupLines
 	uint8		slots[BF_INDEX_MAX_RANGES]; /* where their lines are among those of the selected ranges */
 	unsigned char *area[INDEX_MAX_KEYS];	/* of each column: number of lines * selected * SB_BF_LINE bytes */
 	double		full_rate[INDEX_MAX_KEYS];	/* from this rate on a range is full (sizes.h) */
-	bool		full[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];	/* is it? Found out when its bits are written */
+	bool		full[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];	/* is it? */
+	bool		full_is_known;	/* by counts of items; if not, it is found out by bits when these are written */
 } BfGroupLines;
 
 /* Gives a new group of a level, with so many ranges, the sizes of the group before, if these are as large (sizes.h). */

@@ -206,32 +206,48 @@ mean_rate(const BfCounts *counts, const CountClass *classes, int count, double l
 	return rate;
 }
 
+/* Copies the numbers that are known, and sorts them. Returns how many these are. */
+static uint32_t
+known_items(const BfCounts *counts, uint32_t count, double *items)
+{
+	uint32_t	known = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (counts->items[i] >= 0)
+			items[known++] = counts->items[i];
+	qsort(items, known, sizeof(double), compare_descending);
+	return known;
+}
+
+double
+bf_index_far_above(const BfCounts *counts, uint32_t count)
+{
+	double		items[BF_INDEX_MAX_RANGES];
+	const uint32_t known = known_items(counts, count, items);
+	const uint32_t exceptions = known == 0 ? 0 : count_exceptions(items, known);
+
+	return exceptions == 0 ? INFINITY : items[exceptions - 1];
+}
+
 uint32_t
 bf_index_lines_for(const BfCounts *counts, uint32_t count, uint32_t ranges)
 {
 	const uint32_t positions = BF_POSITIONS(ranges);
 	double		items[BF_INDEX_MAX_RANGES];
 	CountClass	classes[MOST_CLASSES];
-	uint32_t	known = 0;
+	uint32_t	known = known_items(counts, count, items);
 	uint32_t	first;
 	uint32_t	low,
 				high;
 	double		sum = 0;
 	int			used;
 
-	for (uint32_t i = 0; i < count; i++)
-		if (counts->items[i] >= 0)
-		{
-			items[known++] = counts->items[i];
-			sum += counts->items[i];
-		}
 	if (known == 0)
 		return positions;
-	qsort(items, known, sizeof(double), compare_descending);
 	first = count_exceptions(items, known);
-	for (uint32_t i = 0; i < first; i++)
-		sum -= items[i];
 	known -= first;
+	for (uint32_t i = 0; i < known; i++)
+		sum += items[first + i];
 
 	used = make_classes(items + first, known, classes);
 

@@ -104,8 +104,11 @@ extern uint32_t bf_index_lines_for(const BfCounts *counts, uint32_t count, uint3
 /* The most items that a range has, but for those that are far above the others. items[] is sorted. REQUIRES: count > 0. */
 extern double bf_index_most_items(double *items, uint32_t count);
 
+/* The number of items from which on a range of these is far above the others; infinity if none is. REQUIRES: as above. */
+extern double bf_index_far_above(const BfCounts *counts, uint32_t count);
+
 /*
- * A range whose bits say that its rate is at least this is far above the others of its group, and is marked as full, if no more than
+ * If the items of ranges were not counted: a range whose bits say that its rate is at least this is far above the others of its group, and is marked as full, if no more than
  * bf_index_most_full() are.
  */
 extern double bf_index_rate_of_full(double load, int hashes);

@@ -394,6 +394,24 @@ bf_index_ranges_at_once(const BfGroup *group, BlockNumber pages_per_range)
 	return Min(by_memory, group->level == 0 ? by_pages : BF_INDEX_MAX_RANGES);
 }
 
+/* In a build: which ranges of a group of a level above 0 are full. */
+static void
+find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
+{
+	const BfGroup *group = &lines->group;
+	CountsAbove *counts = counts_above(work, geometry, group->level, group->first_range, group->ranges);
+
+	for (int column = 0; column < group->columns; column++)
+	{
+		const double far_above = bf_index_far_above(&counts->columns[column], group->ranges);
+
+		for (uint32 i = 0; i < group->ranges; i++)
+			lines->full[column][i] = counts->items[column][i] >= far_above;
+	}
+	lines->full_is_known = true;
+	pfree(counts);
+}
+
 /* Summarizes those ranges of a group from `first` to `end` (exclusive) that are not summarized. Returns how many. */
 static int64
 summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
@@ -419,6 +437,8 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 			if (range >= first && range < end && states[next] != BF_SUMMARIZED && states[next] != BF_FULL)
 				bf_index_select_range(&lines, next);
 		}
+		if (work->building)
+			find_full_by_counts(work, geometry, &lines);
 		if (lines.selected > 0)
 			bf_index_summarize_selected(work, geometry, &lines);
 		done += lines.selected;
