@@ -51,7 +51,8 @@ BEGIN
 		-- of an ordinary plan, not each partition
 		IF line ~ '->' THEN of_partition := line ~ 'log_'; END IF;
 		CONTINUE WHEN of_partition OR line ~ '(Storage|Memory|Disabled)';
-		RETURN NEXT regexp_replace(line, '\(actual rows=(\d+)(\.00)? loops=(\d+)\)', '(rows \1, loops \3)');
+		line := regexp_replace(line, '\(actual rows=(\d+)(\.00)? loops=1\)', '(rows \1)');
+		RETURN NEXT regexp_replace(line, '\(actual rows=[0-9.]+ loops=(\d+)\)', '(loops \1)');
 	END LOOP;
 END
 $$;
