@@ -26,10 +26,10 @@ TEST(IbfImportance, TwoClassIsMaxFromTheThresholdOn)
 	{
 		sb_stable ibf = planned(SB_TWO_CLASS, 10, 10, bits);
 		const int max = (1 << bits) - 1;
-		EXPECT_EQ(sb_stable_value_of(&ibf, 10), max);
-		EXPECT_EQ(sb_stable_value_of(&ibf, infinite), max);
-		EXPECT_EQ(sb_stable_value_of(&ibf, std::nextafter(10, 0)), max / 2);
-		EXPECT_EQ(sb_stable_value_of(&ibf, -infinite), max / 2);
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, 10), max);
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, infinite), max);
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, std::nextafter(10, 0)), max / 2);
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, -infinite), max / 2);
 	}
 }
 
@@ -37,19 +37,19 @@ TEST(IbfImportance, MultiClassIsLinearAndClipped)
 {
 	sb_stable ibf = planned(SB_MULTI_CLASS, 0, 70, 3);
 	for (double importance : {-infinite, -1.0, -0.0, 0.0, 5.0, 9.99})
-		EXPECT_EQ(sb_stable_value_of(&ibf, importance), 1) << importance;
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, importance), 1) << importance;
 	for (int value = 2; value <= 7; value++)
 	{
-		EXPECT_EQ(sb_stable_value_of(&ibf, 10.0 * value - 10), value);
-		EXPECT_EQ(sb_stable_value_of(&ibf, 10.0 * value - 0.5), value);
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, 10.0 * value - 10), value);
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, 10.0 * value - 0.5), value);
 	}
 	for (double importance : {70.0, 71.0, 1e300, infinite})
-		EXPECT_EQ(sb_stable_value_of(&ibf, importance), 7) << importance;
+		EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, importance), 7) << importance;
 	ibf = planned(SB_VALUE_WEIGHTED, -1e307, 1e307, 8);
-	EXPECT_EQ(sb_stable_value_of(&ibf, 0), 128);
+	EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, 0), 128);
 	ibf = planned(SB_MULTI_CLASS, 1, std::nextafter(1, 2), 8); /* the narrowest of ranges */
-	EXPECT_EQ(sb_stable_value_of(&ibf, 1), 1);
-	EXPECT_EQ(sb_stable_value_of(&ibf, std::nextafter(1, 2)), 255);
+	EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, 1), 1);
+	EXPECT_EQ(sb_stable_value_of(&ibf, nullptr, std::nextafter(1, 2)), 255);
 }
 
 TEST(IbfImportance, UniformOnesGiveUniformValues)
@@ -58,7 +58,7 @@ TEST(IbfImportance, UniformOnesGiveUniformValues)
 	std::vector<int> counts(16);
 	Random random(5);
 	for (int i = 0; i < 150000; i++)
-		counts[sb_stable_value_of(&ibf, uniform(random))]++;
+		counts[sb_stable_value_of(&ibf, nullptr, uniform(random))]++;
 	EXPECT_EQ(counts[0], 0);
 	for (int value = 1; value <= 15; value++)
 		EXPECT_NEAR(counts[static_cast<size_t>(value)], 10000, 500);
