@@ -12,6 +12,7 @@
 #include "utils/snapmgr.h"
 
 #include "index/functions.h"
+#include "index/handler.h"
 
 /* ----------------------------------------------------------------- verdicts */
 

@@ -12,7 +12,7 @@
 
 #include "chunks/chunk_cache.h"
 #include "chunks/chunk_question.h"
-#include "index/bf_index.h"
+#include "index/scan.h"
 
 /* ----------------------------------------------------------------- verdicts */
 

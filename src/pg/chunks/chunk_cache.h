@@ -9,7 +9,7 @@
 
 #include "utils/snapshot.h"
 
-#include "index/bf_index.h"
+#include "index/scan.h"
 
 typedef struct ChunkCache ChunkCache;
 

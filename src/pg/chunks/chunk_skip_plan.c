@@ -30,6 +30,7 @@
 #include "utils/syscache.h"
 
 #include "chunks/ask.h"
+#include "index/handler.h"
 
 bool		chunk_skip_enabled = true;
 

@@ -22,6 +22,17 @@
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/handler.h"
+#include "index/heap.h"
+#include "index/layout.h"
+#include "index/owner.h"
+#include "index/sizes.h"
+#include "index/summarize.h"
+#include "index/tape.h"
+
 char *
 bf_index_build_phase(int64 phase)
 {

@@ -32,6 +32,9 @@
 #include "utils/rel.h"
 #include "utils/wait_event.h"
 
+#include "index/heap.h"
+#include "index/tape.h"
+
 /* Keys of the table of contents of the shared memory. */
 #define KEY_SHARED		UINT64CONST(0xBF00000000000001)
 #define KEY_QUERY		UINT64CONST(0xBF00000000000002)

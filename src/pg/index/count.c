@@ -2,12 +2,14 @@
  * count.c: estimates how many different items rows have, in little memory, whatever their number is: of many items only those
  * are counted whose hashes end with some zeros.
  */
-#include "index/bf_index.h"
+#include "index/count.h"
 
 #include <math.h>
 
 #include "base/call.h"
 #include "base/memory.h"
+#include "index/heap.h"
+#include "index/items.h"
 
 /* A column has at most so many hashes in memory while its items are counted. */
 #define MOST_COUNTED 65536

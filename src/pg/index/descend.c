@@ -14,6 +14,12 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/geometry.h"
+#include "index/horizon.h"
+#include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
+
 /* -------------------------------------------------------- the ranges of a group */
 
 static inline bool

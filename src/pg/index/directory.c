@@ -6,10 +6,13 @@
  * the steps leaves only pages that the next group overwrites. Only one process at a time changes the meta page and the
  * directory: it holds ShareUpdateExclusiveLock on the heap, or the index is new.
  */
-#include "index/bf_index.h"
+#include "index/directory.h"
 
 #include "access/generic_xlog.h"
 #include "storage/lmgr.h"
+
+#include "index/geometry.h"
+#include "index/layout.h"
 
 /* The block of a directory page, as the meta page has it now. REQUIRES: number < meta->directory_pages. */
 static BlockNumber

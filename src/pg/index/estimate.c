@@ -37,6 +37,7 @@
 #include "utils/snapmgr.h"
 
 #include "index/attempt.h"
+#include "index/geometry.h"
 #include "index/keys.h"
 #include "index/walk.h"
 

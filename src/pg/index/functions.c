@@ -2,7 +2,7 @@
  * functions.c: the SQL functions that summarize ranges of an index. They have the names of BRIN's functions, with bf
  * for brin, and do the same. Also: how all SQL functions open an index (functions.h).
  */
-#include "index/bf_index.h"
+#include "index/functions.h"
 
 #include "access/relation.h"
 #include "access/table.h"
@@ -26,7 +26,10 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "index/functions.h"
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/layout.h"
+#include "index/summarize.h"
 
 static void
 refuse_recovery(void)

@@ -5,9 +5,13 @@
  * everything that a cached geometry says is right, but it may lack the newest groups. With each change the meta page
  * counts one publication more, so a writer sees whether it has the newest geometry.
  */
-#include "index/bf_index.h"
+#include "index/geometry.h"
 
+#include "port/atomics.h"
 #include "utils/memutils.h"
+
+#include "index/layout.h"
+#include "index/sizes.h"
 
 /* ------------------------------------------------------------------- levels */
 

@@ -4,12 +4,19 @@
  *
  * Each page has a WAL record of its own, because no page depends on what another one says.
  */
-#include "index/bf_index.h"
+#include "index/group.h"
 
 #include <math.h>
 
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/heap.h"
+#include "index/layout.h"
+#include "index/sizes.h"
+#include "index/wal.h"
 
 void
 bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)

@@ -1,7 +1,7 @@
 /*
  * handler.c: tells PostgreSQL what the access method `bf` can do, defines its options, and checks its operator classes.
  */
-#include "index/bf_index.h"
+#include "index/handler.h"
 
 #include "access/amapi.h"
 #include "access/amvalidate.h"
@@ -23,6 +23,8 @@
 #include "index/class_options.h"
 #include "index/estimate.h"
 #include "index/keys.h"
+#include "index/layout.h"
+#include "index/sizes.h"
 
 /* WITH (...) */
 typedef struct BfOptions

@@ -8,11 +8,12 @@
  * Versions that are dead to every snapshot of this server may still be seen by a snapshot of a standby. They are left
  * out, because their out-of-line values may be gone. The reader's horizon says which snapshots may miss them.
  */
-#include "index/bf_index.h"
+#include "index/heap.h"
 
 #include <math.h>
 
 #include "access/detoast.h"
+#include "access/genam.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
@@ -35,6 +36,9 @@
 
 #include "base/call.h"
 #include "base/memory.h"
+#include "index/horizon.h"
+#include "index/items.h"
+#include "index/owner.h"
 
 struct BfHeapReader
 {

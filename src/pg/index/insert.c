@@ -15,7 +15,7 @@
  * level 0 does not mean that they are set on level 1, and a range that is unsummarized on level 0 may lie in one that is
  * summarized on level 1.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include "access/generic_xlog.h"
 #include "access/htup_details.h"
@@ -23,6 +23,16 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/memutils.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/items.h"
+#include "index/layout.h"
+#include "index/owner.h"
+#include "index/sizes.h"
+#include "index/summarize.h"
+#include "index/wal.h"
 
 /* What a statement needs to add rows. It is made for the first row that has to be added. */
 typedef struct Statement

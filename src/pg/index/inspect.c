@@ -1,7 +1,7 @@
 /*
  * inspect.c: the SQL functions that look into an index: bf_index_check(), bf_index_stats() and bf_of().
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -18,6 +18,14 @@
 #include "base/call.h"
 #include "bf/bf.h"
 #include "index/functions.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/heap.h"
+#include "index/horizon.h"
+#include "index/items.h"
+#include "index/layout.h"
+#include "index/measure.h"
+#include "index/owner.h"
 
 /* Raises an error for an index whose build has failed or is not finished. */
 static void

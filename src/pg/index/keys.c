@@ -10,7 +10,9 @@
  */
 #include "index/keys.h"
 
+#include "access/genam.h"
 #include "access/gin.h"
+#include "access/htup_details.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
@@ -40,6 +42,16 @@ bool
 bf_index_has_keys(Relation index, int column)
 {
 	return OidIsValid(index_getprocid(index, column + 1, BF_EXTRACT_QUERY_PROC));
+}
+
+Oid
+bf_index_item_type(Relation index, int column)
+{
+	Oid			type = index->rd_opcintype[column];
+
+	/* PostgreSQL has given the column of the index the type that the operator class stores. */
+	return IsPolymorphicType(type) || bf_index_has_keys(index, column) ?
+		TupleDescAttr(RelationGetDescr(index), column)->atttypid : type;
 }
 
 /* The function that says whether a query matches: triConsistent, or if there is none consistent. */

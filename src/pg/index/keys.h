@@ -10,9 +10,13 @@
 #ifndef STREAMBLOOM_PG_INDEX_KEYS_H
 #define STREAMBLOOM_PG_INDEX_KEYS_H
 
-#include "index/bf_index.h"
+#include "base/compat.h"
 
+#include "access/stratnum.h"
 #include "catalog/pg_opclass.h"
+#include "utils/rel.h"
+
+#include "base/item.h"
 
 /* The numbers of support functions. Without extractQuery, a class has no others than that for the options. */
 #define BF_COMPARE_PROC 1
@@ -34,6 +38,13 @@ typedef struct BfKeyClass BfKeyClass;
 
 /* Are the items of this column keys? */
 extern bool bf_index_has_keys(Relation index, int column);
+
+/*
+ * The type as which a column's items are hashed. It is the type of the operator class, whose = must agree with the
+ * hashes, and not the column's type: a citext column under text_ops has items of type text. Where the operator class
+ * is for arrays or ranges of any type, only the column knows the type. Keys have the type that the operator class stores.
+ */
+extern Oid	bf_index_item_type(Relation index, int column);
 
 /* REQUIRES: bf_index_has_keys(). The result stays valid when the index is closed. */
 extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryContext context);

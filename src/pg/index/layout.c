@@ -1,11 +1,13 @@
 /*
  * layout.c: the pages of a bf index: writes their empty forms, and checks a page before its content is used.
  */
-#include "index/bf_index.h"
+#include "index/layout.h"
 
 #include "port/pg_crc32c.h"
 
+#include "index/handler.h"
 #include "index/keys.h"
+#include "index/sizes.h"
 
 StaticAssertDecl(offsetof(BfMetaPage, column) == 112, "the meta page is stored as it is");
 StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");

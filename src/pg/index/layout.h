@@ -16,7 +16,7 @@
 
 #include "base/compat.h"
 
-#include "storage/block.h"
+#include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 

@@ -4,11 +4,14 @@
  * All of this follows from the numbers of bits that are set. An item has all its bits in one line, so a range's rate is
  * the mean of fill^hashes over its lines.
  */
-#include "index/bf_index.h"
+#include "index/measure.h"
 
 #include <math.h>
 
 #include "miscadmin.h"
+
+#include "index/geometry.h"
+#include "index/layout.h"
 
 void
 bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,

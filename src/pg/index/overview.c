@@ -14,7 +14,7 @@
  * up to 125 ranges are on it. The number is too large only if a range of an earlier group is not summarized. The next
  * VACUUM or bf_summarize() would mend that.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include <math.h>
 
@@ -34,6 +34,10 @@
 
 #include "index/attempt.h"
 #include "index/functions.h"
+#include "index/handler.h"
+#include "index/layout.h"
+#include "index/measure.h"
+#include "index/sizes.h"
 
 /* With four times the items that it was made for, a filter says yes about so often. */
 #define RATE_OF_EXCEPTIONS 0.5

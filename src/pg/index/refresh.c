@@ -2,10 +2,16 @@
  * refresh.c: ranges that are too full are summarized anew, for VACUUM and the SQL functions that summarize all:
  * each row that is written into a range adds bits, and those of rows that are gone stay.
  */
-#include "index/summarize.h"
+#include "index/refresh.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
+
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/layout.h"
+#include "index/measure.h"
 
 /* -------------------------------------------------------------------- upper levels */
 

@@ -12,6 +12,12 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
+
 /*
  * May a group of a level above 0 have been added since the geometry was read, with which this search would read fewer
  * pages? This is asked where a level covers at least two ranges more of the next level than that level does itself.

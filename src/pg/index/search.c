@@ -8,6 +8,14 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "index/geometry.h"
+#include "index/handler.h"
+#include "index/horizon.h"
+#include "index/items.h"
+#include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
+
 static int
 compare_hashes(const void *a, const void *b)
 {

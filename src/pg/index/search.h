@@ -5,8 +5,15 @@
 #ifndef STREAMBLOOM_PG_INDEX_SEARCH_H
 #define STREAMBLOOM_PG_INDEX_SEARCH_H
 
-#include "index/bf_index.h"
+#include "base/compat.h"
+
+#include "nodes/tidbitmap.h"
+
+#include "index/geometry.h"
+#include "index/horizon.h"
 #include "index/keys.h"
+#include "index/layout.h"
+#include "index/scan.h"
 
 #define MASK_WORDS ((BF_INDEX_MAX_RANGES + 63) / 64)
 

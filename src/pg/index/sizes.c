@@ -2,9 +2,11 @@
  * sizes.c: how long ranges are, how many of them make a group, how large their filters are, and which levels there
  * are: as functions of counts of items. summarize.c and build.c count them in the table, sample.c in a part of it.
  */
-#include "index/bf_index.h"
+#include "index/sizes.h"
 
 #include <math.h>
+
+#include "index/layout.h"
 
 /* -------------------------------------------------------------------- ranges */
 

@@ -6,7 +6,7 @@
  * writes the bits and the state "summarized", page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold a ShareUpdateExclusiveLock on the heap, as
  * VACUUM does.
  */
-#include "index/summarize.h"
+#include "index/refresh.h"
 #include "index/tape.h"
 
 #include <math.h>
@@ -22,6 +22,19 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+
+#include "index/count.h"
+#include "index/directory.h"
+#include "index/geometry.h"
+#include "index/group.h"
+#include "index/handler.h"
+#include "index/heap.h"
+#include "index/items.h"
+#include "index/layout.h"
+#include "index/measure.h"
+#include "index/owner.h"
+#include "index/sizes.h"
+#include "index/summarize.h"
 
 /* How many full ranges are read to find the size of a new group's filters on level 0. */
 #define SAMPLED_RANGES 4

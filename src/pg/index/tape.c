@@ -15,6 +15,9 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
+#include "index/heap.h"
+#include "index/items.h"
+
 /* What is written of a range before its items. */
 typedef struct RangeHeader
 {

@@ -5,7 +5,8 @@
 #ifndef STREAMBLOOM_PG_INDEX_TAPE_H
 #define STREAMBLOOM_PG_INDEX_TAPE_H
 
-#include "index/bf_index.h"
+#include "index/heap.h"
+#include "index/items.h"
 
 #include "storage/sharedfileset.h"
 
@@ -22,6 +23,8 @@ extern bool bf_index_write_range(BfTapeWriter *writer, const BfRangeItems *items
 extern void bf_index_end_stretch(BfTapeWriter *writer);
 
 /* -------------------------------------------------------------------------- a tape */
+
+typedef struct BfTape BfTape;
 
 /* A tape that this process writes alone. Ranges are written in their order, from range 0 on, as far as temp_file_limit allows. */
 extern BfTape *bf_index_begin_tape(int columns);

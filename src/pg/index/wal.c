@@ -42,12 +42,14 @@
  * wal_consistency_checking). On a version on which these tests were not run, GenericXLogFinish() is used here too. It
  * is slower, but correct by definition.
  */
-#include "index/bf_index.h"
+#include "index/wal.h"
 
 #include "access/generic_xlog.h"
 #include "access/xloginsert.h"
 #include "access/rmgr.h"
 #include "miscadmin.h"
+
+#include "index/layout.h"
 
 /* Were generic records replayed and compared on this version? See above. */
 #define KNOWN_GENERIC_RECORDS (PG_VERSION_NUM < 200000)

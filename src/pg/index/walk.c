@@ -11,6 +11,9 @@
 #include "miscadmin.h"
 #include "utils/snapmgr.h"
 
+#include "index/geometry.h"
+#include "index/layout.h"
+#include "index/scan.h"
 #include "index/search.h"
 
 /* So many pages of an index are read at most, and so many items of a condition are looked for. */

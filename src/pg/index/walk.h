@@ -4,7 +4,7 @@
 #ifndef STREAMBLOOM_PG_INDEX_WALK_H
 #define STREAMBLOOM_PG_INDEX_WALK_H
 
-#include "index/bf_index.h"
+#include "index/geometry.h"
 
 #include "access/skey.h"
 

@@ -6,14 +6,14 @@
  * is full, and then enters what it has gathered, key by key in ascending order. See gininsert.c, ginentrypage.c and gindatapage.c of
  * PostgreSQL.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include <math.h>
 
 #include "access/gin_private.h"
 #include "miscadmin.h"
 
-#include "index/sample.h"
+#include "advisor/model.h"
 
 /* The space of a page of the entry tree. */
 #define ENTRY_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(GinPageOpaqueData)))

@@ -1,7 +1,7 @@
 /*
  * judge.c: whether an index with the figures that bf_index_advise() expects pays, and why.
  */
-#include "index/advice.h"
+#include "advisor/advice.h"
 
 #include <math.h>
 

@@ -4,18 +4,19 @@
  *
  * A column takes bounded memory: at most sample->most_kept values. When there are more, half of them are given up, by their hashes.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include <math.h>
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "access/itup.h"
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
 #include "catalog/pg_type.h"
 #include "utils/memutils.h"
 
-#include "index/sample.h"
+#include "advisor/sample.h"
 
 /* The low bits of a hash say whether its value is kept, so the table uses the high ones. */
 #define SH_PREFIX kept

@@ -1,10 +1,10 @@
 /*
  * advice.h: what bf_index_advise() (advise.c) expects of an index on a column, and its judgement of that (judge.c).
  */
-#ifndef STREAMBLOOM_PG_INDEX_ADVICE_H
-#define STREAMBLOOM_PG_INDEX_ADVICE_H
+#ifndef STREAMBLOOM_PG_ADVISOR_ADVICE_H
+#define STREAMBLOOM_PG_ADVISOR_ADVICE_H
 
-#include "index/sample.h"
+#include "advisor/model.h"
 
 /* What is expected of an index with some false-positive rate. */
 typedef struct Figures

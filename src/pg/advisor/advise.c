@@ -11,7 +11,7 @@
  * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
  * - the pages that a look-up reads: those of the index, level by level, and of the table's ranges.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include <math.h>
 
@@ -26,6 +26,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "storage/bufmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -33,11 +34,12 @@
 #include "utils/relcache.h"
 #include "utils/rls.h"
 
+#include "advisor/advice.h"
+#include "advisor/sample.h"
 #include "base/call.h"
-#include "index/advice.h"
 #include "index/functions.h"
+#include "index/handler.h"
 #include "index/keys.h"
-#include "index/sample.h"
 
 /* ------------------------------------------------------------------ rights */
 
@@ -199,7 +201,7 @@ add_advice(const Sample *sample, const SampleColumn *column, double weight, Advi
 				frequent;
 
 	bf_index_sample_values(column, false, &stats);
-	distinct = Min(bf_index_distinct_values(sample, &stats), column->items * scale);
+	distinct = Min(bf_index_distinct_values(&stats, sample->contiguous, sample->pages_read, sample->heap_blocks), column->items * scale);
 	bf_index_model(sample, column, column->rate, distinct, &model);
 	bf_index_model(sample, column, LOWER_RATE, distinct, &lower);
 	rare = ranges_of_rare_value(sample, column);

@@ -2,7 +2,7 @@
  * stable_lookup.cpp: looks up an item in a stored sbf or ibf. The cells of an item lie all over the filter. They are
  * read one after the other, until one of them is zero.
  */
-#include "base/lookup.hpp"
+#include "lookup/lookup.hpp"
 #include "stable/stable.hpp"
 
 namespace streambloom {

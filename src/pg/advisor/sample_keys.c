@@ -6,7 +6,7 @@
  * a GIN index, so keys with many rows are kept whatever their hashes are. Each key has the weight that makes the sum right: 2^z if it
  * was one of those that are kept of hashes with z zeros, when it was found to have many rows.
  */
-#include "index/bf_index.h"
+#include "base/compat.h"
 
 #include <math.h>
 
@@ -24,9 +24,11 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
+#include "advisor/sample.h"
 #include "index/attempt.h"
+#include "index/handler.h"
 #include "index/keys.h"
-#include "index/sample.h"
+#include "index/layout.h"
 
 /* Nobody can cancel a function that takes a value apart. So longer values are left out: trigrams take longer to find. */
 #define MOST_BYTES_TAKEN_APART (16 * 1024 * 1024)
@@ -494,7 +496,7 @@ bf_index_sample_key_stats(const Sample *sample, const SampleColumn *column, KeyS
 	while ((key = kept_key_iterate(keys->kept, &iterator)) != NULL)
 		bf_index_add_to_stats(&values, key->units, key->is_new, UINT64CONST(1) << (key->has_many_rows ? key->zeros : keys->zeros));
 	stats->scale = sample->heap_blocks / (double) Max(keys->pages, 1);
-	stats->distinct = Min(bf_index_distinct_values(&looked_at, &values), keys->postings * stats->scale);
+	stats->distinct = Min(bf_index_distinct_values(&values, looked_at.contiguous, looked_at.pages_read, looked_at.heap_blocks), keys->postings * stats->scale);
 	stats->is_possible = keys->has_gin && !keys->too_wide && !keys->left_out;
 }
 

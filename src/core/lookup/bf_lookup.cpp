@@ -2,7 +2,7 @@
  * bf_lookup.cpp: looks up an item in a stored bf. Of lines that of its hash is enough; of a list its place in the
  * directory, and its block or the beginning of that.
  */
-#include "base/lookup.hpp"
+#include "lookup/lookup.hpp"
 #include "bf/bf.hpp"
 #include "bf/bf_exact.hpp"
 #include "bf/bf_lines.hpp"

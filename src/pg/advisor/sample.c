@@ -9,7 +9,7 @@
  * A column takes bounded memory: the items of one range, two numbers for each range, and at most sample->most_kept
  * values.
  */
-#include "index/bf_index.h"
+#include "advisor/sample.h"
 
 #include <math.h>
 
@@ -35,7 +35,10 @@
 #include "base/call.h"
 #include "base/memory.h"
 #include "index/attempt.h"
-#include "index/sample.h"
+#include "index/handler.h"
+#include "index/heap.h"
+#include "index/layout.h"
+#include "index/sizes.h"
 
 /* -------------------------------------------------------------------- columns */
 

@@ -1,51 +1,17 @@
 /*
- * sample.h: what bf_index_advise() (advise.c) learns of a table from some of its pages (sample.c, sample_keys.c), and what follows
- * for an index (model.c, model_gin.c).
+ * sample.h: what bf_index_advise() (advise.c) learns of a table from some of its pages (sample.c, sample_values.c, sample_keys.c).
  */
-#ifndef STREAMBLOOM_PG_INDEX_SAMPLE_H
-#define STREAMBLOOM_PG_INDEX_SAMPLE_H
+#ifndef STREAMBLOOM_PG_ADVISOR_SAMPLE_H
+#define STREAMBLOOM_PG_ADVISOR_SAMPLE_H
 
-#include "index/bf_index.h"
+#include "base/item.h"
+
+#include "advisor/distinct.h"
+#include "index/layout.h"
+#include "index/sizes.h"
 
 /* Pages are read in runs of this many, which begin at its multiples: the longest ranges that an index chooses. */
 #define SAMPLE_UNIT BF_INDEX_DEFAULT_PAGES_PER_RANGE
-
-/*
- * Values of a column that are in the sample, each with where it is. Of many values only those are kept whose hashes end
- * with `zeros` zeros, so what is counted has to be multiplied by 2^zeros.
- */
-typedef struct ValueStats
-{
-	int			zeros;
-	uint64		values;			/* that are kept */
-	uint64		pages;			/* the number of pages that a value is on, summed up over these */
-	/* Of those that are in two units at most: */
-	uint64		rare;
-	uint64		rare_in_one_unit;
-	uint64		rare_units;
-	/* Of these, those that are not in the beginning of the table: */
-	uint64		new;
-	uint64		new_in_one_unit;
-	uint64		new_units;
-} ValueStats;
-
-/* Adds values that are in so many units. */
-static inline void
-bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weight)
-{
-	stats->values += weight;
-	/* The others are surely known, and would make the estimate of the number of rare ones too low (Haas and Stokes 1998, Duj2a). */
-	if (units > 2)
-		return;
-	stats->rare += weight;
-	stats->rare_units += units * weight;
-	stats->rare_in_one_unit += units == 1 ? weight : 0;
-	if (!is_new)
-		return;
-	stats->new += weight;
-	stats->new_units += units * weight;
-	stats->new_in_one_unit += units == 1 ? weight : 0;
-}
 
 /* The items of a range of the sample, and whether it has all its pages. */
 typedef struct SampledRange
@@ -155,12 +121,6 @@ typedef struct Sample
 	uint64		most_fetched;	/* when these are so many, the sample of the table or partition ends; more than bytes_fetched when it begins */
 } Sample;
 
-/*
- * How many times as many items the fullest range of the column has as the average one, by what was read of the table. All filters
- * of a group of ranges are as large as the fullest one of these needs.
- */
-extern double bf_index_unevenness(const SampleColumn *column);
-
 /* Finds out how the column is hashed, and what a B-tree on it would do. */
 extern void bf_index_sample_column(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context);
 
@@ -265,42 +225,5 @@ extern void bf_index_sample_key_stats(const Sample *sample, const SampleColumn *
 
 /* Calls visit() for each key of this table that was kept. */
 extern void bf_index_visit_keys(const SampleColumn *column, void (*visit) (const CountedKey *key, void *argument), void *argument);
-
-/* ----------------------------------------------------------- the model (model.c) */
-
-/*
- * Estimates how many distinct values there are, if the sample is this share of it all and has no beginning that was read as a whole.
- */
-extern double bf_index_distinct_in_share(const ValueStats *stats, double share);
-
-/* The number of distinct values in a table: those in its beginning, which was read, and those that are in the rest only. */
-extern double bf_index_distinct_values(const Sample *sample, const ValueStats *stats);
-
-/* An index on one column. */
-typedef struct BfModel
-{
-	int			levels;
-	double		length[BF_INDEX_MAX_LEVELS];	/* pages of a range */
-	double		ranges[BF_INDEX_MAX_LEVELS];
-	double		groups[BF_INDEX_MAX_LEVELS];
-	double		rate[BF_INDEX_MAX_LEVELS];
-	double		heap_pages;
-	double		pages;			/* of the index */
-} BfModel;
-
-/* An index on the column with this rate, of which there are so many distinct values in the table. */
-extern void bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model);
-
-/*
- * The pages of the index and the table that a look-up reads on average, if so many ranges of level 0 hold the value. These lie
- * strewn over the table.
- */
-extern double bf_index_model_look_up(const BfModel *model, double holding);
-
-/* The bytes of a B-tree on the column, of which there are so many distinct values in the table. */
-extern double bf_index_model_btree(const Sample *sample, const SampleColumn *column, double distinct);
-
-/* The bytes of a GIN index on the column, as CREATE INDEX would make it with the settings of now (model_gin.c). */
-extern double bf_index_model_gin(const Sample *sample, const SampleColumn *column, const KeyStats *keys);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * lookup.hpp: what the look-ups of all types share. lookup.cpp calls the file of the type: bf/bf_lookup.cpp,
- * tbf/tbf_lookup.cpp or stable/stable_lookup.cpp.
+ * lookup.hpp: what the look-ups of all types share. lookup.cpp calls the file of the type: bf_lookup.cpp,
+ * tbf_lookup.cpp or stable_lookup.cpp.
  *
  * A step function does as much as it can with the bytes at hand. If bytes are missing, it notes which ones and returns
  * SB_NEED_BYTES; it is called again when the caller has handed them over. Between calls it keeps its place in the

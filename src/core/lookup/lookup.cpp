@@ -1,7 +1,7 @@
 /*
  * lookup.cpp: the part of a look-up that is the same for all types; see sb_lookup.h.
  */
-#include "base/lookup.hpp"
+#include "lookup/lookup.hpp"
 
 using namespace streambloom;
 

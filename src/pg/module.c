@@ -10,7 +10,7 @@
 #include "chunks/chunk_paths.h"
 #include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
-#include "index/bf_index.h"
+#include "index/handler.h"
 
 #if PG_VERSION_NUM < 160000
 PGDLLEXPORT void _PG_init(void);

@@ -2,7 +2,7 @@
  * tbf_lookup.cpp: looking an item up in a stored tbf: its place in the directory of blocks (extensible layout), its block,
  * and the table of recurring minimum if there is one; and reading the list of hot items.
  */
-#include "base/lookup.hpp"
+#include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"

@@ -1,0 +1,102 @@
+/*
+ * scan.h: asks an index which pages may hold rows.
+ */
+#ifndef STREAMBLOOM_PG_INDEX_SCAN_H
+#define STREAMBLOOM_PG_INDEX_SCAN_H
+
+#include "base/compat.h"
+
+#include "access/skey.h"
+#include "storage/block.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+/*
+ * A search for the rows that satisfy some keys, which can be made in many indexes. Their items are hashed at the first
+ * index, and again only where an index hashes them otherwise.
+ */
+typedef struct BfSearch BfSearch;
+
+/*
+ * Begins a search, in the current memory context; it ends with this context. Keys are as for an index scan: sk_attno
+ * counts the index's columns from 1; the strategy is that of the operator, BF_EQUAL_STRATEGY or one of keys inside values, with
+ * SK_SEARCHARRAY for ANY; or SK_SEARCHNULL is set. REQUIRES: the keys live as long as the search.
+ */
+extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
+
+/* The ranges of level 0 in which a row that is searched for may be. If there are none, no such row is in the heap. */
+typedef struct BfVerdict
+{
+	int64		maybe;			/* they are summarized, and their filters say yes */
+	int64		unsummarized;	/* they are not summarized, or have left out rows that the snapshot may see */
+} BfVerdict;
+
+/* More pages than this are not few. */
+#define BF_FEW_PAGES 64
+
+/* The pages in which such a row may be, if they are few. Some of them may lie behind the end of the heap. */
+typedef struct BfPages
+{
+	uint32		count;			/* of the pages; BF_FEW_PAGES + 1: they are more */
+	BfVerdict	ranges;			/* those of the pages; not all of them if they are too many */
+	AttrNumber	attribute;		/* of the heap: whose values can be compared with what is searched for; or 0 */
+	Oid			type;			/* as which they are hashed, and the collation */
+	Oid			collation;
+	BlockNumber blocks[BF_FEW_PAGES];	/* ascending */
+} BfPages;
+
+static inline bool
+bf_index_are_few(const BfPages *pages)
+{
+	return pages->count <= BF_FEW_PAGES;
+}
+
+/*
+ * May a row that the search's snapshot sees and that satisfies its keys be in the heap? The result is also true if the
+ * snapshot is not an MVCC snapshot. If `few` is not NULL, it is set. Otherwise, if `verdict` is not NULL, all ranges are
+ * searched, and it is set; with neither, the search ends at the first range that may have such a row. REQUIRES: the
+ * caller has locked the heap before it opened the index, and has found the index valid, ready and (for indcheckxmin) old
+ * enough. It held the snapshot already, because the heap's length is taken here. The caller takes predicate locks, and
+ * counts this as a scan of the index if it is one.
+ */
+extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
+
+/*
+ * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared. If
+ * the result is false, the row is surely none. The value may be stored out of line; memory for it is taken from the
+ * current context. REQUIRES: few->attribute is not 0; the index for which *few was set is the one that was asked last
+ * in this search; the value is not NULL.
+ */
+extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value);
+
+/*
+ * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the
+ * pages were last. It is of no use any more when something was published since it was made.
+ *
+ * bf_index_make_probe() is bf_index_ask(), and also makes a probe in the current memory context; NULL if the
+ * search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in which a row that the search's
+ * snapshot sees and that satisfies its keys may be; it returns false if that cannot be told in this way. REQUIRES: the
+ * search has hashed its items for an index before; AccessShareLock on the index, and its storage is still the one that
+ * it had.
+ */
+typedef struct BfProbe BfProbe;
+
+extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few);
+extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
+extern void bf_index_free_probe(BfProbe *probe);
+
+/*
+ * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which ones come next has
+ * their memory fetched some probes ahead: first that of the probe itself, then what it points to, and then the pages of the
+ * index that its search will read. Nothing is locked or changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
+ */
+typedef enum BfFetch
+{
+	BF_FETCH_PROBE,
+	BF_FETCH_GEOMETRY,
+	BF_FETCH_PAGES
+} BfFetch;
+
+extern void bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what);
+
+#endif
