@@ -128,20 +128,29 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
 
 /* ---------------------------------------------------------- values of importances */
 
+/*
+ * Entry j of a sample of `count` would have the value 1 + floor((2j + 1) / (2 count) * Max) if all were different. Equal
+ * importances share the mean of their values, rounded down. So the values of a stream never have a higher mean than uniform
+ * ones, and are not spread more widely; by the concavity of log(1 + k_i / p') the stable point has at least as many zeros.
+ */
 static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
 {
 	const unsigned max = sb_stable_max(stable);
-	unsigned twice = 1; /* the rank is twice / of */
-	unsigned of = 2;
-	if (cells != nullptr)
-		if (const Sample sample(stable, cells); sample.count() > 0)
-		{
-			twice = sample.lower<false>(importance) + sample.lower<true>(importance);
-			of = 2 * sample.count();
-		}
-	if (stable->scheme == SB_TWO_CLASS)
-		return static_cast<uint8_t>(2 * twice > of ? max : max / 2);
-	return static_cast<uint8_t>(std::min(max, 1 + twice * max / of));
+	const bool two_class = stable->scheme == SB_TWO_CLASS;
+	if (cells == nullptr || Sample(stable, cells).count() == 0)
+		return static_cast<uint8_t>(two_class ? max / 2 : 1 + max / 2);
+	const Sample sample(stable, cells);
+	const unsigned count = sample.count();
+	const unsigned below = sample.lower<false>(importance);
+	const unsigned to = sample.lower<true>(importance);
+	if (two_class)
+		return static_cast<uint8_t>(below + to > count ? max : max / 2);
+	if (to == below)
+		return static_cast<uint8_t>(std::min(max, 1 + below * max / count));
+	unsigned sum = 0;
+	for (unsigned j = below; j < to; j++)
+		sum += 1 + (2 * j + 1) * max / (2 * count);
+	return static_cast<uint8_t>(sum / (to - below));
 }
 
 /*

@@ -71,8 +71,8 @@ typedef struct sb_stable
  * takes SB_STABLE_DEFAULT_BITS bits; K = c log2(1/fpr) hashes, where c is 0.45 for one bit, 0.7 for two, and 0.85 for
  * more, for which a search with sb_stable_false_negatives() found the longest memory. For value-weighted eviction it takes
  * SB_STABLE_WEIGHTED_BITS bits; c = 0.3, or 0.45 for more than four bits. (stable.cpp says why.) P is the smallest number
- * that keeps the rate: for an sbf, and for two_class with a threshold, by sb_stable_evictions(), whatever the importances
- * are; otherwise by sb_stable_fitting_evictions(), which takes up to 100 microseconds, for importances that are uniform
+ * that keeps the rate: for an sbf and two_class by sb_stable_evictions(), whatever the importances are; otherwise by
+ * sb_stable_fitting_evictions(), which takes up to 100 microseconds, for importances that are uniform
  * over their range, as ranks always are. low and high are finite: low < high, for two_class low = high, for an sbf both
  * 0. Both are NaN for an ibf that is to rank importances.
  *
@@ -131,11 +131,11 @@ SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void
  * floor((importance - low) / (high - low) * Max)), so that uniform importances have uniform values; an importance
  * outside the range counts as its nearer end.
  *
- * An ibf that ranks importances compares the importance with its sample. The share r of the sample that is lower, with
- * half of what is equal, takes the place of (importance - low) / (high - low). For two_class an item is important if r is
- * above 1/2. Ranks are uniform whatever the importances are; where many are equal, their ranks lie together in the middle
- * of their places, so that the mean of all is 1/2 always, and the rate that is planned for uniform importances is kept.
- * Without a sample r is 1/2.
+ * An ibf that ranks importances compares the importance with its sample: the share of the sample that is lower takes the
+ * place of (importance - low) / (high - low). Importances that are equal get the mean of the values that they would have
+ * if they were different, rounded down. So the rate that is planned for uniform importances is kept whatever they are. For
+ * two_class an item is important if it is above the median of the sample: if more of the sample is lower than is higher.
+ * Without a sample an item counts as one in the middle.
  *
  * `cells` may be NULL if the filter does not rank or no item has arrived. REQUIRES: the importance is not NaN.
  */

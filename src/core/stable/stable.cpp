@@ -32,12 +32,12 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
  * Value-weighted eviction never takes from zero cells. So if the stream raises cells by less than P evictions lower
  * them, the filter empties, until a step does not find P cells to lower in its 32 P tries. In that state a cell of Max
  * lasts Max (Max + 1) / 2 / (32 P) times m steps, and with multi_class Max / P. With few bits this is shorter for every P
- * that keeps the rate. With four bits and the fewer hashes below it is longer, so that the important items are missed less
- * often than with multi_class in as many bytes, for all rates up to 0.2: for uniform importances, and for streams in which
- * they are mostly low or mostly high. The share missed of the highest seventh of the importances, in 64 kB at 1 %, with
- * uniform importances and after 6,000 items:
+ * that keeps the rate. With four bits and the fewer hashes below it is longer than with multi_class and the evictions of an
+ * sbf, for all rates up to 0.2: for uniform importances, and for streams in which they are mostly low or mostly high. The
+ * share missed of the highest seventh of the importances, in 64 kB at 1 %, with uniform importances and after 6,000 items:
  *
- *   multi_class, 3 bits, K 6, P 65                                        4.3 %
+ *   multi_class, 3 bits, K 6, P 65: as an sbf                             4.3 %
+ *   multi_class, 3 bits, K 6, P 37: 1 % if they are uniform               0.2 %
  *   value_weighted, 3 bits, K 6, P 28: 1 % whatever the importances      99.6 %
  *   value_weighted, 4 bits, K 2, P 27: 1 % if they are uniform            0.5 %
  *
@@ -50,8 +50,8 @@ static int default_bits(sb_scheme scheme)
 
 /*
  * The number of hashes for which a search with sb_stable_false_negatives() found the longest memory for given bytes. For
- * value-weighted eviction: the fewest with which important items are missed less often than with multi_class. The rate
- * then rises least if the importances are higher than planned.
+ * value-weighted eviction: the fewest with which important items are missed less often than with multi_class and the
+ * evictions of an sbf. The rate then rises least if the importances are higher than planned.
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -67,15 +67,15 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
  * P as a number that may be too large or NaN. An ibf with as many evictions as an sbf keeps the rate whatever the
  * importances are, but it forgets important items sooner than the sbf does: its less important items do not refresh the
  * cells that they share with them. With the fewer evictions that keep the rate for uniform importances it forgets them
- * much later (docs/ibf.md has the figures). So an ibf is planned for these; ranks are uniform always. How many items a
- * threshold separates is not known: two_class with a threshold keeps the rate whatever the importances are.
+ * much later (docs/ibf.md has the figures). So an ibf is planned for these; ranks are uniform always. What share of the items
+ * two_class takes for important is not known, so it keeps the rate whatever the importances are.
  */
 static double best_evictions(double fpr, const sb_stable &plan)
 {
 	const auto scheme = static_cast<sb_scheme>(plan.scheme);
 	const int max = sb_stable_max(&plan);
 	/* values just above an integer are rounding noise between C libraries: they are treated as that integer */
-	if (scheme == SB_STABLE || (scheme == SB_TWO_CLASS && !plan.ranked))
+	if (scheme == SB_STABLE || scheme == SB_TWO_CLASS)
 		return std::ceil(sb_stable_evictions(fpr, plan.hash_count, max, plan.cell_count) - 1e-9);
 	double shares[SB_STABLE_MAX_VALUE];
 	sb_stable_uniform_shares(scheme, max, shares);

@@ -42,9 +42,9 @@ ibf_scheme(Datum scheme_name)
 	pg_unreachable();
 }
 
-/* A parameter that is not NaN, which stands for ranks, or infinite. */
+/* A parameter that is neither infinite nor NaN, which stands for ranks. */
 static double
-finite_importance(Datum value, const char *name)
+finite_importance(Datum value, const char *name, const char *hint)
 {
 	double		number = DatumGetFloat8(value);
 
@@ -53,9 +53,11 @@ finite_importance(Datum value, const char *name)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s %g is out of range", name, number),
 				 errdetail("It must be finite."),
-				 errhint("Give the range in which most importances lie, for example two percentiles, or leave it out: then importances are ranked.")));
+				 errhint("%s", hint)));
 	return number;
 }
+
+#define HINT_RANGE "Give the range in which most importances lie, for example two percentiles, or leave it out: then importances are ranked."
 
 void
 ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters)
@@ -67,8 +69,8 @@ ibf_range(NullableDatum low, NullableDatum high, StableParameters *parameters)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the range of importances from %g has no upper end", DatumGetFloat8(low.value)),
 				 errhint("Give high, too, or none of both: then importances are ranked among those of the latest items.")));
-	parameters->low = low.isnull ? 0 : finite_importance(low.value, "lower end of the range of importances");
-	parameters->high = finite_importance(high.value, "upper end of the range of importances");
+	parameters->low = low.isnull ? 0 : finite_importance(low.value, "lower end of the range of importances", HINT_RANGE);
+	parameters->high = finite_importance(high.value, "upper end of the range of importances", HINT_RANGE);
 }
 
 void
@@ -87,7 +89,8 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 	if (parameters.scheme == SB_TWO_CLASS)
 	{
 		/* The halves are added, because the sum might be infinite. Without a range the middle is NaN, too. */
-		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 : finite_importance(threshold->value, "threshold");
+		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 :
+			finite_importance(threshold->value, "threshold", "Items of at least this importance are the important ones.");
 		parameters.high = parameters.low;
 	}
 	else if (!threshold->isnull)

@@ -356,18 +356,12 @@ stable_plan(const StableParameters *parameters, sb_stable *out)
 	evictions = check_choice("number of evictions", p->evictions, 0,
 							 Min(p->bytes * 8 / (bits >= 1 ? bits : p->scheme == SB_VALUE_WEIGHTED ? SB_STABLE_WEIGHTED_BITS : SB_STABLE_DEFAULT_BITS),
 								 SB_STABLE_MAX_EVICTIONS));
-	if (p->scheme == SB_TWO_CLASS && isinf(p->low))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("threshold %g is out of range", p->low),
-				 errdetail("It must be finite."),
-				 errhint("Items of at least this importance are the important ones.")));
-	if (p->scheme > SB_TWO_CLASS && !isnan(p->low) && !(isfinite(p->low) && isfinite(p->high) && p->low < p->high && isfinite(p->high - p->low)))
+	if (p->scheme > SB_TWO_CLASS && !isnan(p->low) && !(p->low < p->high && isfinite(p->high - p->low)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("range of importances %g to %g is out of range", p->low, p->high),
-				 errdetail("Both ends must be finite, and the lower one below the higher one."),
-				 errhint("Give the range in which most importances lie, for example their min() and max(), or two percentiles.")));
+				 errdetail("The lower end must lie below the upper one, by a finite difference."),
+				 errhint("Give the range in which most importances lie, for example two percentiles, or leave it out: then importances are ranked.")));
 	status = sb_stable_plan(p->bytes, p->fpr, p->scheme, p->low, p->high, (int) hashes, (int) bits, evictions,
 							(uint64_t) p->seed, out);
 	if (status != SB_OK)
