@@ -1,7 +1,14 @@
 -- setup: the extension, citext for the tests of items, and functions by which tests look at errors and compare answers
 SET client_min_messages = warning;
 CREATE EXTENSION citext;
+-- STREAMBLOOM_FROM=0.0.9 scripts/test regress: all tests on an extension that was upgraded to the current version
+\getenv from STREAMBLOOM_FROM
+\if :{?from}
+CREATE EXTENSION streambloom VERSION :'from';
+ALTER EXTENSION streambloom UPDATE;
+\else
 CREATE EXTENSION streambloom;
+\endif
 
 -- The whole error that a command raises. From PostgreSQL 19 on the hint about functions and operators that do not fit
 -- is in two parts, or a detail alone where there is none of that name.

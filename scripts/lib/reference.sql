@@ -37,15 +37,15 @@ INSERT INTO area VALUES
 CREATE TEMP TABLE task (place int GENERATED ALWAYS AS IDENTITY, areas text, title text, pattern text);
 INSERT INTO task (areas, title, pattern) VALUES
 	('.bf|bf', 'Make one', '^[a-z]*bf_(empty|parameters|agg|agg_like|agg_in_order)$'),
-	('.bf|bf', 'Add and remove', '^[a-z]*bf_(add|add_all|remove)$'),
-	('.bf|bf', 'Find duplicates', '^[a-z]*bf_(check_add|duplicate)$'),
+	('.bf|bf', 'Add and remove', '^[a-z]*bf_(add|add_all|add_each|remove)$'),
+	('.bf|bf', 'Find duplicates', '^[a-z]*bf_(check_add|check_add_each|duplicate)$'),
 	('.bf|bf', 'Ask for an item', '^[a-z]*bf_(contains|contained|contains_any|contains_all)$'),
 	('.bf|bf', 'Count hits', '^[a-z]*bf_(count|estimate|rate|total|share|top|inner_product|error_bound|error_estimate)$'),
 	('.bf|bf', 'Put several together', '^[a-z]*bf_(union|union_agg|intersection|intersection_agg|merge|merge_agg)$'),
 	('.bf|bf', 'Let it fade, or weigh it', '^[a-z]*bf_(decay|scale)$'),
 	('.bf|bf', 'Make it smaller', '^[a-z]*bf_(fold|compact|layout)$'),
 	('.bf|bf', 'Look inside', '^[a-z]*bf_(info|sketch|histogram|cardinality)$'),
-	('.bf|bf', 'Plan its size', '^bloom_|^[a-z]*bf_(evictions|stable_point|false_.*)$'),
+	('.bf|bf', 'Plan its size', '^bloom_|^[a-z]*bf_(evictions|stable_point|false_.*|slices|bytes|window)$'),
 	('rollups', 'Make and keep one', '_(create|refresh|drop)$'), ('rollups', 'Ask it', ''),
 	('decay', 'Weights by age', ''),
 	('index', 'Does an index pay?', '_advise$'), ('index', 'Summarize', 'summarize'), ('index', 'Look inside', ''),

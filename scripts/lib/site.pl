@@ -18,6 +18,8 @@ for my $page (@ARGV)
 			$line =~ s/(`[^`]*`)/$1 =~ s{\\\|}{|}gr/ge if $line =~ /^\|/;
 			# MkDocs takes an index.md for the front page of its folder; ours are about the index, and front pages are README.md.
 			$line =~ s{\]\((?:[^()\s]*/)?\Kindex\.md(?=[#)])}{index-method.md}g;
+			# On a phone a picture is small: it leads to itself, where it can be made larger.
+			$line =~ s{^(!\[[^\]]*\]\(([^()\s]+\.svg)\))$}{[$1]($2)};
 			# A list inside of a list begins at the fourth column.
 			$line =~ s/^ {2,3}(?=[-*] )/    /;
 		}

@@ -103,6 +103,15 @@ packaged_tests() {
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
+# The steps of the public workflow, with one short suite of tests. The checkout is a clone, which is another user's as it is there.
+workflow_runs() {
+	local root=$1 version
+	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml")
+	make_system "$root" "$2" && in_system "$root" sh -euc "$(sed -n 's/^ *- run: \(apt-get.*\)/\1/p' "$repository/.github/workflows/test.yml" | head -n 1)" \
+		&& git -c safe.directory='*' clone -q "$repository" "$root/checkout" \
+		&& in_system "$root" /checkout/scripts/ci test "${version:?}" checks regress
+}
+
 one_suite() {
 	local name=$1 build=$work/system/$1.build clean=$work/system/$1
 	mkdir -p "$work/system"
@@ -123,6 +132,10 @@ one_suite() {
 	verdict "$name: the package is removed without a rest" removes "$clean"
 	verdict "$name: the packaged tests pass" packaged_tests "$clean"
 	rm -rf --one-file-system "$build" "$clean"
+	if [[ -e $repository/.github/workflows/test.yml && -e $repository/.git ]]; then
+		verdict "$name: the steps of the public workflow run in a clean system" workflow_runs "$clean" "$name"
+		rm -rf --one-file-system "$clean"
+	fi
 }
 
 # A clone has what the release leaves out (.gitattributes): dpkg-source must not take that for a change of the sources.

@@ -40,7 +40,7 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
 		f.unlogged, f.incomplete, f.too_full, f.table_bytes, f.large, f.why_large,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
-		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize, 'bf_index_advise'::pg_catalog.regproc::pg_catalog.text AS advise
+		'bf_summarize'::pg_catalog.regproc::pg_catalog.text AS summarize, pg_catalog.regexp_replace('bf_index_check'::pg_catalog.regproc::pg_catalog.text, 'check$', 'advise') AS advise
 	FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam
 		LEFT JOIN pg_catalog.pg_inherits h ON h.inhrelid = i.indexrelid LEFT JOIN figures f ON f.index = i.indexrelid
 	WHERE a.amname = 'bf' AND (f.index IS NOT NULL OR c.relkind = 'I') AND NOT pg_catalog.pg_is_other_temp_schema(c.relnamespace) AND
@@ -71,7 +71,10 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 				k.there, k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.locked > 0 THEN 'locked by another session: ask again later' END,
 			CASE WHEN k.unlogged > 0 THEN 'unlogged: standbys have nothing of it' END,
-			CASE WHEN k.ranges = 0 THEN 'the table is empty: nothing to do' END,
+			CASE WHEN k.ranges > 0 THEN NULL
+				WHEN EXISTS (SELECT FROM pg_catalog.pg_inherits c WHERE c.inhparent = k.relation) THEN 'the table itself has no rows: nothing to do; those of its children, or of a hypertable''s chunks, are in indexes of their own'
+				WHEN EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'citus') THEN 'the table is empty here: nothing to do; if Citus distributes it, ask where its shards are'
+				WHEN k.ranges = 0 THEN 'the table is empty: nothing to do' END,
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL %s(%L)',
 				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
 			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,

@@ -15,6 +15,7 @@
 #ifndef STREAMBLOOM_H
 #define STREAMBLOOM_H
 
+#include "abf/sb_abf.h"
 #include "base/sb_base.h"
 #include "base/sb_hash_set.h"
 #include "lookup/sb_lookup.h"

@@ -20,6 +20,12 @@ static sb_status decode(sb_lookup *lookup, const void *bytes, size_t have, size_
 			lookup->type_name = "tbf";
 			lookup->empty = lookup->header.tbf.kind.code == SB_KIND_NONE;
 			return status;
+		case SB_LOOKUP_ABF:
+			status = sb_abf_decode_header(bytes, have, total, &lookup->header.abf);
+			lookup->type_name = "abf";
+			lookup->empty = lookup->header.abf.kind.code == SB_KIND_NONE;
+			lookup->generation = lookup->header.abf.generation;
+			return status;
 		default:
 			status = sb_stable_decode_header(bytes, have, total, SB_STABLE_EITHER, &lookup->header.stable);
 			lookup->type_name = lookup->header.stable.scheme == SB_STABLE ? "sbf" : "ibf";
@@ -36,6 +42,8 @@ static sb_status step(sb_lookup *lookup)
 			return bf_lookup_step(lookup);
 		case SB_LOOKUP_TBF:
 			return tbf_lookup_step(lookup);
+		case SB_LOOKUP_ABF:
+			return abf_lookup_step(lookup);
 		default:
 			return stable_lookup_step(lookup);
 	}

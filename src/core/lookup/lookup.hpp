@@ -1,6 +1,6 @@
 /*
  * lookup.hpp: what the look-ups of all types share. lookup.cpp calls the file of the type: bf_lookup.cpp,
- * tbf_lookup.cpp or stable_lookup.cpp.
+ * tbf_lookup.cpp, stable_lookup.cpp or abf_lookup.cpp.
  *
  * A step function does as much as it can with the bytes at hand. If bytes are missing, it notes which ones and returns
  * SB_NEED_BYTES; it is called again when the caller has handed them over. Between calls it keeps its place in the
@@ -40,6 +40,7 @@ inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset,
 sb_status bf_lookup_step(sb_lookup *lookup);
 sb_status tbf_lookup_step(sb_lookup *lookup);
 sb_status stable_lookup_step(sb_lookup *lookup);
+sb_status abf_lookup_step(sb_lookup *lookup);
 
 } // namespace streambloom
 

@@ -25,6 +25,7 @@
 #ifndef STREAMBLOOM_SB_LOOKUP_H
 #define STREAMBLOOM_SB_LOOKUP_H
 
+#include "abf/sb_abf.h"
 #include "bf/sb_bf.h"
 #include "stable/sb_stable.h"
 #include "tbf/sb_top.h"
@@ -38,7 +39,8 @@ typedef enum sb_lookup_type
 {
 	SB_LOOKUP_BF,
 	SB_LOOKUP_TBF,
-	SB_LOOKUP_STABLE			/* an sbf or an ibf */
+	SB_LOOKUP_STABLE,			/* an sbf or an ibf */
+	SB_LOOKUP_ABF
 } sb_lookup_type;
 
 /* The least number of bytes that sb_lookup_open() needs, unless the whole value is shorter. */
@@ -47,13 +49,14 @@ typedef enum sb_lookup_type
 typedef struct sb_lookup
 {
 	/* Set by sb_lookup_open(). */
-	const char *type_name;		/* "bf", "tbf", "sbf" or "ibf", for messages; set even if the value is refused */
+	const char *type_name;		/* "bf", "tbf", "sbf", "ibf" or "abf", for messages; set even if the value is refused */
 	union
 	{
 		sb_kind		kind;		/* the other members begin with the kind, too */
 		sb_bf		bf;
 		sb_tbf		tbf;
 		sb_stable	stable;
+		sb_abf		abf;
 	}			header;
 
 	/*
@@ -81,6 +84,7 @@ typedef struct sb_lookup
 	uint8_t		step;			/* what the next bytes are for */
 	uint8_t		tries;			/* slices of the table of recurring minimum, or cells of a stable filter, seen so far */
 	uint64_t	hash;
+	int64_t		generation;		/* of an abf: at which the filter is asked */
 
 	/*
 	 * In a tbf the offset and the size of the item's block. In a table of recurring minimum the first entry that can be
@@ -102,6 +106,13 @@ typedef struct sb_lookup
  */
 SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, const void *bytes, size_t have,
 									  size_t total) SB_NOEXCEPT;
+
+/*
+ * Asks an abf by time as of the time `at`, from the next look-up on: what is more than a window older than that is left out. A time before that of
+ * the filter's newest item changes nothing: the filter is then asked as of its newest item, as it is without this call.
+ * REQUIRES: sb_lookup_open() returned SB_OK for an abf by time; |at| <= SB_ABF_MAX_TIME.
+ */
+void		sb_lookup_abf_at(sb_lookup *lookup, int64_t at) SB_NOEXCEPT;
 
 /*
  * Looks up the item with this hash. Returns SB_OK, SB_NEED_BYTES or SB_BAD_CELLS. A filter without items finds nothing.

@@ -96,6 +96,30 @@ check_table(Oid table)
 
 /* ------------------------------------------------------------------ columns */
 
+/* The names that were given: an array, or a text with one name, or a text such as '{host,path}' that is to be read as an array. */
+static ArrayType *
+names_argument(FunctionCallInfo fcinfo, int argno)
+{
+	Datum		name;
+	char	   *written;
+
+	if (PG_ARGISNULL(argno))
+		return NULL;
+	if (get_fn_expr_argtype(fcinfo->flinfo, argno) != TEXTOID)
+		return PG_GETARG_ARRAYTYPE_P(argno);
+	name = PG_GETARG_DATUM(argno);
+	written = TextDatumGetCString(name);
+	if (written[0] == '{')
+	{
+		Oid			input;
+		Oid			parameter;
+
+		getTypeInputInfo(TEXTARRAYOID, &input, &parameter);
+		return DatumGetArrayTypeP(OidInputFunctionCall(input, written, parameter, -1));
+	}
+	return construct_array(&name, 1, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
 /* The columns that were asked for: those that are named, or all that the user may read. */
 static int
 choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
@@ -123,7 +147,8 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 			if (attnum <= 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
-						 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table))));
+						 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table)),
+						 errhint("Name columns of the table, or leave them out for all.")));
 			if (!may_read_column(RelationGetRelid(table), attnum))
 				aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
 			for (int before = 0; before < count; before++)
@@ -489,7 +514,7 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	if (table == NULL)
 		report_missing(oid);
 	check_table(oid);
-	sample.column_count = choose_columns(table, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), &sample.columns);
+	sample.column_count = choose_columns(table, names_argument(fcinfo, 1), &sample.columns);
 	sample.most_kept = Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / Max(sample.column_count, 1)));
 	advice = palloc0(Max(sample.column_count, 1) * sizeof(Advice));
 	leaves = find_leaves(oid, &leaf_count, &empty_count, &pages);

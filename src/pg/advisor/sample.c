@@ -372,8 +372,9 @@ lines_collected(SampleColumn *column, BlockNumber pages, BlockNumber length)
 }
 
 /*
- * How many lines of a filter a range of so many pages fills, for each column with items of this kind whose length of ranges is still to
- * be chosen: as bf_index_choose_range_length() finds it, from ranges that lie evenly in the table.
+ * Finds for each column how many lines the filter of a range of `length` pages needs. It reads up to `most_places` ranges that lie
+ * evenly in the table, and takes from them the size that bf_index_choose_range_length() would take. Only columns are looked at whose
+ * range length is still to be chosen, and whose items are keys (or values, if of_keys is false); lines[i] of the others is not set.
  */
 static void
 lines_of_ranges(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, BlockNumber length,

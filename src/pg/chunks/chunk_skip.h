@@ -52,6 +52,9 @@ enum ChunkSkipPrivate
 	 */
 	CHUNK_SKIP_GUARDED,
 
+	/* Why the table did not get the node PartitionScan: a list of one string, empty if this was not tried. */
+	CHUNK_SKIP_NO_PARTITION_SCAN,
+
 	CHUNK_SKIP_PRIVATE_LENGTH
 };
 
@@ -69,6 +72,15 @@ extern bool chunk_skip_is_expected(void);
  * rows of the relation may be hidden from the user. REQUIRES: chunk_skip_is_expected().
  */
 extern List *chunk_skip_clauses(PlannerInfo *root, Index relid, List *clauses);
+
+/* The same, although ChunkSkip may be off. */
+extern bool chunk_skip_is_noted(void);
+
+/*
+ * The descendants of a relation, a list of RelOptInfo: those that are scanned, or those that have children of their
+ * own. REQUIRES: root->append_rel_array is not NULL.
+ */
+extern List *chunk_skip_descendants(PlannerInfo *root, Index ancestor, bool scanned);
 
 /* Takes the partial paths of a table with children away if the node is expected to be faster than a parallel plan. */
 extern void chunk_skip_prefer(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);

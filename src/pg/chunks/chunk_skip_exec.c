@@ -614,9 +614,12 @@ static void
 chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ChunkSkipState *state = (ChunkSkipState *) node;
+	List	   *no_partition_scan = list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, CHUNK_SKIP_NO_PARTITION_SCAN);
 	char	   *reasons;
 
 	(void) ancestors;
+	if (es->verbose && no_partition_scan != NIL)
+		ExplainPropertyText("No PartitionScan Because", strVal(linitial(no_partition_scan)), es);
 	if (state->stands_aside)
 		return;
 	ExplainPropertyText("bf Index on", columns_asked(state), es);

@@ -98,7 +98,8 @@ find_summary_column(Relation summaries, const char *column_name, Oid bf_type, co
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("column \"%s\" of relation \"%s\" does not exist",
-						wanted, RelationGetRelationName(summaries))));
+						wanted, RelationGetRelationName(summaries)),
+				 errhint("summary_column is the name of a column of the summary table.")));
 	if (found == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),

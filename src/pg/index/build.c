@@ -291,6 +291,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	/* PostgreSQL has already changed the user, and from 17 on also the search_path. */
 	bf_index_become_owner(heap, &who_calls);
 	bf_index_check_operators(index);
+	bf_index_notice_unasked(index);
 	reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
 	write_meta_page(index, MAIN_FORKNUM);
 	heap_blocks = RelationGetNumberOfBlocks(heap);

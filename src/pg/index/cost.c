@@ -101,9 +101,9 @@ get_level_figures(const BfGeometry *geometry, int number, LevelFigures *figures)
 	{
 		double		lines = 0;
 
-		for (uint32 i = level->first_place; i < level->first_place + level->places; i++)
-			lines += (double) geometry->lines[i * geometry->columns + column] * geometry->place[i].ranges *
-				geometry->place[i].groups;
+		for (uint32 i = level->first_stretch; i < level->first_stretch + level->stretches; i++)
+			lines += (double) geometry->lines[i * geometry->columns + column] * geometry->stretch[i].ranges *
+				geometry->stretch[i].groups;
 		figures->distinct[column] =
 			lines / Max(level->covered, 1) * bf_index_parameters(geometry, number, column)->load;
 	}

@@ -156,9 +156,26 @@ check_keys(const Condition *condition, Mask *candidates)
 		}
 }
 
+/* Are all ranges of the first mask in the second one? */
+static inline bool
+is_covered(const Mask *mask, const Mask *by)
+{
+	uint64		rest = 0;
+
+	for (int word = 0; word < MASK_WORDS; word++)
+		rest |= mask->words[word] & ~by->words[word];
+	return rest == 0;
+}
+
 /*
- * Leaves those ranges of a group in *candidates that may hold a row which satisfies one condition. `items` are those that
- * may be in this part of the heap.
+ * Removes from *candidates the ranges of a group that cannot hold a row which satisfies one condition.
+ *
+ * The condition has several items: those of an = ANY, or the keys of a query. For each item one page is read, which has the line of the
+ * item for all ranges of the group; items are sorted by line, so that each page is read once. A range stays if it may have one of the
+ * items (`any`); if the items are keys, triConsistent decides in the end from those that each range may have (condition->with).
+ *
+ * `items` has a bit for each item that may be in this part of the heap at all, as the levels above have found. On levels above 0, what
+ * is found here is noted for the level below. `untrusted` are the ranges of a page on whose bits the snapshot may not rely: they stay.
  */
 static void
 check_condition(Descent *descent, const BfGroup *group, int number, const ItemSet *items, Mask *candidates)
@@ -219,6 +236,9 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 			note_item(descent, group->level, number, candidates, &mask, i);
 		for (int word = 0; word < MASK_WORDS; word++)
 			any.words[word] |= mask.words[word];
+		/* Once all ranges may hold one of the items, the others can rule none out. Above level 0 it matters which ones. */
+		if (condition->by_keys == NULL && group->level == 0 && is_covered(candidates, &any))
+			break;
 		if (condition->by_keys != NULL)
 		{
 			condition->with[i] = mask;
@@ -246,7 +266,7 @@ is_done(const Descent *descent)
 {
 	if (descent->few != NULL)
 		return descent->failed || !bf_index_are_few(descent->few);
-	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->pages > 0);
+	return descent->failed || (descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
 }
 
 /* Adds the pages from `first` to `end` (exclusive), which are so many ranges. */
@@ -265,6 +285,26 @@ add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
 		few->ranges.unsummarized += ranges;
 }
 
+void
+bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end)
+{
+	spans->pages += end - first;
+	if (spans->count > 0 && spans->spans[spans->count - 1].end == first)
+	{
+		spans->spans[spans->count - 1].end = end;
+		return;
+	}
+	if (spans->count == spans->room)
+	{
+		spans->room = Max(2 * spans->room, 16);
+		if (spans->spans == NULL)
+			spans->spans = palloc(spans->room * sizeof(BfSpan));
+		else
+			spans->spans = repalloc_huge(spans->spans, spans->room * sizeof(BfSpan));
+	}
+	spans->spans[spans->count++] = (BfSpan) {.first = first, .end = end};
+}
+
 /* Adds the pages from `first` to `end` (exclusive), which are so many ranges, to what is found. */
 static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
@@ -272,6 +312,8 @@ add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summari
 	descent->pages += end - first;
 	if (descent->few != NULL)
 		add_few(descent->few, first, end, ranges, summarized);
+	if (descent->spans != NULL && first < end)
+		bf_index_add_span(descent->spans, (BlockNumber) first, (BlockNumber) end);
 	if (descent->verdict != NULL)
 	{
 		if (summarized)
@@ -313,6 +355,19 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	}
 }
 
+/* A group was asked about so many pages, and so many are left. */
+static void
+note_use(BfPatience *patience, uint64 left, uint64 pages)
+{
+	if (left * 10 < pages * BF_IN_VAIN_TENTHS)
+		patience->in_vain = 0;
+	else
+	{
+		patience->pass_over = Min(UINT32_C(1) << Min(patience->in_vain, 16), BF_MOST_PASSED_OVER);
+		patience->in_vain++;
+	}
+}
+
 /* Searches the pages from `first` to `end` (exclusive), which are ranges of one group. */
 static void
 search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
@@ -323,8 +378,15 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
 	uint32		from = first / pages_per_range - group->first_range;
 	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
+	const int64 found_before = descent->pages;
+	const bool	judges = group->level == 0 && descent->patience != NULL;
 	Mask		candidates;
 
+	if (judges && bf_index_passes_over(descent->patience))
+	{
+		add_pages(descent, first, end, to - from, true);
+		return;
+	}
 	bf_index_check_group(descent, group, first, end, items, &candidates);
 	for (uint32 range = from; range < to && !is_done(descent); range++)
 	{
@@ -341,6 +403,8 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 			search_pages(descent, group->level - 1, range_first, range_end, here->below);
 		}
 	}
+	if (judges)
+		note_use(descent->patience, descent->pages - found_before, end - first);
 }
 
 /*

@@ -203,7 +203,7 @@ bf_index_reserve_entry(Relation index)
 typedef struct EntryPlace
 {
 	Buffer		buffer;			/* of the directory page; invalid: the entry is on the meta page */
-	BfStretch  *entry;
+	BfStoredStretch *entry;
 } EntryPlace;
 
 /* Opens entry `number` for the change. An entry on a directory page gets into the same WAL record. */
@@ -242,11 +242,11 @@ close_entry(EntryPlace *place)
 
 /* Can this group be the next one of the last stretch of its level, which may be NULL? */
 static bool
-lengthens(const BfGeometry *geometry, const BfPlace *last, const BfGroup *group)
+lengthens(const BfGeometry *geometry, const BfStretch *last, const BfGroup *group)
 {
 	return last != NULL && last->ranges == group->ranges && group->first_block > last->first_block &&
 		(last->groups == 1 || group->first_block == last->first_block + last->groups * last->stride) &&
-		memcmp(&geometry->lines[(last - geometry->place) * geometry->columns], group->lines,
+		memcmp(&geometry->lines[(last - geometry->stretch) * geometry->columns], group->lines,
 			   geometry->columns * sizeof(uint32)) == 0;
 }
 
@@ -254,7 +254,7 @@ void
 bf_index_publish_group(Relation index, const BfGroup *group)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
-	const BfPlace *last = bf_index_last_place(geometry, group->level);
+	const BfStretch *last = bf_index_last_stretch(geometry, group->level);
 	bool		longer = lengthens(geometry, last, group);
 	uint32		number = longer ? last->entry : geometry->stretches;
 	Change		change;
@@ -270,7 +270,7 @@ bf_index_publish_group(Relation index, const BfGroup *group)
 	}
 	else
 	{
-		memset(place.entry, 0, offsetof(BfStretch, lines));
+		memset(place.entry, 0, offsetof(BfStoredStretch, lines));
 		place.entry->first_range = group->first_range;
 		place.entry->groups = 1;
 		place.entry->ranges = group->ranges;

@@ -324,7 +324,8 @@ indexes_below(Oid relation)
 		kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_MATVIEW)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is neither a table nor an index", name)));
+				 errmsg("\"%s\" is neither a table nor an index", name),
+				 errhint("Name a table, a partitioned table, a materialized view, or an index.")));
 	foreach(cell, find_all_inheritors(relation, NoLock, NULL))
 	{
 		Oid			below = lfirst_oid(cell);

@@ -17,12 +17,12 @@ typedef struct BfLevel
 	uint32		groups;
 	uint32		covered;		/* the number of ranges that the groups have together */
 	uint32		begun;			/* ranges from this one on never were placeholders when the geometry was read */
-	uint32		first_place;	/* its stretches in the geometry's list */
-	uint32		places;
+	uint32		first_stretch;	/* its stretches in the geometry's list */
+	uint32		stretches;
 } BfLevel;
 
-/* A stretch: groups that lie at equal distances. See BfStretch. */
-typedef struct BfPlace
+/* A stretch: groups that lie at equal distances. See BfStoredStretch. */
+typedef struct BfStretch
 {
 	uint32		first_range;
 	uint32		groups;
@@ -31,7 +31,7 @@ typedef struct BfPlace
 	BlockNumber first_block;
 	BlockNumber stride;
 	uint32		entry;			/* its number in the directory */
-} BfPlace;
+} BfStretch;
 
 /*
  * The parameters of an index, and where its groups lie. What it says of groups never changes, so it is kept in the
@@ -56,7 +56,7 @@ typedef struct BfGeometry
 	BfParameters upper;			/* of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* of the columns on level 0 */
-	BfPlace    *place;			/* stretches, level by level */
+	BfStretch  *stretch;			/* stretches, level by level */
 	uint32	   *lines;			/* of a filter of stretch s, column c: lines[s * columns + c] */
 } BfGeometry;
 
@@ -107,7 +107,7 @@ extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group);
 
 /* The last stretch of a level; NULL if it has none. */
-extern const BfPlace *bf_index_last_place(const BfGeometry *geometry, int level);
+extern const BfStretch *bf_index_last_stretch(const BfGeometry *geometry, int level);
 
 /*
  * The first function returns the number of pages in a column's run in a group, the second the first block of the run.

@@ -21,12 +21,12 @@
 void
 bf_index_settle_lines(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
 {
-	const BfPlace *place = bf_index_last_place(geometry, level);
+	const BfStretch *stretch = bf_index_last_stretch(geometry, level);
 	const uint32 *last;
 
-	if (place == NULL || place->ranges != ranges)
+	if (stretch == NULL || stretch->ranges != ranges)
 		return;
-	last = &geometry->lines[(place - geometry->place) * geometry->columns];
+	last = &geometry->lines[(stretch - geometry->stretch) * geometry->columns];
 	for (int column = 0; column < geometry->columns; column++)
 		if (lines[column] > last[column] || last[column] > lines[column] * BF_MOST_ROOM)
 			return;

@@ -16,7 +16,7 @@
 /* The strategy number of =, the only operator of an operator class under which the values are the items. */
 #define BF_EQUAL_STRATEGY 1
 
-/* The options of an index and its operator classes: 0 pages mean that the number is to be chosen. */
+/* options.c: the options of an index and its operator classes. 0 pages mean that the number is to be chosen. */
 extern BlockNumber bf_index_pages_per_range_option(Relation index);
 extern double bf_index_fpr_option(Relation index, int column);
 
@@ -35,6 +35,9 @@ extern Oid	bf_index_am_oid(void);
 
 /* Raises an error unless the items of each column are hashed as its operator class compares them. */
 extern void bf_index_check_operators(Relation index);
+
+/* Says of columns whose type's own = does not ask the index (as of citext, which is indexed as text) that it does not. */
+extern void bf_index_notice_unasked(Relation index);
 
 /* ------------------------------------------------------------ the other callbacks */
 

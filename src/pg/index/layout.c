@@ -11,7 +11,7 @@
 
 StaticAssertDecl(offsetof(BfMetaPage, column) == 112, "the meta page is stored as it is");
 StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");
-StaticAssertDecl(offsetof(BfStretch, lines) == 24, "entries of the directory are stored as they are");
+StaticAssertDecl(offsetof(BfStoredStretch, lines) == 24, "entries of the directory are stored as they are");
 StaticAssertDecl(sizeof(BfDirectoryPage) == 8, "the directory page is stored as it is");
 StaticAssertDecl(offsetof(BfFilterPage, states) == 32, "the filter page is stored as it is");
 
@@ -226,23 +226,23 @@ bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 
 static inline Size
 entry_size(int columns)
 {
-	return TYPEALIGN(8, offsetof(BfStretch, lines) + columns * sizeof(uint32));
+	return TYPEALIGN(8, offsetof(BfStoredStretch, lines) + columns * sizeof(uint32));
 }
 
-BfStretch *
+BfStoredStretch *
 bf_index_entry_at(void *entries, uint32 number, int columns)
 {
-	return (BfStretch *) ((char *) entries + number * entry_size(columns));
+	return (BfStoredStretch *) ((char *) entries + number * entry_size(columns));
 }
 
 uint32
-bf_index_entry_checksum(const BfStretch *entry, int columns)
+bf_index_entry_checksum(const BfStoredStretch *entry, int columns)
 {
-	uint32		copy[offsetof(BfStretch, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
-	Size		size = offsetof(BfStretch, lines) + columns * sizeof(uint32);
+	uint32		copy[offsetof(BfStoredStretch, lines) / sizeof(uint32) + INDEX_MAX_KEYS];
+	Size		size = offsetof(BfStoredStretch, lines) + columns * sizeof(uint32);
 
 	memcpy(copy, entry, size);
-	((BfStretch *) copy)->checksum = 0;
+	((BfStoredStretch *) copy)->checksum = 0;
 	return checksum_of(copy, size);
 }
 

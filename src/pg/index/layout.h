@@ -27,7 +27,7 @@
  *
  *   BfMetaPage                       with the parameters of each column
  *   BlockNumber directory[500]       the blocks of the directory pages; the first directory_pages of them are in use
- *   BfStretch entries                the first ones of the directory; the others are on directory pages
+ *   BfStoredStretch entries                the first ones of the directory; the others are on directory pages
  *
  * The *directory* says where the groups lie. Groups of one level that follow each other, with the same number of ranges
  * and filters of the same sizes, are one *stretch*, if the distance from one to the next is always the same. A group that
@@ -101,7 +101,7 @@ typedef struct BfMetaPage
 } BfMetaPage;
 
 /* An entry of the directory. The stretches of a level follow each other without a gap, from range 0 on. */
-typedef struct BfStretch
+typedef struct BfStoredStretch
 {
 	uint32		first_range;	/* of the first group */
 	uint32		groups;
@@ -112,7 +112,7 @@ typedef struct BfStretch
 	BlockNumber stride;			/* from the first block of a group to that of the next one; 0 if there is one group */
 	uint32		checksum;		/* CRC-32C of this entry with zeros in checksum */
 	uint32		lines[FLEXIBLE_ARRAY_MEMBER];	/* of a filter of each column; they fill whole pages */
-} BfStretch;
+} BfStoredStretch;
 
 /* A directory page has this after the page header, and then entries. */
 #define BF_DIRECTORY_MAGIC 0x72446642	/* "BfDr" */
@@ -211,8 +211,8 @@ extern void bf_index_init_directory_page(Page page, uint32 number);
 extern void *bf_index_directory_entries(Relation index, BlockNumber block, Page page, uint32 number);
 
 /* One of the entries, and the checksum that it should have. */
-extern BfStretch *bf_index_entry_at(void *entries, uint32 number, int columns);
-extern uint32 bf_index_entry_checksum(const BfStretch *entry, int columns);
+extern BfStoredStretch *bf_index_entry_at(void *entries, uint32 number, int columns);
+extern uint32 bf_index_entry_checksum(const BfStoredStretch *entry, int columns);
 
 /* The number of entries that fit on the meta page, and on each directory page. */
 extern uint32 bf_index_entries_on_meta_page(int columns);

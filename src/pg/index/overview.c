@@ -121,7 +121,7 @@ open_if_free(Oid oid, bool *gone)
 
 /* Sets *group to one of the groups of this entry, counted from 0. The numbers of lines are copied into lines[]. */
 static void
-group_of_entry(const BfStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
+group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
 {
 	memset(group, 0, sizeof *group);
 	group->columns = columns;
@@ -134,7 +134,7 @@ group_of_entry(const BfStretch *entry, uint32 number, uint32 columns, BfGroup *g
 
 /* The lines of all columns of an entry's groups: nearly all of an index are those of level 0. */
 static double
-lines_of_entry(const BfStretch *entry, uint32 columns)
+lines_of_entry(const BfStoredStretch *entry, uint32 columns)
 {
 	double		lines = 0;
 
@@ -144,15 +144,15 @@ lines_of_entry(const BfStretch *entry, uint32 columns)
 }
 
 /* The entry of level 0 on the meta page that has this range; or if `range` is NULL, the one with the most lines. */
-static const BfStretch *
+static const BfStoredStretch *
 find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
 {
 	uint32		entries = Min(meta->stretches, bf_index_entries_on_meta_page(meta->columns));
-	const BfStretch *largest = NULL;
+	const BfStoredStretch *largest = NULL;
 
 	for (uint32 number = 0; number < entries; number++)
 	{
-		const BfStretch *entry = bf_index_entry_at(bf_index_meta_entries(meta), number, meta->columns);
+		const BfStoredStretch *entry = bf_index_entry_at(bf_index_meta_entries(meta), number, meta->columns);
 
 		if (entry->checksum != bf_index_entry_checksum(entry, meta->columns))
 			bf_index_report_damage(index, 0, "the checksum of groups is wrong");
@@ -260,7 +260,7 @@ read_pages(void *argument)
 	BlockNumber pages_per_range;
 	Buffer		buffer;
 	BfMetaPage *meta;
-	const BfStretch *entry;
+	const BfStoredStretch *entry;
 	BfParameters parameters;
 	BfGroup		last;
 	BfGroup		largest;

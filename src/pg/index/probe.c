@@ -75,7 +75,7 @@ bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what)
 	geometry = probe->geometry;
 	if (what == BF_FETCH_GEOMETRY)
 	{
-		prefetch(geometry, sizeof(BfGeometry) + sizeof(BfParameters) + sizeof(BfPlace) + sizeof(uint32));
+		prefetch(geometry, sizeof(BfGeometry) + sizeof(BfParameters) + sizeof(BfStretch) + sizeof(uint32));
 		if (BufferIsValid(probe->meta_buffer))
 			prefetch(GetBufferDescriptor(probe->meta_buffer - 1), sizeof(BufferDesc));
 		return;

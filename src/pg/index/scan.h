@@ -61,6 +61,74 @@ bf_index_are_few(const BfPages *pages)
  */
 extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
 
+/* Consecutive pages of a heap, from `first` to `end` (exclusive). */
+typedef struct BfSpan
+{
+	BlockNumber first;
+	BlockNumber end;
+} BfSpan;
+
+/* Pages of a heap: spans in ascending order, none of which begins where another one ends. Some may lie behind the end of the heap. */
+typedef struct BfSpans
+{
+	BfSpan	   *spans;			/* in the memory context that was current when the first one was added */
+	uint32		count;
+	uint32		room;
+	uint64		pages;			/* of all spans */
+} BfSpans;
+
+extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
+
+/*
+ * For a caller that asks many groups, of one index or of many, about the same items: groups are passed over where asking is in vain. After
+ * the first group that was asked in vain one is passed over, after the next one two, then four, and so on, until a group is of
+ * use again. All of it is zero at first.
+ */
+typedef struct BfPatience
+{
+	uint32		in_vain;		/* groups that were asked in vain since one was of use */
+	uint32		pass_over;		/* so many are not asked now; an index that is not asked counts as one */
+} BfPatience;
+
+/* A group is asked in vain if at least so many tenths of its pages are left. */
+#define BF_IN_VAIN_TENTHS 9
+
+/* At most so many are passed over at a time, so that those which are of use later are found. */
+#define BF_MOST_PASSED_OVER 32
+
+static inline bool
+bf_index_passes_over(BfPatience *patience)
+{
+	if (patience->pass_over == 0)
+		return false;
+	patience->pass_over--;
+	return true;
+}
+
+/*
+ * Begins a search for the rows that have one of these items in a column. The hashes, which are sorted here, are those of
+ * items of this type under this collation. They are not copied. It is made by bf_index_ask_for_spans() only.
+ */
+extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid collation, Snapshot snapshot);
+
+/*
+ * Sets *spans to the pages in which a row that is searched for may be. `column` (from 1) is the column of this index. The result is
+ * false if the index was not asked, because there are too many items for its rate, or because its column has other items; then
+ * these are all pages. REQUIRES: as for bf_index_ask(); the index hashes arguments of type of the items so.
+ */
+extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap, BfPatience *patience,
+								   BfSpans *spans);
+
+/* What a search for some items in a column of an index is expected to cost, and to leave. For the planner. */
+typedef struct BfExpectation
+{
+	double		in_vain;		/* the share of the ranges that say "maybe" although they have none of the items */
+	double		pages;			/* of the index that are read */
+	BlockNumber pages_per_range;
+} BfExpectation;
+
+extern BfExpectation bf_index_expect(Relation index, AttrNumber column, double items);
+
 /*
  * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared. If
  * the result is false, the row is surely none. The value may be stored out of line; memory for it is taken from the

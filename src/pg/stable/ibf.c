@@ -96,7 +96,7 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 	else if (!threshold->isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("scheme %s has no threshold", stable_scheme_name(parameters.scheme)),
+				 errmsg("scheme %s has no threshold, but %g was given", stable_scheme_name(parameters.scheme), DatumGetFloat8(threshold->value)),
 				 errhint("Give low and high, or the scheme two_class.")));
 	parameters.hash_count = stable_optional(fields[IBF_HASHES]);
 	parameters.bits = stable_optional(fields[IBF_CELL_BITS]);
