@@ -98,8 +98,8 @@ SELECT skips('SELECT l.id FROM big l WHERE host NOT IN (SELECT host FROM suspect
 -- several keys, keys of another type, expressions, no keys, keys that are NULL, keys twice
 SELECT skips('SELECT l.* FROM big l JOIN pairs p ON l.host = p.a AND l.n = p.b');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.n = s.big');
-CREATE INDEX big_ratio ON big USING bf ((n::real / 4)) WITH (pages_per_range = 4);
-SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.n::real / 4 = s.n::float8 / 4');
+CREATE INDEX big_ratio ON big USING bf ((n::real)) WITH (pages_per_range = 4);
+SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.n::real = s.n::float8');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.id + 1 = s.big * 20 + 1');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.host = upper(lower(s.host))');
 SELECT skips('SELECT l.* FROM big l JOIN suspects s ON l.host = lower(upper(s.host))');
@@ -156,6 +156,15 @@ SELECT skips('SELECT l.id, m.filler FROM log l JOIN many m USING (host)');
 SELECT skips('SELECT o.n, (SELECT count(m.filler) FROM log l JOIN many m USING (host) WHERE l.id > o.n) FROM suspects o');
 SET work_mem = '4MB';
 SELECT plan_of('SELECT l.id FROM big l JOIN more m USING (host)', true);
+
+-- the keys of a join are there before the first row of its outer side is wanted: of the upper one in a star, whose table is expensive to make, and
+-- in a rescan after one without rows
+CREATE TABLE everywhere AS SELECT 'h' || i AS host FROM generate_series(0, 499) i;
+VACUUM ANALYZE everywhere;
+SET join_collapse_limit = 1;
+SELECT skips('SELECT l.id FROM big l JOIN everywhere e USING (host) JOIN (SELECT substr(host, 2)::int AS n FROM more WHERE host = ''k8'' OFFSET 0) s ON l.n = s.n');
+SELECT skips('SELECT o.v, c.* FROM (VALUES (60000), (7), (65000), (8)) o(v), LATERAL (SELECT count(*) FROM big l JOIN everywhere e USING (host) JOIN (SELECT substr(host, 2)::int AS n FROM more WHERE host = ''k'' || o.v OFFSET 0) s ON l.n = s.n) c');
+RESET join_collapse_limit;
 
 -- partial indexes, keys inside values, DESC, several indexes
 DROP INDEX big_host;

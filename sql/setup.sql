@@ -61,3 +61,15 @@ BEGIN
 	RETURN format('%s by %s', split_part(by_index, ',', 1), index);
 END
 $$;
+
+-- The lines of a query's plan, run or not, without what only some versions of PostgreSQL write.
+CREATE FUNCTION plan_lines(query text, run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF%s) %s', CASE WHEN run THEN ', ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF' END, query) LOOP
+		CONTINUE WHEN line ~ '^ *(Storage|Memory|Buffers|Index Searches|Disabled)\y';
+		RETURN NEXT regexp_replace(line, '(rows=\d+)\.00', '\1');
+	END LOOP;
+END
+$$;

@@ -1,5 +1,6 @@
 /*
- * zero_cells.cpp: the share of zero cells and the rate of false positives on distinct items, as measured and by the formulas.
+ * zero_cells.cpp: the share of zero cells and the rate of false positives on distinct items, as measured and by the
+ * formulas.
  */
 #include "sections.hpp"
 

@@ -1,8 +1,9 @@
-# bf_index_advise() on three real logs: the bytes that it expects of bf indexes and B-trees are within 25 % of those of the indexes that are
-# then made, and the pages of look-ups within a factor of two, for values that are absent, rare and the most frequent one. (A
-# developer's blog, 207 thousand lines; an example log, 10 thousand; a million disk block numbers; see SOURCES.md of the data.) The same
-# bytes of GIN indexes and of bf indexes of keys, on the words of a log's agents, on edits and on a shop's orders. A look-up of an absent key
-# reads at most twice the pages that are expected; it can read far fewer.
+# bf_index_advise() on three real logs: the bytes that it expects of bf indexes and B-trees are within 25 % of those of
+# the indexes that are then made, and the pages of look-ups within a factor of two, for values that are absent, rare and
+# the most frequent one. (A developer's blog, 207 thousand lines; an example log, 10 thousand; a million disk block
+# numbers; see SOURCES.md of the data.) The same bytes of GIN indexes and of bf indexes of keys, on the words of a log's
+# agents, on edits and on a shop's orders. A look-up of an absent key reads at most twice the pages that are expected;
+# it can read far fewer.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
 /*
- * tbf_lookup.cpp: looking an item up in a stored tbf: its place in the directory of blocks (extensible layout), its block,
- * and the table of recurring minimum if there is one; and reading the list of hot items.
+ * tbf_lookup.cpp: looking an item up in a stored tbf: its place in the directory of blocks (extensible layout), its
+ * block, and the table of recurring minimum if there is one; and reading the list of hot items.
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
@@ -32,9 +32,10 @@ sb_status answer(sb_lookup *lookup)
 /* ------------------------------------------------- the table of recurring minimum */
 
 /*
- * So many entries are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the first slice is taken where the
- * entry should lie: the error grows with the square root of the table's length, and mostly one or two slices do. Hashes that
- * are not spread so well (or a table made by hand) get no more than four of those; from then on the table is halved.
+ * So many entries are read at a time (a TOAST chunk or two). Hashes are spread evenly, so the first slice is taken
+ * where the entry should lie: the error grows with the square root of the table's length, and mostly one or two slices
+ * do. Hashes that are not spread so well (or a table made by hand) get no more than four of those; from then on the
+ * table is halved.
  */
 constexpr uint64_t slice_entries = 128;
 constexpr int interpolations = 4;
@@ -76,7 +77,8 @@ sb_status search_table(sb_lookup *lookup)
 	{
 		uint64_t count = std::min(lookup->to - lookup->from, slice_entries);
 		uint64_t first = next_slice(lookup, count);
-		const unsigned char *slice = at_hand(lookup, table + first * recurring_entry_size, count * recurring_entry_size);
+		const unsigned char *slice = at_hand(lookup, table + first * recurring_entry_size,
+											 count * recurring_entry_size);
 		if (slice == nullptr)
 			return SB_NEED_BYTES;
 
@@ -163,8 +165,8 @@ sb_status read_directory(sb_lookup *lookup)
 	exact ? exact_directory_range(&tbf, lookup->hash, &offset, &size) : directory_range(&tbf, block, &offset, &size);
 	if (size != 0 && (directory = at_hand(lookup, offset, size)) == nullptr)
 		return SB_NEED_BYTES;
-	const sb_status status = exact ? exact_block_range(&tbf, lookup->hash, directory, &offset, &size)
-								   : block_range(&tbf, block, directory, &offset, &size);
+	const sb_status status = exact ? exact_block_range(&tbf, lookup->hash, directory, &offset, &size) :
+									 block_range(&tbf, block, directory, &offset, &size);
 	if (status != SB_OK)
 		return status;
 	lookup->step = step_block;

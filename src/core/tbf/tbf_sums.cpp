@@ -1,12 +1,11 @@
 /*
  * tbf_sums.cpp: exact sums of hits before they are rounded and stored.
  *
- * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as
- * v * 2^(floor(x) mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order
- * of its terms. The newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the
- * newest hit, is dropped; how much it was goes into the slack and the total. (The item of a hit that is older from the
- * beginning is entered in the set of items all the same.) Only when the value is stored is anything rounded: once,
- * and up.
+ * A hit at x half-lives counts v * 2^floor(x), with v in 2^-12 hits. It goes to plane floor(x / 16) as v * 2^(floor(x)
+ * mod 16), so a 64-bit word of a plane takes sums of 2^34 hits, and a sum never depends on the order of its terms. The
+ * newest four planes are kept: what is older than they are, and so at least 48 half-lives older than the newest hit, is
+ * dropped; how much it was goes into the slack and the total. (The item of a hit that is older from the beginning is
+ * entered in the set of items all the same.) Only when the value is stored is anything rounded: once, and up.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -56,8 +55,8 @@ sb_status streambloom::sums_take_fallen(tbf_sums *sums, uint64_t **out)
 }
 
 /*
- * Makes this plane the newest if it is newer. Those of items that fall out at the far end serve again, but are not cleared before
- * that: it would take long for a large set, and cannot be stopped in the middle of a turn.
+ * Makes this plane the newest if it is newer. Those of items that fall out at the far end serve again, but are not
+ * cleared before that: it would take long for a large set, and cannot be stopped in the middle of a turn.
  */
 static void make_room(tbf_sums *sums, int64_t wanted)
 {
@@ -113,10 +112,11 @@ namespace {
 /* Where the counters of a filter go, times a weight. */
 struct placing
 {
-	int64_t plane;	  /* the oldest of them */
-	int planes;		  /* over which they are split */
-	int64_t counters; /* a counter times the weight's factor times 2^this is in 2^-12 hits of that plane; may be negative */
-	int64_t total;	  /* the same for total and slack */
+	int64_t plane; /* the oldest of them */
+	int planes;	   /* over which they are split */
+	int64_t
+		counters; /* a counter times the weight's factor times 2^this is in 2^-12 hits of that plane; may be negative */
+	int64_t total; /* the same for total and slack */
 };
 
 } // namespace
@@ -138,9 +138,9 @@ static placing place_of(const sb_tbf *filter, const filter_weight *weight)
 	int64_t start = plane * SB_TBF_PLANE;
 
 	/*
-	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane after
-	 * the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that is 64
-	 * half-lives below the newest: less than 2^-20 of a hit.)
+	 * Split what may have so many digits that a word takes few filters. With a half-life less of it: there the plane
+	 * after the newest costs 16 half-lives at the far end. (What falls out unsplit has less than 2^55 in a plane that
+	 * is 64 half-lives below the newest: less than 2^-20 of a hit.)
 	 */
 	int factor_digits = weight->factor > 1 ? static_cast<int>(std::bit_width(weight->factor)) : 0;
 	int64_t digits = std::min<int64_t>(filter->cell_bits, 62) + factor_digits + (counters - start);
@@ -213,12 +213,16 @@ sb_status streambloom::sums_add_word(tbf_sums *sums, int index, uint64_t word, i
 	return add_to_word(&sums->plane[index][hash_set_place(word, sums->beside)], amount);
 }
 
-/* How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a cache. */
+/*
+ * How many items the memory is asked for ahead: enough to wait for all their lines at once. Smaller sets are in a
+ * cache.
+ */
 constexpr size_t ahead = 32;
 constexpr uint64_t prefetch_from_slots = 32000;
 
 /* Not a lambda: one that does nothing but this is taken for one that does nothing, where it is not inlined. */
-SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane, uint64_t hash)
+SB_KERNEL void prefetch_item(const uint64_t *slots, const slot_order &order, uint64_t beside, size_t plane,
+							 uint64_t hash)
 {
 	const uint64_t *own = &slots[place_of_slot(own_slot(order, hash), beside)];
 	__builtin_prefetch(own, 1);
@@ -261,22 +265,24 @@ SB_KERNEL size_t add_hits_loop(sb_hash_set *set, uint64_t beside, size_t plane, 
 }
 
 template <sb_simd variant>
-SB_KERNEL size_t add_hits_kernel(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values,
-								 size_t count, sb_status *status)
+SB_KERNEL size_t add_hits_kernel(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes,
+								 const uint64_t *values, size_t count, sb_status *status)
 {
-	return set->beside == 1 ? add_hits_loop<variant>(set, 1, 4, place, hashes, values, count, status)
-							: add_hits_loop<variant>(set, set->beside, plane, place, hashes, values, count, status);
+	return set->beside == 1 ? add_hits_loop<variant>(set, 1, 4, place, hashes, values, count, status) :
+							  add_hits_loop<variant>(set, set->beside, plane, place, hashes, values, count, status);
 }
-static size_t add_hits(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values, size_t count,
-					   sb_status *status);
-SB_VARIANTS(size_t, add_hits, (sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values,
-							   size_t count, sb_status *status), (set, plane, place, hashes, values, count, status))
+static size_t add_hits(sb_hash_set *set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values,
+					   size_t count, sb_status *status);
+SB_VARIANTS(size_t, add_hits,
+			(sb_hash_set * set, size_t plane, int place, const uint64_t *hashes, const uint64_t *values, size_t count,
+			 sb_status *status),
+			(set, plane, place, hashes, values, count, status))
 
-size_t streambloom::sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
-								  const uint64_t *values, size_t count, sb_status *status)
+size_t streambloom::sums_add_hits(tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives,
+								  const uint64_t *hashes, const uint64_t *values, size_t count, sb_status *status)
 {
-	return add_hits(set, static_cast<size_t>(sums->plane[index] - set->slots), place_in_plane(half_lives), hashes, values, count,
-					status);
+	return add_hits(set, static_cast<size_t>(sums->plane[index] - set->slots), place_in_plane(half_lives), hashes,
+					values, count, status);
 }
 
 /* Adds to all cells of an item, for which there is room. */
@@ -308,8 +314,8 @@ sb_status streambloom::sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int inde
 }
 
 template <sb_simd variant>
-SB_KERNEL sb_status add_items_kernel(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
-									 size_t count)
+SB_KERNEL sb_status add_items_kernel(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes,
+									 const uint64_t *values, size_t count)
 {
 	uint64_t *cells[ahead][SB_TBF_MAX_HASHES];
 	uint16_t positions[SB_TBF_MAX_HASHES];
@@ -340,12 +346,15 @@ SB_KERNEL sb_status add_items_kernel(uint64_t *const *words, const sb_tbf *tbf, 
 	return SB_OK;
 }
 
-static sb_status add_items(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values, size_t count);
-SB_VARIANTS(sb_status, add_items, (uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
-								   size_t count), (words, tbf, place, hashes, values, count))
+static sb_status add_items(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes,
+						   const uint64_t *values, size_t count);
+SB_VARIANTS(sb_status, add_items,
+			(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
+			 size_t count),
+			(words, tbf, place, hashes, values, count))
 
-sb_status streambloom::sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives, const uint64_t *hashes,
-									  const uint64_t *values, size_t count)
+sb_status streambloom::sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
+									  const uint64_t *hashes, const uint64_t *values, size_t count)
 {
 	cell_plane *plane = sums->cells[index];
 	const int place = place_in_plane(half_lives);
@@ -374,11 +383,12 @@ void streambloom::sums_note_hit(tbf_sums *sums, int index, const sb_moment *mome
 }
 
 /*
- * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that was
- * added. REQUIRES: count is a multiple of 4.
+ * words += counters * 2^shift, 0 <= shift < 62; false if that is too much for a word. *largest becomes the largest that
+ * was added. REQUIRES: count is a multiple of 4.
  */
 template <sb_simd variant>
-SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest)
+SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uint32_t count, int shift,
+								  uint64_t *largest)
 {
 	constexpr int digits = std::countr_zero(SB_TBF_MAX_CELL);
 	four_words over = {};
@@ -400,7 +410,8 @@ SB_KERNEL bool add_shifted_kernel(uint64_t *words, const uint64_t *counters, uin
 	return (over[0] | over[1] | over[2] | over[3]) == 0;
 }
 static bool add_shifted(uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest);
-SB_VARIANTS(bool, add_shifted, (uint64_t *words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest),
+SB_VARIANTS(bool, add_shifted,
+			(uint64_t * words, const uint64_t *counters, uint32_t count, int shift, uint64_t *largest),
 			(words, counters, count, shift, largest))
 
 namespace {
@@ -408,13 +419,15 @@ namespace {
 /* Adds the counters of a filter times a weight, block by block. */
 class weighted_counters
 {
-  public:
+public:
 	weighted_counters(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const filter_weight *weight,
 					  const placing &place)
 		: sums_(sums), place_(place), factor_(weight->factor), cells_(tbf->block_cells),
 		  cell_halvings_(doublings(filter->block_cells, tbf->block_cells)), index_(index), last_(place.planes - 1)
 	{
-		/* The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left. */
+		/*
+		 * The common case needs no 128 bits: all of a counter goes to one plane that is kept, by a shift to the left.
+		 */
 		plain_ = last_ == 0 && is_kept(0) && weight->factor == 1 && place.counters >= 0 && place.counters < 62;
 	}
 
@@ -433,7 +446,7 @@ class weighted_counters
 			accumulate(is_kept(j) ? &sums_->loss[index_ - j] : &sums_->dropped_loss, largest_[j]);
 	}
 
-  private:
+private:
 	tbf_sums *sums_;
 	placing place_;
 	uint64_t factor_;
@@ -469,8 +482,9 @@ class weighted_counters
 		}
 		const auto shift = static_cast<int>(place_.counters);
 		cell_plane *plane = sums_->cells[index_];
-		const bool fits = plane->block[block] != nullptr ? add_shifted(plane->block[block], counters, cells_, shift, &largest_[0])
-														 : add_shifted_few(plane, block, counters, shift, &largest_[0]);
+		const bool fits = plane->block[block] != nullptr ?
+							  add_shifted(plane->block[block], counters, cells_, shift, &largest_[0]) :
+							  add_shifted_few(plane, block, counters, shift, &largest_[0]);
 		return fits ? SB_OK : SB_OVERFLOW;
 	}
 
@@ -478,7 +492,8 @@ class weighted_counters
 	{
 		for (uint32_t i = 0; i < cells_; i++)
 			if (const uint64_t counter = counters[i >> cell_halvings_]; counter != 0)
-				if (sb_status status = add_parts(block, i, moved(u128{counter} * factor_, place_.counters)); status != SB_OK)
+				if (sb_status status = add_parts(block, i, moved(u128{counter} * factor_, place_.counters));
+					status != SB_OK)
 					return status;
 		return SB_OK;
 	}
@@ -508,7 +523,8 @@ class weighted_counters
 
 } // namespace
 
-static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const filter_weight *weight, const placing &place)
+static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const filter_weight *weight,
+						  const placing &place)
 {
 	sums->newest = std::max(sums->newest, filter->newest);
 	sums->oldest_base = sums->merged ? std::min(sums->oldest_base, filter->base) : filter->base;
@@ -523,8 +539,8 @@ static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const
 	accumulate(is_kept ? &sums->slack[index] : &sums->dropped_loss, slack);
 }
 
-sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter, const void *cells,
-										 const filter_weight *weight)
+sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
+										 const void *cells, const filter_weight *weight)
 {
 	if (leaves_no_trace(filter, weight))
 		return SB_OK;
@@ -646,7 +662,8 @@ static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from,
 				return status;
 		return SB_OK;
 	}
-	uint64_t largest = 0; /* a block with a list has SB_TBF_BLOCK cells, and a smaller one of another filter is spread over them first */
+	uint64_t largest =
+		0; /* a block with a list has SB_TBF_BLOCK cells, and a smaller one of another filter is spread over them first */
 	block_counters widened;
 	if (halvings != 0)
 	{

@@ -1,13 +1,15 @@
 /*
- * distinct.c: estimates how many distinct values a table has, by those in a sample of it. For bf_index_advise() (advise.c).
+ * distinct.c: estimates how many distinct values a table has, by those in a sample of it. For bf_index_advise()
+ * (advise.c).
  */
 #include "advisor/distinct.h"
 
 #include <math.h>
 
 /*
- * Estimates how many values there are where so many of these are in a sample of this share, each in so many of its units (Haas and
- * Stokes 1998, estimator Duj1, for units instead of rows, so that it does no harm when the rows of a value lie together).
+ * Estimates how many values there are where so many of these are in a sample of this share, each in so many of its
+ * units (Haas and Stokes 1998, estimator Duj1, for units instead of rows, so that it does no harm when the rows of a
+ * value lie together).
  */
 static double
 jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share)

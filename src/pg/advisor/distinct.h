@@ -32,7 +32,10 @@ static inline void
 bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weight)
 {
 	stats->values += weight;
-	/* The others are surely known, and would make the estimate of the number of rare ones too low (Haas and Stokes 1998, Duj2a). */
+	/*
+	 * The others are surely known, and would make the estimate of the number of rare ones too low (Haas and Stokes
+	 * 1998, Duj2a).
+	 */
 	if (units > 2)
 		return;
 	stats->rare += weight;
@@ -46,13 +49,14 @@ bf_index_add_to_stats(ValueStats *stats, uint32 units, bool is_new, uint64 weigh
 }
 
 /*
- * Estimates how many distinct values there are, if the sample is this share of it all and has no beginning that was read as a whole.
+ * Estimates how many distinct values there are, if the sample is this share of it all and has no beginning that was
+ * read as a whole.
  */
 extern double bf_index_distinct_in_share(const ValueStats *stats, double share);
 
 /*
- * The number of distinct values in a table of which so many pages were read, the first ones of them without a gap: those in that beginning, and
- * those that are in the rest only.
+ * The number of distinct values in a table of which so many pages were read, the first ones of them without a gap:
+ * those in that beginning, and those that are in the rest only.
  */
 extern double bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read, BlockNumber heap_blocks);
 

@@ -1,5 +1,6 @@
 /*
- * model.h: what an index on a sampled column would take and read (model.c), and the bytes of a B-tree and of a GIN index (model_gin.c).
+ * model.h: what an index on a sampled column would take and read (model.c), and the bytes of a B-tree and of a GIN
+ * index (model_gin.c).
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_MODEL_H
 #define STREAMBLOOM_PG_ADVISOR_MODEL_H
@@ -7,8 +8,8 @@
 #include "advisor/sample.h"
 
 /*
- * How many times as many items the fullest range of the column has as the average one, by what was read of the table. All filters
- * of a group of ranges are as large as the fullest one of these needs.
+ * How many times as many items the fullest range of the column has as the average one, by what was read of the table.
+ * All filters of a group of ranges are as large as the fullest one of these needs.
  */
 extern double bf_index_unevenness(const SampleColumn *column);
 
@@ -28,8 +29,8 @@ typedef struct BfModel
 extern void bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model);
 
 /*
- * The pages of the index and the table that a look-up reads on average, if so many ranges of level 0 hold the value. These lie
- * strewn over the table.
+ * The pages of the index and the table that a look-up reads on average, if so many ranges of level 0 hold the value.
+ * These lie strewn over the table.
  */
 extern double bf_index_model_look_up(const BfModel *model, double holding);
 

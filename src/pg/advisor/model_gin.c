@@ -1,10 +1,11 @@
 /*
- * model_gin.c: the bytes of a GIN index, computed from a sample of the keys (sample_keys.c). For bf_index_advise() (advise.c).
+ * model_gin.c: the bytes of a GIN index, computed from a sample of the keys (sample_keys.c). For bf_index_advise()
+ * (advise.c).
  *
- * A GIN index is a B-tree of keys (the entry tree). A key with few rows has them in its own tuple, as a compressed list. A key with more
- * has a tree of its own (a posting tree), whose leaves are segments of such lists. CREATE INDEX gathers rows until maintenance_work_mem
- * is full, and then enters what it has gathered, key by key in ascending order. See gininsert.c, ginentrypage.c and gindatapage.c of
- * PostgreSQL.
+ * A GIN index is a B-tree of keys (the entry tree). A key with few rows has them in its own tuple, as a compressed
+ * list. A key with more has a tree of its own (a posting tree), whose leaves are segments of such lists. CREATE INDEX
+ * gathers rows until maintenance_work_mem is full, and then enters what it has gathered, key by key in ascending order.
+ * See gininsert.c, ginentrypage.c and gindatapage.c of PostgreSQL.
  */
 #include "base/compat.h"
 
@@ -25,7 +26,10 @@
 #define FIRST_SEGMENT 384
 #define NEXT_SEGMENT 256
 
-/* The memory that a key takes while rows are gathered, and one of its rows on average (ginbulk.c; arrays grow by doubling). */
+/*
+ * The memory that a key takes while rows are gathered, and one of its rows on average (ginbulk.c; arrays grow by
+ * doubling).
+ */
 #define MEMORY_OF_KEY 120
 #define MEMORY_OF_ROW 9
 
@@ -52,7 +56,10 @@ typedef struct GinSums
 static double
 posting_tree_pages(double bytes, double bytes_of_row)
 {
-	/* The first row of a segment is in its header. A row that does not fit into the rest of a segment goes to the next one. */
+	/*
+	 * The first row of a segment is in its header. A row that does not fit into the rest of a segment goes to the next
+	 * one.
+	 */
 	const double saved = (bytes_of_row + 1) / 2;
 	const double first = floor(GinDataPageMaxDataSize / FIRST_SEGMENT) * (FIRST_SEGMENT - LIST_HEADER + saved);
 	const double next = floor(GinDataPageMaxDataSize / NEXT_SEGMENT) * (NEXT_SEGMENT - LIST_HEADER + saved);
@@ -102,7 +109,9 @@ add_key(const CountedKey *key, void *argument)
 static double
 entry_fill(double times, double tuple)
 {
-	/* Keys arrive in ascending order, and a page that is full is split in the middle. So the left pages stay half full. */
+	/*
+	 * Keys arrive in ascending order, and a page that is full is split in the middle. So the left pages stay half full.
+	 */
 	double		fill = 0.5 + 0.75 * tuple / ENTRY_SPACE;
 
 	if (times <= 1)

@@ -1,5 +1,6 @@
 /*
- * sample.h: what bf_index_advise() (advise.c) learns of a table from some of its pages (sample.c, sample_values.c, sample_keys.c).
+ * sample.h: what bf_index_advise() (advise.c) learns of a table from some of its pages (sample.c, sample_values.c,
+ * sample_keys.c).
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_SAMPLE_H
 #define STREAMBLOOM_PG_ADVISOR_SAMPLE_H
@@ -37,7 +38,8 @@ typedef struct KeptValue
 } KeptValue;
 
 /*
- * Of so many zeros at the end of its hash depends whether a value or a key is kept: with one zero more, half of them are.
+ * Of so many zeros at the end of its hash depends whether a value or a key is kept: with one zero more, half of them
+ * are.
  */
 static inline bool
 bf_index_ends_with_zeros(uint64 hash, int zeros)
@@ -133,8 +135,8 @@ extern void bf_index_forget_sample(Sample *sample);
 /* ------------------------------------------------------ values (sample_values.c) */
 
 /*
- * The size of a tuple of a B-tree or a GIN index with this value, without its line pointer, as index_form_tuple() would make it; 0 if it
- * does not fit.
+ * The size of a tuple of a B-tree or a GIN index with this value, without its line pointer, as index_form_tuple() would
+ * make it; 0 if it does not fit.
  */
 extern uint16 bf_index_key_size(Form_pg_attribute attribute, Datum value, bool isnull);
 
@@ -154,8 +156,8 @@ typedef struct Place
 } Place;
 
 /*
- * Counts a row of the value with this hash, which may be a key inside the row's value. If it is not, its size in an index is found out,
- * which is why its attribute and the value are needed.
+ * Counts a row of the value with this hash, which may be a key inside the row's value. If it is not, its size in an
+ * index is found out, which is why its attribute and the value are needed.
  */
 extern void bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, const Place *place,
 								 Form_pg_attribute attribute, Datum value, bool isnull);
@@ -175,8 +177,8 @@ extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
 /* ----------------------------------------------- keys inside values (sample_keys.c) */
 
 /*
- * If the operator class has keys inside values, prepares the column for them and returns true. Otherwise finds out whether there is a
- * GIN operator class for the trigrams of the column.
+ * If the operator class has keys inside values, prepares the column for them and returns true. Otherwise finds out
+ * whether there is a GIN operator class for the trigrams of the column.
  */
 extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass, MemoryContext context);
 
@@ -187,8 +189,8 @@ extern void bf_index_begin_keys(const Sample *sample, SampleColumn *column, Bloc
 extern bool bf_index_looks_at_keys(const Sample *sample, const SampleColumn *column);
 
 /*
- * Takes a value apart. The keys are in the current memory context, each one once. If the functions of the operator class raise an error,
- * the column is refused from now on, and there are no keys.
+ * Takes a value apart. The keys are in the current memory context, each one once. If the functions of the operator
+ * class raise an error, the column is refused from now on, and there are no keys.
  */
 extern KeyOfRow *bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 *count);
 

@@ -1,10 +1,12 @@
 /*
- * sample_keys.c: the keys inside the values of the columns that bf_index_advise() samples. For columns whose operator class of bf has
- * keys inside values (jsonb, arrays, tsvector), and for text if pg_trgm is installed, whose trigrams a GIN index would have.
+ * sample_keys.c: the keys inside the values of the columns that bf_index_advise() samples. For columns whose operator
+ * class of bf has keys inside values (jsonb, arrays, tsvector), and for text if pg_trgm is installed, whose trigrams a
+ * GIN index would have.
  *
- * A column takes bounded memory: at most sample->most_kept keys, as of values (sample.c). But few keys have many rows and take most of
- * a GIN index, so keys with many rows are kept whatever their hashes are. Each key has the weight that makes the sum right: 2^z if it
- * was one of those that are kept of hashes with z zeros, when it was found to have many rows.
+ * A column takes bounded memory: at most sample->most_kept keys, as of values (sample.c). But few keys have many rows
+ * and take most of a GIN index, so keys with many rows are kept whatever their hashes are. Each key has the weight that
+ * makes the sum right: 2^z if it was one of those that are kept of hashes with z zeros, when it was found to have many
+ * rows.
  */
 #include "base/compat.h"
 
@@ -30,7 +32,9 @@
 #include "index/keys.h"
 #include "index/layout.h"
 
-/* Nobody can cancel a function that takes a value apart. So longer values are left out: trigrams take longer to find. */
+/*
+ * Nobody can cancel a function that takes a value apart. So longer values are left out: trigrams take longer to find.
+ */
 #define MOST_BYTES_TAKEN_APART (16 * 1024 * 1024)
 #define MOST_BYTES_OF_TRIGRAMS (256 * 1024)
 
@@ -322,7 +326,10 @@ bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isn
 			keys->left_out = true;
 			return NULL;
 		}
-		/* Functions of other extensions can raise errors, with which CREATE INDEX would fail. The other columns are not concerned. */
+		/*
+		 * Functions of other extensions can raise errors, with which CREATE INDEX would fail. The other columns are not
+		 * concerned.
+		 */
 		error = bf_index_attempt(extract, &extraction, is_answer);
 		if (error != NULL)
 		{
@@ -417,7 +424,9 @@ bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row
 					bool at_beginning)
 {
 	SampleKeys *keys = column->keys;
-	/* The pages that were looked at are taken for neighbors: so far apart are the rows of a key in the whole table too. */
+	/*
+	 * The pages that were looked at are taken for neighbors: so far apart are the rows of a key in the whole table too.
+	 */
 	const uint64 place = place_of_row(keys->pages + page, offset);
 
 	keys->postings += count;

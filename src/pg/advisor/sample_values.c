@@ -1,8 +1,9 @@
 /*
- * sample_values.c: the values of the columns that bf_index_advise() samples: how many there are, in how many rows, pages and ranges they
- * are, and how long. Where the items of a column are keys, the keys are its values here.
+ * sample_values.c: the values of the columns that bf_index_advise() samples: how many there are, in how many rows,
+ * pages and ranges they are, and how long. Where the items of a column are keys, the keys are its values here.
  *
- * A column takes bounded memory: at most sample->most_kept values. When there are more, half of them are given up, by their hashes.
+ * A column takes bounded memory: at most sample->most_kept values. When there are more, half of them are given up, by
+ * their hashes.
  */
 #include "base/compat.h"
 
@@ -133,7 +134,10 @@ count_in(struct kept_hash **table, int *zeros, uint64 hash, const Place *place)
 	return NULL;
 }
 
-/* Lets the value compete for its slot: the one that has more than half of the slot's rows keeps it (Boyer and Moore 1991). */
+/*
+ * Lets the value compete for its slot: the one that has more than half of the slot's rows keeps it (Boyer and Moore
+ * 1991).
+ */
 static void
 count_frequent(SampleColumn *column, uint64 hash, uint32 range)
 {

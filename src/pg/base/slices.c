@@ -21,7 +21,9 @@
 /* A slice of more chunks than this is not kept: no look-up needs so many. */
 #define MOST_TOAST_CHUNKS 8
 
-/* What a chunk takes: it, what the memory context adds to it, and its share of the table, which is at least 4/10 full. */
+/*
+ * What a chunk takes: it, what the memory context adds to it, and its share of the table, which is at least 4/10 full.
+ */
 #define BYTES_OF_CHUNK (TOAST_MAX_CHUNK_SIZE + 144)
 
 typedef struct ToastChunkKey
@@ -52,7 +54,10 @@ keys_equal(const ToastChunkKey *left, const ToastChunkKey *right)
 	return left->number == right->number && left->value == right->value && left->table == right->table && left->size == right->size;
 }
 
-/* A table whose look-ups are inlined, without calls through pointers: each look-up of an item makes two or three of them. */
+/*
+ * A table whose look-ups are inlined, without calls through pointers: each look-up of an item makes two or three of
+ * them.
+ */
 #define SH_PREFIX chunks
 #define SH_ELEMENT_TYPE ToastChunk
 #define SH_KEY_TYPE ToastChunkKey

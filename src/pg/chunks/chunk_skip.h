@@ -6,6 +6,7 @@
  *   chunk_skip_paths.c   keeps parallel paths away where the node is expected to be faster
  *   chunk_skip_plan.c    owns the hooks, and puts the node into finished plans
  *   chunk_skip_exec.c    asks the indexes, executes the node, and explains it
+ *   chunk_skip_hash.c    has arrays that sequential scans compare with tested by hash
  *   chunk_skip_portal.c  takes the node out of plans that WHERE CURRENT OF may look into
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SKIP_H
@@ -93,6 +94,16 @@ extern void chunk_skip_paths_init(void);
  * WHERE CURRENT OF may refer to: then it is a copy whose plan lacks the node.
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
+
+/*
+ * Has those of these nodes that are sequential scans test conditions "= ANY (expression)" by hash, for the expressions
+ * whose values are given. To be undone before a value changes. Adds to a list, and returns it, in which the second function finds
+ * what to undo. The memory is taken from the current context.
+ */
+struct PlanState;
+extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,
+									const bool *isnull, List *hashed);
+extern void chunk_skip_forget_hashed(List *hashed);
 
 extern const CustomScanMethods chunk_skip_scan_methods;
 

@@ -58,6 +58,7 @@ typedef struct JoinSkipState
 	BfSpans		spans;			/* that are left */
 	uint32		next;			/* of them */
 	bool		limited;		/* the scan below was limited once, and starts where the limit was */
+	ExecProcNodeMtd own;		/* the node's function, while another one passes rows on; otherwise NULL */
 
 	/* for EXPLAIN */
 	int64		pages;			/* of all scans */
@@ -378,6 +379,13 @@ join_skip_begin_scan(CustomScanState *node, EState *estate, int eflags)
 	}
 }
 
+/* All rows of the scan are wanted: a shorter way for them. */
+static TupleTableSlot *
+pass_on(PlanState *node)
+{
+	return ExecProcNode(outerPlanState(node));
+}
+
 static TupleTableSlot *
 join_skip_next(CustomScanState *node)
 {
@@ -390,8 +398,13 @@ join_skip_next(CustomScanState *node)
 			ExecReScan(outerPlanState(node));
 		decide(state);
 		state->next = 0;
-		if (state->limited && !state->reads_spans && !state->reads_nothing)
-			limit_scan(state, 0, InvalidBlockNumber);
+		if (!state->reads_spans && !state->reads_nothing)
+		{
+			if (state->limited)
+				limit_scan(state, 0, InvalidBlockNumber);
+			state->own = node->ss.ps.ExecProcNodeReal;
+			ExecSetExecProcNode(&node->ss.ps, pass_on);
+		}
 	}
 	if (state->reads_nothing)
 		return NULL;
@@ -406,6 +419,9 @@ join_skip_rescan(CustomScanState *node)
 	JoinSkipState *state = (JoinSkipState *) node;
 
 	state->decided = false;
+	if (state->own != NULL)
+		ExecSetExecProcNode(&node->ss.ps, state->own);
+	state->own = NULL;
 	/* If parameters have changed, the executor rescans it when its next row is wanted. */
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));

@@ -8,6 +8,8 @@
  */
 #include "chunks/join_skip.h"
 
+#include <limits.h>
+
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/pg_type_d.h"
@@ -234,7 +236,7 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 	const double skipped = 1 - expectation->left;
 	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);
-	Cost		questions = expectation->index_pages * random_page_cost;
+	Cost		questions = expectation->index_pages * seq_page_cost; /* in ascending order */
 	HashPath   *copy;
 
 	if (questions >= saved)
@@ -290,7 +292,7 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
  * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, which takes much
  * less time than to read a page of a table.
  */
-#define PAGES_PER_QUESTION_AGAIN 1
+#define PAGES_PER_QUESTION_AGAIN 1.5
 
 /* Can an index of the first child answer a clause of the path, which compares the table with others? */
 static bool

@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"

@@ -547,9 +547,9 @@ add_to_sets(const BfRowItems *items, void *argument)
 }
 
 /*
- * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie out of line,
- * and a few of them can have as many keys as a whole range of others. So no room is made for more keys than this, or those that
- * are there. Where an item is a value, a range cannot have more items than rows.
+ * The rows of a range that is not full say how many items it would have if it were. But documents of many kilobytes lie
+ * out of line, and a few of them can have as many keys as a whole range of others. So no room is made for more keys
+ * than this, or those that are there. Where an item is a value, a range cannot have more items than rows.
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 

@@ -81,7 +81,10 @@ extern uint64 bf_index_reader_horizon(const BfHeapReader *reader);
 /* The reader stands for another one too, which has left out rows of this horizon. */
 extern void bf_index_raise_horizon(BfHeapReader *reader, uint64 horizon);
 
-/* Row versions that were deleted before this transaction are dead to every snapshot of this server. Readers that work together share it. */
+/*
+ * Row versions that were deleted before this transaction are dead to every snapshot of this server. Readers that work
+ * together share it.
+ */
 extern TransactionId bf_index_oldest_xmin(const BfHeapReader *reader);
 extern void bf_index_share_oldest_xmin(BfHeapReader *reader, TransactionId oldest_xmin);
 

@@ -56,7 +56,10 @@ extern void bf_index_begin_items(BfRowItems *items, int columns, MemoryContext c
  */
 extern void bf_index_itemize(const BfItemizer *itemizer, const Datum *values, const bool *isnull, BfRowItems *items);
 
-/* What a scan key searches for: its argument, or with SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES: it is not NULL. */
+/*
+ * What a scan key searches for: its argument, or with SK_SEARCHARRAY the array's elements that are not NULL. REQUIRES:
+ * it is not NULL.
+ */
 extern uint32 bf_index_key_arguments(const ScanKeyData *key, Datum **arguments);
 
 #endif

@@ -145,8 +145,8 @@ bf_index_expect(Relation index, AttrNumber column, double items)
 
 	expected.in_vain = expected_in_vain(geometry, column - 1, items);
 	expected.pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-	/* Each item is looked up in all groups of the highest level, and further down in some. And there is the meta page. */
-	expected.pages = 1 + Min(items * (highest->groups + 1), RelationGetNumberOfBlocks(index));
+	/* Each item is looked up in all groups of the highest level, and further down in about one. And there is the meta page. */
+	expected.pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
 	return expected;
 }
 

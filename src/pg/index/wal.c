@@ -35,12 +35,12 @@
  * - Only the first four blocks of a record may be used (MAX_GENERIC_XLOG_PAGES). XLogBeginInsert() has room for them. Pages of
  *   one record are locked in the order of their blocks, and nothing else locks two filter pages at once.
  *
- * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version
- * that wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with
- * those of earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/021_kill_nine.pl (after a crash),
- * and by test/attack/030_standby.pl (on a standby that compares each page with the primary's, by
- * wal_consistency_checking). On a version on which these tests were not run, GenericXLogFinish() is used here too. It
- * is slower, but correct by definition.
+ * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version that
+ * wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with those of
+ * earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/021_kill_nine.pl (after a crash), and by
+ * test/attack/030_standby.pl (on a standby that compares each page with the primary's, by wal_consistency_checking). On
+ * a version on which these tests were not run, GenericXLogFinish() is used here too. It is slower, but correct by
+ * definition.
  */
 #include "index/wal.h"
 
@@ -100,8 +100,8 @@ append_fragments(char *end, Page page, const Change *change)
 }
 
 /*
- * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a header
- * takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size.
+ * The most bytes that the fragments of a page take. Two fragments of a change have more bytes between them than a
+ * header takes; those between nearer ones are logged, too. So a change takes at most one header more than its own size.
  */
 static Size
 most_delta(const PageChanges *page)

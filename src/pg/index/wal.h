@@ -9,8 +9,8 @@
 #include "storage/buf.h"
 
 /*
- * Takes the lines of a filter page into use, if they are not yet, and logs that. To be called before a range on it becomes
- * anything but unsummarized. REQUIRES: the buffer is locked exclusively, and was checked.
+ * Takes the lines of a filter page into use, if they are not yet, and logs that. To be called before a range on it
+ * becomes anything but unsummarized. REQUIRES: the buffer is locked exclusively, and was checked.
  */
 extern void bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group);
 
@@ -30,9 +30,9 @@ typedef struct BfPageAdditions
 } BfPageAdditions;
 
 /*
- * Adds items to lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs the change in
- * one record. Takes some memory in the current context, as much as the lines. REQUIRES: the buffers are locked exclusively, and
- * were checked; the range is not unsummarized on any of the pages.
+ * Adds items to lines of one range (counted within its group) on up to MAX_GENERIC_XLOG_PAGES filter pages, and logs
+ * the change in one record. Takes some memory in the current context, as much as the lines. REQUIRES: the buffers are
+ * locked exclusively, and were checked; the range is not unsummarized on any of the pages.
  */
 extern void bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range, int hash_count);
 

@@ -77,10 +77,23 @@ sub join_of
 
 sub columns { return 'l.id, l.a, l.t' . join('', map { ", $_.z, $_.id AS id_$_" } @_); }
 
+# A join that is executed again and again with other keys, of which some are nowhere; alone or in a star.
+sub again
+{
+	my ($schema) = @_;
+	my $l = pick('f1 l', 'f2 l', '(SELECT id, k, a, b, t FROM f1 UNION ALL SELECT id, k, a, b, t FROM f2) l');
+	my $values = join ', ', map { '(' . (chance(0.45) ? 650 + int rand 140 : int rand $schema->{keys}) . ')' } 1 .. 2 + int rand 5;
+	my $d = '(SELECT * FROM w WHERE ' . pick('z = o.v', 'z = o.v', 'z BETWEEN o.v AND o.v + 1', '(z = o.v OR z = 799)') . ' OFFSET 0)';
+	my $star = pick('', '', ' JOIN d1 e ON ' . on($schema, 'e', $l), ' LEFT JOIN d1 e ON ' . on($schema, 'e', $l), " JOIN (SELECT * FROM w WHERE z < $schema->{keys} OFFSET 0) e ON " . on($schema, 'e', $l));
+	my $join = chance(0.8) ? "$l$star JOIN $d d" : "$l$star RIGHT JOIN $d d";
+	return "SELECT o.v, c.* FROM (VALUES $values) o(v), LATERAL (SELECT count(l.id), sum(l.id), count(*) FROM $join ON " . pick('l.a = d.x', 'l.a = d.x', 'l.b = d.y', 'l.k = d.z') . ') c';
+}
+
 # A query that returns rows.
 sub rows
 {
 	my ($schema) = @_;
+	return again($schema) if chance(0.12);
 	my ($from, @dimensions) = join_of($schema);
 	my $columns = columns(@dimensions);
 	my $has_where = $from =~ / WHERE (?!.*\) l\b)/ && !@dimensions;

@@ -129,12 +129,15 @@ sub make_dimensions
 	foreach my $name ('d1', 'd2', 'd3')
 	{
 		my ($x, $y) = (pick(@{$self->{a}}), pick(@{$self->{b}}));
-		my $count = pick(0, 1, 1, 2, 2, 2, 3, 3, 5, 5, 10, 30, 200);
+		my $count = pick(1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 5, 5, 10, 30, 100, 0);
 		push @sql, "DROP TABLE IF EXISTS $name CASCADE", "CREATE TABLE $name (id int, x $x->[0], y $y->[0], z int, filler text)";
 		push @{$self->{dimensions}}, {name => $name, x => $x, y => $y};
 		push @sql, $self->insert_dimension($self->{dimensions}[-1], $count) if $count;
 		push @sql, "ALTER TABLE $name ADD PRIMARY KEY (id)" if chance(0.3);
 	}
+	# A table of many keys, most of which no fact has, and which takes time to search.
+	my ($x, $y) = (pick(@{$self->{a}}), pick(@{$self->{b}}));
+	push @sql, 'DROP TABLE IF EXISTS w CASCADE', "CREATE TABLE w (id int, x $x->[0], y $y->[0], z int, filler text)", 'INSERT INTO w SELECT i, ' . value($x, 'i') . ', ' . value($y, 'i') . ", i, '' FROM generate_series(0, 799) i";
 	return @sql;
 }
 
@@ -143,7 +146,7 @@ sub insert_dimension
 	my ($self, $dimension, $count) = @_;
 	my $from = int rand($self->{keys});
 	my $spread = pick(1, 1, 1, 1, 2, 7, $self->{keys});
-	my $z = chance(0.15) ? "$from + i * 1000" : chance(0.1) ? "NULLIF(($from + i * $spread) % $self->{keys}, $from)" : "($from + i / " . pick(1, 2) . " * $spread) % $self->{keys}";
+	my $z = chance(0.15) ? "$from + i * 1000" : chance(0.25) ? "(CASE WHEN i % 3 <> 1 THEN ($from + i / 2 * $spread) % $self->{keys} END)" : "($from + i / " . pick(1, 2) . " * $spread) % $self->{keys}";
 	my $id = 'i + ' . int(rand 1e8);
 	return "INSERT INTO $dimension->{name} SELECT $id, " . value($dimension->{x}, $z) . ', ' . value($dimension->{y}, $z) . ", $z, " . pick("''", "''", "repeat('y', 400)") . " FROM generate_series(1, $count) i";
 }
