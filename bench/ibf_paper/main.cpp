@@ -70,6 +70,8 @@ void page(const Streams &streams)
 	progress("Max 3, 7, 15");
 	max_sweep(streams);
 	theory(streams, progress);
+	progress("abf");
+	with_abf(streams);
 	progress("endless stream");
 	endless();
 }

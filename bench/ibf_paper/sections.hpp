@@ -33,6 +33,9 @@ void gaps();
 /* The same on a real stream in its own order, where what comes in between is not distinct. */
 void real_gaps(const Stream &stream);
 
+/* What an abf of as many bytes misses, and an SBF of the same rate. */
+void with_abf(const Streams &streams);
+
 void endless();
 
 } // namespace papers

@@ -1,7 +1,7 @@
 /*
- * fuzz_abf.cpp: any bytes as a stored abf. They are refused, or every reader works on them and the promises hold: what was
- * added is found until a window later, an answer is that of the bits, whatever is written can be read again, a union
- * loses no bit that is alive, and a clock that moves on leaves nothing.
+ * fuzz_abf.cpp: any bytes as a stored abf. They are refused, or every reader works on them and the promises hold:
+ * what was added is found until a window later, an answer is that of the bits, whatever is written can be read again,
+ * a union loses no bit that is alive, and a clock that moves on leaves nothing.
  *
  * Input: a hash, a time, then the value.
  */
@@ -74,7 +74,8 @@ static bool contains(const sb_abf &abf, const Copy &slices, uint64_t hash, int64
 	{
 		const int place = streambloom::place_of(abf, slice);
 		const unsigned bit = streambloom::bit_of(abf, streambloom::word_of(hash, place), place);
-		const unsigned char byte = slices.data()[block + static_cast<size_t>(place) * streambloom::slice_part(abf) + bit / 8];
+		const unsigned char byte =
+			slices.data()[block + static_cast<size_t>(place) * streambloom::slice_part(abf) + bit / 8];
 		run = (byte >> bit % 8 & 1) != 0 ? run + 1 : 0;
 		if (run == abf.hash_count)
 			return true;
@@ -97,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		Copy slice(value.data(), std::min<size_t>(value.size(), SB_ABF_HEADER));
 		sb_abf again;
 		FUZZ_CHECK(sb_abf_decode_header(slice.data(), slice.size(), value.size(), &again) == status);
-		(void)!sb_abf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
+		(void) !sb_abf_decode_header(slice.data(), slice.size(), static_cast<size_t>(choice), &again);
 	}
 	sb_lookup lookup;
 	FUZZ_CHECK(look_up(&lookup, SB_LOOKUP_ABF, hash, value) == status);
@@ -144,8 +145,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < 5; i++)
 	{
 		const uint64_t item = hash + static_cast<uint64_t>(i);
-		const int64_t time = abf.items == 0 ? at : std::clamp((abf.generation + static_cast<int64_t>(random() % 9) - 4) * length,
-															  -SB_ABF_MAX_TIME, SB_ABF_MAX_TIME);
+		const int64_t time = abf.items == 0 ?
+								 at :
+								 std::clamp((abf.generation + static_cast<int64_t>(random() % 9) - 4) * length,
+											-SB_ABF_MAX_TIME, SB_ABF_MAX_TIME);
 		const int64_t generation = abf.by_time ? sb_abf_generation(&abf, time) : abf.generation;
 		const bool contained = contains(abf, slices, item, abf.items == 0 ? abf.generation : generation);
 		bool duplicate;

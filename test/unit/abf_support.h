@@ -40,7 +40,9 @@ struct Abf
 	{
 		if (parameters.kind.code == SB_KIND_NONE && count > 0)
 			parameters.kind = kind_of(SB_KIND_INTEGER);
-		EXPECT_EQ(sb_abf_add(&parameters, slices.data(), hashes, parameters.by_time ? times : nullptr, count, duplicates), SB_OK);
+		EXPECT_EQ(
+			sb_abf_add(&parameters, slices.data(), hashes, parameters.by_time ? times : nullptr, count, duplicates),
+			SB_OK);
 	}
 	bool contains(uint64_t hash) const { return ask(hash, nullptr); }
 	bool contains(uint64_t hash, int64_t at) const { return ask(hash, &at); }
@@ -59,7 +61,7 @@ struct Abf
 		return parameters.filled ? header + slices : header;
 	}
 
-  private:
+private:
 	bool ask(uint64_t hash, const int64_t *at) const
 	{
 		Bytes header(SB_ABF_HEADER);

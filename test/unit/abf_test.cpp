@@ -1,7 +1,7 @@
 /*
- * abf_test.cpp: the age-partitioned Bloom filter's promises: no false negative inside the window, whatever the clock and
- * the order; by time the order does not matter and a union is the filter of both streams, to the byte; the rate of false
- * positives is that of the recursion. Then the header, and the golden bytes.
+ * abf_test.cpp: the age-partitioned Bloom filter's promises: no false negative inside the window, whatever the clock
+ * and the order; by time the order does not matter and a union is the filter of both streams, to the byte; the rate
+ * of false positives is that of the recursion. Then the header, and the golden bytes.
  */
 #include "abf_support.h"
 
@@ -42,7 +42,8 @@ TEST(Abf, ByItemsTheLastItemsAreNeverMissed)
 			if (i % 97 == 0)
 				for (size_t at = stream.size(); at-- > 0 && static_cast<int64_t>(stream.size() - at) <= window;)
 				{
-					ASSERT_TRUE(filter.contains(stream[at])) << window << " " << stream.size() - at << " before the end";
+					ASSERT_TRUE(filter.contains(stream[at]))
+						<< window << " " << stream.size() - at << " before the end";
 				}
 		}
 	}
@@ -53,7 +54,7 @@ namespace {
 /* A clock that runs, jumps, stands still and goes back: times of items in the order in which they come. */
 class Clock
 {
-  public:
+public:
 	Clock(Random &random, int64_t window) : random_(random), window_(window)
 	{
 		now_ = between(random, -100 * window, 100 * window);
@@ -82,7 +83,7 @@ class Clock
 		}
 	}
 
-  private:
+private:
 	Random &random_;
 	int64_t window_;
 	int64_t now_;
@@ -141,9 +142,11 @@ TEST(Abf, ByTimeAnItemIsForgottenOneGenerationBehindTheWindow)
 	for (int round = 0; round < 500; round++)
 	{
 		const int64_t window = between(random, 1, 100000);
-		Abf filter = Abf::by_time(window, 100, 0.01, static_cast<int>(between(random, 1, 20)), static_cast<int>(between(random, 1, 50)));
+		Abf filter = Abf::by_time(window, 100, 0.01, static_cast<int>(between(random, 1, 20)),
+								  static_cast<int>(between(random, 1, 50)));
 		const int64_t at = between(random, -1000000, 1000000);
-		const int64_t end = (sb_abf_generation(&filter.parameters, at) + filter.parameters.generations + 1) * sb_abf_length(&filter.parameters);
+		const int64_t end = (sb_abf_generation(&filter.parameters, at) + filter.parameters.generations + 1) *
+							sb_abf_length(&filter.parameters);
 		filter.add(7, at);
 		EXPECT_TRUE(filter.contains(7, at + window));
 		EXPECT_TRUE(filter.contains(7, end - 1));
@@ -328,14 +331,18 @@ TEST(AbfFormula, TheRecursionIsTheSumOverAllOutcomes)
 	EXPECT_TRUE(std::isnan(sb_abf_load(1, 1, 1, 0)));
 }
 
-/* The pairs of the paper's table, which takes the fill of slice i as (i + 1) / 2k up to 1/2, have about the rates it names. */
+/*
+ * The pairs of the paper's table, which takes the fill of slice i as (i + 1) / 2k up to 1/2, have about the rates it
+ * names.
+ */
 TEST(AbfFormula, ThePapersPairsHaveThePapersRates)
 {
 	const struct
 	{
 		int k, l;
 		double rate;
-	} pairs[] = {{4, 3, 0.1}, {5, 7, 0.1}, {7, 5, 0.01}, {8, 8, 0.01}, {9, 14, 0.01}, {10, 25, 0.01}, {11, 9, 0.001}, {12, 14, 0.001}, {14, 40, 0.001}};
+	} pairs[] = {{4, 3, 0.1},	 {5, 7, 0.1},	 {7, 5, 0.01},	  {8, 8, 0.01},	  {9, 14, 0.01},
+				 {10, 25, 0.01}, {11, 9, 0.001}, {12, 14, 0.001}, {14, 40, 0.001}};
 	for (const auto &pair : pairs)
 	{
 		double fills[SB_ABF_MAX_SLICES];
@@ -394,19 +401,22 @@ TEST(AbfRate, IsAtMostTheOneAskedFor)
 				const double measured = measured_rate(*filter, random, 10, filter->parameters.by_time ? 1000 : 1);
 				const double error = 4 * std::sqrt(fpr / 200000);
 				EXPECT_LT(measured, 1.03 * fpr + error + (window == 300 ? 0.15 * fpr : 0)) << fpr << " " << window;
-				EXPECT_GT(measured, (window == 300 ? 0.15 : 0.6) * fpr - error) << "more bits than it needs: " << fpr << " " << window;
+				EXPECT_GT(measured, (window == 300 ? 0.15 : 0.6) * fpr - error)
+					<< "more bits than it needs: " << fpr << " " << window;
 				uint64_t set[SB_ABF_MAX_SLICES];
 				EXPECT_EQ(sb_abf_count(&filter->parameters, filter->slices.data(), set), SB_OK);
 				double fills[SB_ABF_MAX_SLICES];
 				for (int i = 0; i < sb_abf_slices(&filter->parameters); i++)
 					fills[i] = static_cast<double>(set[i]) / static_cast<double>(sb_abf_bits(&filter->parameters));
 				EXPECT_NEAR(sb_abf_rate(filter->parameters.hash_count, filter->parameters.generations, fills), measured,
-							0.35 * fpr + error) << fpr << " " << window;
+							0.35 * fpr + error)
+					<< fpr << " " << window;
 				/* it covers l whole generations and what there is of the newest one */
 				const double estimate = sb_abf_cardinality(&filter->parameters, set) / static_cast<double>(window);
 				const double slack = window == 300 ? 0.15 : 0.03;
 				EXPECT_GT(estimate, 1 - slack);
-				EXPECT_LT(estimate, (1 + slack) * (filter->parameters.generations + 1) / filter->parameters.generations);
+				EXPECT_LT(estimate,
+						  (1 + slack) * (filter->parameters.generations + 1) / filter->parameters.generations);
 			}
 		}
 }
@@ -418,7 +428,7 @@ TEST(AbfRate, BitsAnItemAreThoseOfTheFormula)
 		const sb_abf abf = Abf::by_items(1000000, fpr).parameters;
 		const double bits = 8.0 * static_cast<double>(sb_abf_slice_bytes(&abf)) / 1e6;
 		const double formula = abf.hash_count * sb_abf_slices(&abf) /
-			(abf.generations * sb_abf_load(abf.hash_count, abf.generations, fpr, 0));
+							   (abf.generations * sb_abf_load(abf.hash_count, abf.generations, fpr, 0));
 		EXPECT_NEAR(bits, formula, 0.04 * formula) << fpr;
 	}
 }
@@ -457,7 +467,8 @@ TEST(AbfPlan, WhatIsPlannedCanBeReadBack)
 		const int k = random() % 3 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, SB_ABF_MAX_HASHES));
 		const int l = random() % 3 == 0 ? SB_ABF_CHOOSE : static_cast<int>(between(random, 1, SB_ABF_MAX_GENERATIONS));
 		const int64_t window = between(random, 1, INT64_C(1) << random() % 60);
-		const sb_status status = sb_abf_plan(window, random() % 2 == 0, uint64_t{1} << random() % 40, fpr, k, l, &planned);
+		const sb_status status = sb_abf_plan(window, random() % 2 == 0, uint64_t{1} << random() % 40, fpr, k, l,
+											 &planned);
 		if (status == SB_TOO_LARGE)
 			continue;
 		ASSERT_EQ(status, SB_OK);
@@ -473,7 +484,10 @@ TEST(AbfPlan, WhatIsPlannedCanBeReadBack)
 
 /* --------------------------------------------------------------------- header */
 
-/* Every field of a damaged header is refused or leads to a filter that can be used: nothing is read outside the value. */
+/*
+ * Every field of a damaged header is refused or leads to a filter that can be used: nothing is read outside the
+ * value.
+ */
 TEST(AbfHeader, DamageIsRefusedOrHarmless)
 {
 	Random random(19);
@@ -502,7 +516,7 @@ TEST(AbfHeader, DamageIsRefusedOrHarmless)
 				Abf again(out);
 				again.slices = Bytes(bad.data() + SB_ABF_HEADER, bad.size() - SB_ABF_HEADER);
 				for (int i = 0; i < 20; i++)
-					(void)again.contains(random(), between(random, -SB_ABF_MAX_TIME, SB_ABF_MAX_TIME));
+					(void) again.contains(random(), between(random, -SB_ABF_MAX_TIME, SB_ABF_MAX_TIME));
 				if (again.parameters.by_time)
 					again.unite(Abf(again));
 			}
@@ -517,8 +531,7 @@ TEST(AbfHeader, ContradictionsAreRefused)
 	EXPECT_EQ(read(filter.stored() + filter.slices, &out), SB_BAD_LENGTH); /* one form only */
 	filter.add(1, 500);
 	const sb_abf good = filter.parameters;
-	auto refused = [&](const char *what, auto change)
-	{
+	auto refused = [&](const char *what, auto change) {
 		sb_abf changed = good;
 		change(changed);
 		Bytes header(SB_ABF_HEADER);
@@ -537,7 +550,8 @@ TEST(AbfHeader, ContradictionsAreRefused)
 	refused("no window", [](sb_abf &abf) { abf.window = 0; });
 	refused("before all times", [](sb_abf &abf) { abf.generation = INT64_MIN; });
 	refused("after all times", [](sb_abf &abf) { abf.generation = INT64_MAX; });
-	refused("by items, another generation", [](sb_abf &abf) { abf.by_time = false, abf.expected = 1000, abf.generation = 1; });
+	refused("by items, another generation",
+			[](sb_abf &abf) { abf.by_time = false, abf.expected = 1000, abf.generation = 1; });
 	refused("by items, another window", [](sb_abf &abf) { abf.by_time = false, abf.generation = 0; });
 	refused("rate", [](sb_abf &abf) { abf.fpr = std::numeric_limits<double>::quiet_NaN(); });
 
@@ -607,8 +621,9 @@ static Bytes golden(const std::string &name)
 	std::stringstream text;
 	text << file.rdbuf();
 	std::string digits = text.str();
-	digits.erase(std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
-				 digits.end());
+	digits.erase(
+		std::remove_if(digits.begin(), digits.end(), [](char c) { return !isxdigit(static_cast<unsigned char>(c)); }),
+		digits.end());
 	Bytes bytes(digits.size() / 2);
 	for (size_t i = 0; i < bytes.size(); i++)
 		bytes[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));

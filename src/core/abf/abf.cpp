@@ -33,8 +33,8 @@ int64_t sb_abf_generation(const sb_abf *abf, int64_t position) noexcept
 }
 
 /*
- * Cuts a slice of so many bits into blocks: of SB_ABF_BLOCK_BITS each, or into one less of more bits each, if that wastes
- * less. Values just above an integer are rounding noise between C libraries: they are treated as that integer.
+ * Cuts a slice of so many bits into blocks: of SB_ABF_BLOCK_BITS each, or into one less of more bits each, if that
+ * wastes less. Values just above an integer are rounding noise between C libraries: they are treated as that integer.
  */
 static void shape(double bits, sb_abf *out)
 {
@@ -77,8 +77,8 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 	out->fpr = fpr;
 
 	/* a slice that is complete has had k generations of items */
-	const double of_generation = by_time ? static_cast<double>(items) / generations
-										 : static_cast<double>(sb_abf_length(out));
+	const double of_generation = by_time ? static_cast<double>(items) / generations :
+										   static_cast<double>(sb_abf_length(out));
 	double load = sb_abf_load(hash_count, generations, fpr, 0);
 	double bits = hash_count * of_generation / load;
 	if (bits >= 2 * SB_ABF_BLOCK_BITS)
@@ -141,8 +141,8 @@ static bool parameters_are_valid(const sb_abf &abf)
 		return false;
 	const int least_bits = abf.blocks > 1 ? SB_ABF_BLOCK_BITS : SB_ABF_MIN_BLOCK_BITS;
 	return abf.blocks >= 1 && abf.blocks <= SB_ABF_MAX_BYTES && abf.block_bits % 64 == 0 &&
-		abf.block_bits >= least_bits && abf.block_bits <= SB_ABF_MAX_BLOCK_BITS &&
-		abf.blocks <= SB_ABF_MAX_BYTES / block_bytes(abf);
+		   abf.block_bits >= least_bits && abf.block_bits <= SB_ABF_MAX_BLOCK_BITS &&
+		   abf.blocks <= SB_ABF_MAX_BYTES / block_bytes(abf);
 }
 
 /* Of a filter whose parameters are valid. */
@@ -154,7 +154,7 @@ static bool content_is_valid(const sb_abf &abf)
 		return !abf.filled && abf.generation == 0;
 	if (abf.by_time)
 		return abf.generation >= sb_abf_generation(&abf, -SB_ABF_MAX_TIME) &&
-			abf.generation <= sb_abf_generation(&abf, SB_ABF_MAX_TIME);
+			   abf.generation <= sb_abf_generation(&abf, SB_ABF_MAX_TIME);
 	/* by items the last items are always in it, so that bits are set */
 	return abf.filled && abf.generation == sb_abf_generation(&abf, static_cast<int64_t>(abf.items));
 }
@@ -166,7 +166,8 @@ sb_status sb_abf_decode_header(const void *data, size_t have, size_t total, sb_a
 
 	*out = {};
 	if (sb_status status = decode_common(data, have, SB_ABF_HEADER, value_type::abf, flag_by_time | flag_filled, &flags,
-										 &out->kind); status != SB_OK)
+										 &out->kind);
+		status != SB_OK)
 		return status;
 	out->by_time = (flags & flag_by_time) != 0;
 	out->filled = (flags & flag_filled) != 0;
@@ -221,7 +222,9 @@ sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_abf *out, sb_di
 	out->fpr = std::max(a->fpr, b->fpr);
 	out->expected = std::max(a->expected, b->expected);
 	out->items = std::min(a->items + b->items, SB_ABF_MAX_ITEMS);
-	out->generation = a->items == 0 ? b->generation : b->items == 0 ? a->generation : std::max(a->generation, b->generation);
+	out->generation = a->items == 0 ? b->generation :
+					  b->items == 0 ? a->generation :
+									  std::max(a->generation, b->generation);
 	out->filled = a->filled || b->filled;
 	return SB_OK;
 }
@@ -238,13 +241,14 @@ sb_status sb_abf_count(const sb_abf *abf, const void *slices, uint64_t set[SB_AB
 	std::fill_n(set, SB_ABF_MAX_SLICES, uint64_t{0});
 	if (!abf->filled)
 		return SB_OK;
-	sb_status status = in_pieces(abf->blocks, std::max<size_t>(bytes_at_once / block_bytes(*abf), 1), [&](size_t first, size_t blocks) {
-		const unsigned char *at = bytes + first * block_bytes(*abf);
-		for (size_t block = 0; block < blocks; block++)
-			for (int place = 0; place < n; place++, at += part)
-				for (size_t byte = 0; byte < part; byte += 8)
-					at_place[place] += static_cast<uint64_t>(std::popcount(load_le<uint64_t>(at + byte)));
-	});
+	sb_status status = in_pieces(
+		abf->blocks, std::max<size_t>(bytes_at_once / block_bytes(*abf), 1), [&](size_t first, size_t blocks) {
+			const unsigned char *at = bytes + first * block_bytes(*abf);
+			for (size_t block = 0; block < blocks; block++)
+				for (int place = 0; place < n; place++, at += part)
+					for (size_t byte = 0; byte < part; byte += 8)
+						at_place[place] += static_cast<uint64_t>(std::popcount(load_le<uint64_t>(at + byte)));
+		});
 	for (int age = 0; age < n; age++)
 		set[age] = at_place[place_of(*abf, abf->generation - age)];
 	return status;

@@ -1,9 +1,10 @@
 /*
  * abf.hpp: where the bits of an item lie in an abf, for the files of this folder.
  *
- * The slices are cut into blocks, and the parts of all slices in a block lie together: block 0 of the slices at places 0, 1, ...,
- * then block 1 of these. An item has all its bits in one block, so that it touches a few kilobytes, which a look-up in a
- * stored value reads at once. Slice s is at the place s mod (k + l): a slice that dies leaves its place to the new one.
+ * The slices are cut into blocks, and the parts of all slices in a block lie together: block 0 of the slices at
+ * places 0, 1, ..., then block 1 of these. An item has all its bits in one block, so that it touches a few kilobytes,
+ * which a look-up in a stored value reads at once. Slice s is at the place s mod (k + l): a slice that dies leaves
+ * its place to the new one.
  */
 #ifndef STREAMBLOOM_ABF_HPP
 #define STREAMBLOOM_ABF_HPP
@@ -39,8 +40,8 @@ inline int place_of(const sb_abf &abf, int64_t slice)
 }
 
 /*
- * The item's bit in the slice at place p. Each 64-bit word of mixed hash has four pieces of 16 bits, the lowest first, for four
- * places. Bits in different slices are independent of each other and of the block.
+ * The item's bit in the slice at place p. Each 64-bit word of mixed hash has four pieces of 16 bits, the lowest
+ * first, for four places. Bits in different slices are independent of each other and of the block.
  */
 inline uint64_t word_of(uint64_t hash, int place)
 {
@@ -58,7 +59,9 @@ inline unsigned bit_of(const sb_abf &abf, uint64_t word, int place)
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count);
 
-/* How many of the slices that are alive now are so for a question at this generation. The others are the oldest ones. */
+/*
+ * How many of the slices that are alive now are so for a question at this generation. The others are the oldest ones.
+ */
 int alive_at(const sb_abf &abf, int64_t generation);
 
 inline bool is_used(const sb_abf &abf, int place)

@@ -9,9 +9,9 @@ using namespace streambloom;
 namespace streambloom {
 
 /*
- * Looks for k consecutive slices that have the item's bit, from the newest on. The oldest slice of a candidate is looked at first:
- * if it lacks the bit, all candidates that include it are out, and the next one begins behind it. So a new item mostly
- * costs a look at every k-th slice or so, as in the search for a text by Boyer and Moore.
+ * Looks for k consecutive slices that have the item's bit, from the newest on. The oldest slice of a candidate is
+ * looked at first: if it lacks the bit, all candidates that include it are out, and the next one begins behind it. So
+ * a new item mostly costs a look at every k-th slice or so, as in the search for a text by Boyer and Moore.
  */
 bool find_run(const sb_abf &abf, const unsigned char *block, uint64_t hash, int newest, int count)
 {
@@ -58,8 +58,8 @@ static size_t blocks_at_once(const sb_abf &abf)
 }
 
 /*
- * The newest generation becomes this one. The slices that die are those whose places the new ones take; if they have bits,
- * these are cleared.
+ * The newest generation becomes this one. The slices that die are those whose places the new ones take; if they have
+ * bits, these are cleared.
  */
 static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 {
@@ -86,15 +86,18 @@ static sb_status move_on(sb_abf *abf, unsigned char *slices, int64_t generation)
 	});
 }
 
-/* Sets the item's bits in the slices of its generation, g - k + 1 .. g, as far as they are alive. */
-static void set_bits(sb_abf *abf, unsigned char *block, uint64_t hash, int64_t generation)
+/*
+ * Sets the item's bits in the slices of its generation, as far as they are alive. The newest of them is `age`
+ * generations older than the newest slice, which is at the place `newest`.
+ */
+static void set_bits(sb_abf *abf, unsigned char *block, uint64_t hash, int newest, int64_t age)
 {
 	const int n = sb_abf_slices(abf);
 	const size_t part = slice_part(*abf);
-	const int64_t age = abf->generation - generation; /* of its newest slice; not negative */
 	if (age >= n)
 		return;
-	int place = place_of(*abf, generation);
+	int place = newest - static_cast<int>(age);
+	place = place < 0 ? place + n : place;
 	const int alive = std::min<int>(abf->hash_count, n - static_cast<int>(age));
 	int word_place = -1;
 	uint64_t word = 0;
@@ -136,6 +139,10 @@ sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *hashes, const in
 	auto *bytes = static_cast<unsigned char *>(slices);
 	const int64_t length = sb_abf_length(abf);
 	const bool ahead = sb_abf_slice_bytes(abf) >= ahead_from;
+	int64_t newest_generation = abf->generation;
+	int newest = place_of(*abf, newest_generation);
+	/* by items: the number of items at which the newest generation ends */
+	uint64_t end = (static_cast<uint64_t>(abf->generation) + 1) * static_cast<uint64_t>(length);
 
 	if (!abf->by_time && count > SB_ABF_MAX_ITEMS - abf->items)
 		return SB_OVERFLOW;
@@ -146,26 +153,32 @@ sb_status sb_abf_add(sb_abf *abf, void *slices, const uint64_t *hashes, const in
 		int64_t generation = abf->generation;
 
 		if (ahead && i + items_ahead < count)
-			prefetch_bits(*abf, bytes, hashes[i + items_ahead], place_of(*abf, abf->generation));
+			prefetch_bits(*abf, bytes, hashes[i + items_ahead], newest);
 		if (abf->by_time)
 		{
 			generation = floor_divide(times[i], length);
 			if (abf->items == 0)
 				abf->generation = generation;
-			else if (generation > abf->generation)
+			if (generation > abf->generation)
 				if (sb_status status = move_on(abf, bytes, generation); status != SB_OK)
 					return status;
+			if (abf->items == 0 || generation != newest_generation)
+				newest = place_of(*abf, abf->generation);
+			newest_generation = abf->generation;
 		}
 		if (duplicates != nullptr)
-			duplicates[i] = abf->filled &&
-				find_run(*abf, block, hash, place_of(*abf, abf->generation), sb_abf_slices(abf));
-		set_bits(abf, block, hash, generation);
+			duplicates[i] = abf->filled && find_run(*abf, block, hash, newest, sb_abf_slices(abf));
+		set_bits(abf, block, hash, newest, abf->generation - generation);
 		if (abf->items < SB_ABF_MAX_ITEMS)
 			abf->items++;
 		/* by items the clock is the number of items, so it moves on behind the last item of a generation */
-		if (!abf->by_time && abf->items % static_cast<uint64_t>(length) == 0)
+		if (!abf->by_time && abf->items == end)
+		{
 			if (sb_status status = move_on(abf, bytes, abf->generation + 1); status != SB_OK)
 				return status;
+			newest = place_of(*abf, abf->generation);
+			end += static_cast<uint64_t>(length);
+		}
 	}
 	return SB_OK;
 }

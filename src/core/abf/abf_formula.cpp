@@ -59,7 +59,8 @@ double sb_abf_rate_of_load(int hash_count, int generations, double load, int blo
 	/* Gauss and Hermite's rule with three points; the number of items of a block has a Poisson distribution */
 	const double deviation = std::sqrt(3 * load / block_bits);
 	return (rate_of(hash_count, generations, std::max(load - deviation, 0.0)) + 4 * middle +
-			rate_of(hash_count, generations, load + deviation)) / 6;
+			rate_of(hash_count, generations, load + deviation)) /
+		   6;
 }
 
 double sb_abf_load(int hash_count, int generations, double fpr, int block_bits) noexcept
@@ -77,8 +78,9 @@ double sb_abf_load(int hash_count, int generations, double fpr, int block_bits) 
 }
 
 /*
- * More slices need fewer bits, up to some hundred of them, but each look-up reads all of them. These l need about 5 % more
- * than the best. For rates of 10 %, 1 %, 0.1 % and 0.01 % they are 5, 21, 38 and 54; the best k for them are 4, 8, 11 and 14.
+ * More slices need fewer bits, up to some hundred of them, but each look-up reads all of them. These l need about 5 %
+ * more than the best. For rates of 10 %, 1 %, 0.1 % and 0.01 % they are 5, 21, 38 and 54; the best k for them are 4,
+ * 8, 11 and 14.
  */
 static int best_generations(double fpr)
 {
@@ -92,10 +94,7 @@ void sb_abf_choose(double fpr, int *hash_count, int *generations) noexcept
 	if (*hash_count != SB_ABF_CHOOSE)
 		return;
 	const int l = *generations;
-	auto bits = [&](int k)
-	{
-		return k * (k + l) / sb_abf_load(k, l, fpr, 0);
-	};
+	auto bits = [&](int k) { return k * (k + l) / sb_abf_load(k, l, fpr, 0); };
 
 	/* the bits have one minimum in k */
 	int k = static_cast<int>(std::clamp(std::floor(-0.9 * std::log2(fpr) + 1.5), 1.0, double{SB_ABF_MAX_HASHES}));

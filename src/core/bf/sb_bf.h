@@ -121,8 +121,10 @@ typedef struct sb_bf_stats
 	uint64_t	bits;			/* all bits of the lines; exact: 0 */
 	uint64_t	bits_set;
 	double		items;			/* estimated number of distinct items (after Swamidass, Baldi 2007); may be infinite */
-	double		items_error;	/* its standard error, if the items lie as hashes do; exact: 0; infinite if `items` is */
-	double		current_fpr;	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
+	/* its standard error, if the items lie as hashes do; exact: 0; infinite if `items` is */
+	double		items_error;
+	/* the rate that follows from the content: the mean over lines of fill^hashes; exact: 0 */
+	double		current_fpr;
 } sb_bf_stats;
 
 /*

@@ -71,7 +71,8 @@ typedef struct sb_bf_builder
 	unsigned char *lines;		/* SB_BF_OWNS_LINES */
 	const unsigned char *borrowed;	/* of the borrowed forms: the items, and how many bytes they take */
 	size_t		borrowed_bytes;
-	sb_bf		filters;		/* the union of the filters with lines that were added; line_count is 0 if there are none */
+	/* the union of the filters with lines that were added; line_count is 0 if there are none */
+	sb_bf		filters;
 	const unsigned char *filter_lines;	/* theirs */
 	bool		filters_borrowed;
 	sb_memory	memory;
@@ -89,7 +90,8 @@ SB_NODISCARD sb_status sb_bf_builder_begin(sb_bf_builder *builder, const sb_memo
  * The same for a filter that sizes itself and takes stored filters: rate and number of hashes are those of `like`,
  * which may be any of these filters.
  */
-SB_NODISCARD sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory, const sb_bf *like) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_bf_builder_begin_union(sb_bf_builder *builder, const sb_memory *memory,
+												 const sb_bf *like) SB_NOEXCEPT;
 
 /* Releases all memory of a builder. To release it again does nothing. */
 void		sb_bf_builder_release(sb_bf_builder *builder) SB_NOEXCEPT;
@@ -172,7 +174,8 @@ SB_NODISCARD sb_status sb_bf_builder_write(sb_bf_builder *builder, const sb_bf *
 SB_NODISCARD static inline unsigned char *
 sb_bf_builder_lines(const sb_bf_builder *builder, const sb_bf *plan)
 {
-	return builder->form == SB_BF_OWNS_LINES && builder->filters.line_count == 0 && builder->plan.line_count == plan->line_count ?
+	return builder->form == SB_BF_OWNS_LINES && builder->filters.line_count == 0 &&
+		builder->plan.line_count == plan->line_count ?
 		builder->lines : NULL;
 }
 

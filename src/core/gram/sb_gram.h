@@ -57,7 +57,8 @@ SB_NODISCARD sb_status sb_gram_extract(const sb_gram_form *form, const void *tex
  * The characters of which the grams are made, marks included: code points of Unicode, or bytes. Returns how many there
  * are. REQUIRES: room for sb_gram_most(size) in *characters.
  */
-size_t		sb_gram_characters(const sb_gram_form *form, const void *text, size_t size, uint32_t *characters) SB_NOEXCEPT;
+size_t		sb_gram_characters(const sb_gram_form *form, const void *text, size_t size,
+							   uint32_t *characters) SB_NOEXCEPT;
 
 /* How a text is compared with a pattern. */
 typedef enum sb_gram_comparison
@@ -87,7 +88,8 @@ typedef struct sb_gram_query
  * Takes a pattern apart. A pattern that is not understood requires nothing, and so does one that the comparison refuses
  * with an error. sb_gram_release() frees its memory. SB_NO_MEMORY, SB_INTERRUPTED: *query is empty.
  */
-SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern, size_t size,
+SB_NODISCARD sb_status sb_gram_take_apart(const sb_gram_form *form, sb_gram_comparison comparison, const void *pattern,
+										  size_t size,
 										  const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;
 
 void		sb_gram_release(const sb_memory *memory, sb_gram_query *query) SB_NOEXCEPT;

@@ -16,7 +16,8 @@ extern "C" {
 #define SB_TBF_MIN_BLOCK 64
 #define SB_TBF_MAX_CELLS (UINT64_C(1) << 27)
 #define SB_TBF_HIT_BITS 12		/* memory, slack and total count in 2^-12 hits */
-#define SB_TBF_UNIT_BITS 4		/* stored counters of a decaying filter count in 1/16 hits (exact: in 2^-SB_TBF_HIT_BITS) */
+/* stored counters of a decaying filter count in 1/16 hits (exact: in 2^-SB_TBF_HIT_BITS) */
+#define SB_TBF_UNIT_BITS 4
 #define SB_TBF_MAX_SPREAD 32	/* half-lives by which merging may shift up the newer filter */
 #define SB_TBF_MAX_CELL (UINT64_C(1) << 62)
 #define SB_TBF_MAX_TIME (INT64_C(1) << 60)	/* microseconds from 2000; also the longest half-life and epoch */
@@ -30,7 +31,8 @@ extern "C" {
 #define SB_TBF_FORGOTTEN 2		/* decay has set a counter to 0: up to half a unit is missing in it */
 #define SB_TBF_MINIMUM_INCREASE 4	/* parameter: a hit raises only those counters that would otherwise be too small */
 #define SB_TBF_RECURRING_MINIMUM 8	/* parameter: items whose minimum does not recur are counted in a table */
-#define SB_TBF_EXACT 16			/* the form: instead of cells the items themselves; `layout` is what the cells would have */
+/* the form: instead of cells the items themselves; `layout` is what the cells would have */
+#define SB_TBF_EXACT 16
 #define SB_TBF_OPTIONS (SB_TBF_MINIMUM_INCREASE | SB_TBF_RECURRING_MINIMUM)
 
 #define SB_TBF_EXACT_ITEMS 65536	/* so many items are stored exactly in a filter that sizes itself */
@@ -70,7 +72,8 @@ typedef struct sb_moment
 {
 	int64_t		half_lives;		/* floor(E*T / half_life) */
 	uint64_t	scale;			/* 2^62 .. 2^63 */
-	uint64_t	inverse;		/* 2^62 .. 2^63: twice the reciprocal of scale, rounded up too; 2^63 if scale stands for 1 */
+	/* 2^62 .. 2^63: twice the reciprocal of scale, rounded up too; 2^63 if scale stands for 1 */
+	uint64_t	inverse;
 	int64_t		epoch_start;	/* E*T, microseconds */
 } sb_moment;
 
@@ -138,7 +141,8 @@ double		sb_tbf_error_bound(const sb_tbf *tbf, double total, double over) SB_NOEX
  * power of k, and the mean of that over the blocks; 1 if the slack alone is more than `over`. It is close where the
  * bound says nothing, and may be too low. Exact: 0. NaN unless over > 0. SB_BAD_CELLS, SB_INTERRUPTED.
  */
-SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at, double *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_error_estimate(const sb_tbf *tbf, const void *cells, double over, int64_t at,
+											 double *out) SB_NOEXCEPT;
 
 /*
  * How many distinct items the filter has room for at the rate that it was planned for; exact: SB_TBF_EXACT_ITEMS.
@@ -151,24 +155,28 @@ double		sb_tbf_room(const sb_tbf *tbf) SB_NOEXCEPT;
  * smallest counter, and may be too small; there is no slack in it, and it is rounded to nearest. Not for minimum
  * increase, whose counters are no sums. SB_BAD_CELLS if the block cannot be read.
  */
-SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at, double *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, int64_t at,
+									   double *out) SB_NOEXCEPT;
 
 #define SB_TBF_WIDTHS 64
 
 /* What the counters of a filter are like; of an exact filter, the counts of its items. */
 typedef struct sb_tbf_stats
 {
-	uint64_t	widths[SB_TBF_WIDTHS];	/* widths[0] counters are zero, widths[b] lie between 2^(b-1) and 2^b - 1 units */
+	/* widths[0] counters are zero, widths[b] lie between 2^(b-1) and 2^b - 1 units */
+	uint64_t	widths[SB_TBF_WIDTHS];
 	double		fill;			/* the share of counters that are not zero; exact: 0 */
 	double		current_fpr;	/* the share of items that are overcounted now, fill^k; exact: 0 */
-	double		items;			/* their number, estimated from fill; infinite if no counter is zero; exact: their number */
+	/* their number, estimated from fill; infinite if no counter is zero; exact: their number */
+	double		items;
 } sb_tbf_stats;
 
 /*
  * Measures a filter, or where it has more blocks than `most_blocks` so many of them, which lie evenly in it: sixteen
  * take some microseconds. SB_BAD_CELLS, SB_INTERRUPTED. REQUIRES: most_blocks > 0.
  */
-SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks, sb_tbf_stats *out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks,
+									  sb_tbf_stats *out) SB_NOEXCEPT;
 
 /*
  * The sum over all items of the product of their counts in two filters, at the time `at`. Of two exact filters it is
@@ -191,7 +199,8 @@ uint64_t	sb_tbf_slack(const sb_tbf *tbf) SB_NOEXCEPT;
  * number of hashes must agree, the sizes may differ by a power of two, and neither may have recurring minimum.
  * SB_DIFFERENT.
  */
-SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_difference *difference) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out,
+										 sb_difference *difference) SB_NOEXCEPT;
 
 /* ------------------------------------------------------- a new value of an old one */
 
@@ -211,7 +220,8 @@ SB_NODISCARD sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tb
  * before the half-life of its base. Also SB_BAD_LIST and SB_BAD_LENGTH, if the list of hot items cannot be read. `at`:
  * microseconds; REQUIRES: |at| <= SB_TBF_MAX_TIME.
  */
-SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const sb_memory *to, size_t in_front,
+SB_NODISCARD sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const sb_memory *to,
+									size_t in_front,
 									sb_tbf *out, void **value) SB_NOEXCEPT;
 
 /*
@@ -227,7 +237,8 @@ SB_NODISCARD sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, u
  * moment lies after the newest hit. There is nothing to do if `hit` is 0. REQUIRES: nothing was forgotten
  * (sb_tbf_slack() is 0), neither of SB_TBF_OPTIONS, no list of hot items.
  */
-SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment, uint64_t hit,
+SB_NODISCARD sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, const sb_moment *moment,
+									 uint64_t hit,
 									 const sb_memory *to, size_t in_front, sb_tbf *out, void **value,
 									 double *most) SB_NOEXCEPT;
 

@@ -42,11 +42,13 @@ typedef enum sb_tbf_sums_of
  * plan of an exact filter has no cells: the sums are of items, and the filter sizes itself, whatever the arguments say.
  * With recurring minimum the sums are of cells from the beginning. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
-SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized,
+SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of,
+											bool self_sized,
 											sb_tbf_builder **out) SB_NOEXCEPT;
 
 /* An empty builder with the parameters of another one; its sums are of items or of cells as the other's are. */
-SB_NODISCARD sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other, sb_tbf_builder **out) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other,
+										   sb_tbf_builder **out) SB_NOEXCEPT;
 
 /* A builder that begins with all that a stored filter holds. SB_BAD_CELLS, SB_BAD_LIST. */
 SB_NODISCARD sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells,
@@ -75,14 +77,17 @@ SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t 
  * give its text to sb_tbf_builder_name_hot_item() next. Without the text the hit is counted in the error of the list
  * instead. Does nothing if there is no list (sb_tbf.top is 0).
  */
-bool		sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment, double weight) SB_NOEXCEPT;
-SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, const void *text, size_t length) SB_NOEXCEPT;
+bool		sb_tbf_builder_add_hot_hit(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
+									   double weight) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, const void *text,
+													size_t length) SB_NOEXCEPT;
 
 /*
  * May so many hits of this value be added, as far as the total of all hits goes? SB_TOTAL_OVERFLOW: a filter with them
  * could not be stored. For whoever must not lose what the builder holds.
  */
-SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment, uint64_t value,
+SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment,
+												  uint64_t value,
 												  uint64_t count) SB_NOEXCEPT;
 
 /* Adds the pending hits. The functions below do so by themselves. SB_OVERFLOW, SB_NO_MEMORY, SB_INTERRUPTED. */
@@ -99,7 +104,8 @@ SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEP
  * or SB_TBF_MAX_WEIGHT and more. SB_DIFFERENT: the filters cannot be added up, as sb_tbf_plan_merge(), or
  * difference->parameter is "kind"; it is NULL if this filter sizes itself.
  */
-SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells, double weight,
+SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
+												 double weight,
 												 sb_difference *difference) SB_NOEXCEPT;
 
 /*
@@ -107,7 +113,8 @@ SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const 
  * added up, as for a stored filter; difference->parameter is NULL if one of them has collected hits for other
  * parameters.
  */
-SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other, sb_difference *difference) SB_NOEXCEPT;
+SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_builder *other,
+											sb_difference *difference) SB_NOEXCEPT;
 
 /* ----------------------------------------------------------------- results */
 
@@ -117,7 +124,8 @@ SB_NODISCARD sb_status sb_tbf_builder_unite(sb_tbf_builder *builder, sb_tbf_buil
  * SB_MAX_BYTES; *stored says how many. SB_BAD_LIST: the builder came from bytes whose list lists more hits than there
  * are. *value is NULL with any status but SB_OK.
  */
-SB_NODISCARD sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, sb_tbf *stored,
+SB_NODISCARD sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front,
+											sb_tbf *stored,
 											void **value) SB_NOEXCEPT;
 
 /*
@@ -125,7 +133,8 @@ SB_NODISCARD sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_me
  * bytes for the caller. SB_TOO_LARGE: with these they are more than `most`; *size is how many. SB_DIFFERENT: with
  * recurring minimum nothing can be united, so nothing is sent.
  */
-SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, size_t most,
+SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front,
+												size_t most,
 												void **bytes, size_t *size) SB_NOEXCEPT;
 
 /*

@@ -53,8 +53,8 @@ struct cell_plane
 void release_cell_plane(cell_plane *plane); /* or NULL */
 
 /*
- * The bytes that its cells take at most, as a rule, as extensible counters: one a cell, but in lists where each is far
- * from the next.
+ * How many bytes the plane's cells would take as extensible counters. It is an upper bound in nearly all cases: a cell
+ * of a block takes one byte, and so does an entry of a list, unless entries are far from each other.
  */
 inline uint64_t usual_bytes(const cell_plane *plane)
 {

@@ -53,6 +53,9 @@ struct tbf_sums
  */
 int sums_turn(tbf_sums *sums, int64_t half_lives);
 
+/* Makes room for this plane, if it is newer than the newest: as many of the oldest fall out. */
+void sums_make_room(tbf_sums *sums, int64_t wanted);
+
 /*
  * A plane of items that fell out, cleared; NULL: there is none. SB_INTERRUPTED: it is still among those that fell out.
  */
@@ -140,14 +143,17 @@ struct filter_weight
 [[nodiscard]] sb_status make_filter_weight(double weight, filter_weight *out);
 
 /*
- * Two steps to add a stored filter with each counter, the slack and the total times a weight. The first is sums_turn()
- * for it; it leaves sums alone and returns -1 for a filter without hits or of weight 0, which leaves no trace. Large
- * counters (cells of 64 bits, as a rule) are split into 16 binary digits for the plane of the base and each newer one
- * up to that after the newest hit: `planes` of them, 1 to 4, with the indices index, index - 1, ...; those that are not
- * 0 .. 3 have fallen out. The caller then allocates the others where they are NULL. The second adds cells and totals;
- * it notes the totals even if index is -1. The filter may be smaller by a power of two than `tbf`, whose cells the
- * planes have. Rounded up to 2^-44 hits at the base at the coarsest, so amounts that are far below a hit keep their
- * proportions.
+ * To add a stored filter times a weight takes two steps.
+ *
+ * sums_turn_for_weighted() makes room for its planes. A filter without hits, or of weight 0, leaves no trace: then it
+ * changes nothing and returns -1. Large counters (of 64 bits, as a rule) are split into parts of 16 binary digits, one
+ * for each of `planes` planes, 1 to 4: from the plane of the base up to the one after that of the newest hit. The
+ * indices of these planes are index, index - 1, ...; an index that is not 0 .. 3 is that of a plane which has fallen
+ * out. The caller then allocates the planes that are NULL.
+ *
+ * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The filter may be smaller by a
+ * power of two than `tbf`, whose cells the planes have. Amounts are rounded up, in units of 2^-44 hits at the base or
+ * smaller ones, so that those far below a hit keep their proportions.
  */
 int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight, int *planes);
 [[nodiscard]] sb_status sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
@@ -254,6 +260,12 @@ inline int place_in_plane(int64_t half_lives)
  * overflow, whatever the order. (Hits alone would need 2^65 rows.)
  */
 constexpr u128 too_much = u128{1} << 126;
+
+/* Adds to a total, a slack or a loss, which stays at too_much once it is that much. */
+inline void accumulate(sb_u128 *sum, u128 amount)
+{
+	*sum = std::min(std::min(u128{*sum}, too_much) + std::min(amount, too_much), too_much);
+}
 
 /* word += value, unless it would reach SB_TBF_MAX_CELL. */
 inline sb_status add_to_word(uint64_t *word, uint64_t value)

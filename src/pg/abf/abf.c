@@ -100,7 +100,8 @@ abf_plan(const AbfParameters *parameters, sb_abf *out)
 	generations = check_choice("number of generations", p->generations, SB_ABF_MAX_GENERATIONS);
 	/* The remaining error is the size: an outrageous number of items is one of size too. */
 	if (p->items > SB_ABF_MAX_TIME ||
-		sb_abf_plan(p->within == 0 ? p->items : p->within, p->within != 0, p->items, p->fpr, hashes, generations, out) != SB_OK)
+		sb_abf_plan(p->within == 0 ? p->items : p->within, p->within != 0, p->items, p->fpr, hashes, generations,
+					out) != SB_OK)
 		refuse_size("abf", p->items, p->fpr);
 	known = *p;
 	planned = *out;

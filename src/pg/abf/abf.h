@@ -58,7 +58,8 @@ typedef struct AbfParameters
 	int64		generations;
 } AbfParameters;
 
-#define ABF_DEFAULTS {.items = ABF_DEFAULT_ITEMS, .fpr = ABF_DEFAULT_FPR, .hash_count = ABF_CHOOSE, .generations = ABF_CHOOSE}
+#define ABF_DEFAULTS {.items = ABF_DEFAULT_ITEMS, .fpr = ABF_DEFAULT_FPR, \
+	.hash_count = ABF_CHOOSE, .generations = ABF_CHOOSE}
 
 /* Checks a window of time, and returns it in microseconds. */
 extern int64 abf_within(const Interval *interval);
@@ -111,7 +112,8 @@ abf_hash(AbfState *state, ItemHasher *hasher, Datum item)
  * Adds items. `times` is not read if the filter is by items; `duplicates` may be NULL. abf_add_later() adds an item
  * together with others, abf_settle() adds those that are pending.
  */
-extern void abf_add_hashes(AbfState *state, const uint64_t *hashes, const int64_t *times, size_t count, bool *duplicates);
+extern void abf_add_hashes(AbfState *state, const uint64_t *hashes, const int64_t *times, size_t count,
+						   bool *duplicates);
 extern void abf_settle(AbfState *state);
 
 static inline void

@@ -159,7 +159,8 @@ flags_array(Datum *flags, bool *nulls, int count)
 
 	if (count == 0)
 		return PointerGetDatum(construct_empty_array(BOOLOID));
-	return PointerGetDatum(construct_md_array(flags, nulls, 1, dimensions, lower_bounds, BOOLOID, 1, true, TYPALIGN_CHAR));
+	return PointerGetDatum(construct_md_array(flags, nulls, 1, dimensions, lower_bounds, BOOLOID, 1, true,
+											  TYPALIGN_CHAR));
 }
 
 /* If `duplicates` is not NULL, *duplicates is set to the array of flags. */
@@ -232,7 +233,10 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_add_each)
 	return add_all(fcinfo, EACH_TIME);
 }
 
-/* The same for abf_check_add() and abf_check_add_each(), which return a record of the changed filter and an array of flags. */
+/*
+ * The same for abf_check_add() and abf_check_add_each(), which return a record of the changed filter and an array of
+ * flags.
+ */
 SB_FUNCTION_IN_OWN_MEMORY(abf_check_add)
 {
 	return check_add(fcinfo, NO_TIME);

@@ -1,7 +1,7 @@
 /*
- * abf_agg.c: the aggregates abf_agg, abf_agg_like and abf_union_agg. By time the result does not depend on the order of
- * the rows, so these forms are combined from those of parallel workers, to the same bytes. By items it does: those forms are
- * used with ORDER BY, and have no combine function.
+ * abf_agg.c: the aggregates abf_agg, abf_agg_like and abf_union_agg. By time the result does not depend on the order
+ * of the rows, so these forms are combined from those of parallel workers, to the same bytes. By items it does: those
+ * forms are used with ORDER BY, and have no combine function.
  */
 #include "abf/abf.h"
 
@@ -240,8 +240,8 @@ abf_agg_deserialize(PG_FUNCTION_ARGS)
 /* ------------------------------------------------------------------------ unions */
 
 /*
- * The transition and combine function of abf_union_agg. The state is a filter whose slices may be changed in place, if it has any: a
- * filter without any is copied.
+ * The transition and combine function of abf_union_agg. The state is a filter whose slices may be changed in place,
+ * if it has any: a filter without any is copied.
  */
 SB_FUNCTION_IN_OWN_MEMORY(abf_union_agg_add)
 {

@@ -39,7 +39,10 @@ SB_FUNCTION_OF_SLICES(abf_contains_at, SB_LOOKUP_ABF, 0)
 	PG_RETURN_BOOL(lookup.found);
 }
 
-/* Searches for the elements of argument 1, as of the time in argument 2 if there is one. An item's block may take two slices. */
+/*
+ * Searches for the elements of argument 1, as of the time in argument 2 if there is one. An item's block may take two
+ * slices.
+ */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)
 {
@@ -184,6 +187,7 @@ SB_FUNCTION_IN_OWN_MEMORY(abf_sketch)
 		psprintf("within %s", interval_text(DatumGetIntervalP(interval_of(header->window)))) :
 		psprintf("last " INT64_FORMAT, header->window);
 	return text_result(psprintf("abf of %s, %s: " INT64_FORMAT " items came, about %.0f in it, fill %.1f%%, current fpr %.2g |%s|",
-								item_kind_text(&header->kind), window, (int64) header->items, sb_abf_cardinality(header, set),
+								item_kind_text(&header->kind), window, (int64) header->items,
+								sb_abf_cardinality(header, set),
 								100 * fill_of(header, set), abf_current_rate(header, set), sketch_bars(heights, bars)));
 }

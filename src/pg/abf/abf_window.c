@@ -1,6 +1,6 @@
 /*
- * abf_window.c: the window function abf_duplicate. Each partition has one filter, in the partition's memory. Each row is
- * one item, in the order of the window. The frame is ignored, as by row_number().
+ * abf_window.c: the window function abf_duplicate. Each partition has one filter, in the partition's memory. Each row
+ * is one item, in the order of the window. The frame is ignored, as by row_number().
  */
 #include "abf/abf.h"
 

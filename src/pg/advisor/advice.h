@@ -38,7 +38,8 @@ typedef struct Advice
 extern bool bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice);
 
 /* Says whether an index with these figures pays, and why; *pays is set to whether it does. The table is open. */
-extern const char *bf_index_judge(Relation table, const SampleColumn *column, const Advice *advice, const Figures *figures,
+extern const char *bf_index_judge(Relation table, const SampleColumn *column, const Advice *advice,
+								  const Figures *figures,
 								  bool *pays);
 
 #endif

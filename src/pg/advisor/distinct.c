@@ -20,11 +20,13 @@ jackknife(uint64 values, uint64 in_one_unit, uint64 units, double share)
 double
 bf_index_distinct_in_share(const ValueStats *stats, double share)
 {
-	return ldexp(stats->values - stats->rare + jackknife(stats->rare, stats->rare_in_one_unit, stats->rare_units, share), stats->zeros);
+	return ldexp(stats->values - stats->rare +
+				 jackknife(stats->rare, stats->rare_in_one_unit, stats->rare_units, share), stats->zeros);
 }
 
 double
-bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read, BlockNumber heap_blocks)
+bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read,
+						 BlockNumber heap_blocks)
 {
 	double		rest = heap_blocks - contiguous;
 	double		read = pages_read - contiguous;
@@ -32,6 +34,7 @@ bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockN
 	/* The sample has ended early: what is known of the beginning has to stand for all. */
 	if (rest > 0 && read == 0)
 		return bf_index_distinct_in_share(stats, pages_read / (double) heap_blocks);
-	return ldexp(stats->values - stats->new + jackknife(stats->new, stats->new_in_one_unit, stats->new_units, read / Max(rest, 1)),
+	return ldexp(stats->values - stats->new +
+				 jackknife(stats->new, stats->new_in_one_unit, stats->new_units, read / Max(rest, 1)),
 				 stats->zeros);
 }

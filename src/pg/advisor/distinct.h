@@ -58,6 +58,7 @@ extern double bf_index_distinct_in_share(const ValueStats *stats, double share);
  * The number of distinct values in a table of which so many pages were read, the first ones of them without a gap:
  * those in that beginning, and those that are in the rest only.
  */
-extern double bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read, BlockNumber heap_blocks);
+extern double bf_index_distinct_values(const ValueStats *stats, BlockNumber contiguous, BlockNumber pages_read,
+									   BlockNumber heap_blocks);
 
 #endif

@@ -26,7 +26,8 @@ typedef struct BfModel
 } BfModel;
 
 /* An index on the column with this rate, of which there are so many distinct values in the table. */
-extern void bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model);
+extern void bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct,
+						   BfModel *model);
 
 /*
  * The pages of the index and the table that a look-up reads on average, if so many ranges of level 0 hold the value.

@@ -102,7 +102,8 @@ add_key(const CountedKey *key, void *argument)
 	/* A key that is in several units is in the rest of the table too. */
 	if (!key->in_one_unit)
 		rows *= sums->known.scale;
-	add_keys(key->single ? &sums->single : &sums->known, key->weight, key->size, rows, (rows - 1) * bytes_of_row, bytes_of_row);
+	add_keys(key->single ? &sums->single : &sums->known, key->weight, key->size, rows, (rows - 1) * bytes_of_row,
+			 bytes_of_row);
 }
 
 /* How full the pages of the entry tree are, if this share of it is entered when memory is full for the first time. */

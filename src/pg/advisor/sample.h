@@ -97,7 +97,8 @@ typedef struct SampleColumn
 	struct kept_hash *kept;
 	int			zeros;
 	FrequentValue frequent[FREQUENT_SLOTS];
-	double		items_from_start[BF_INDEX_MAX_LEVELS];	/* distinct values in the first range of each level; 0: not known */
+	/* distinct values in the first range of each level; 0: not known */
+	double		items_from_start[BF_INDEX_MAX_LEVELS];
 	bool		too_wide;		/* a value is too wide for a B-tree */
 
 	/* of all partitions together */
@@ -120,7 +121,8 @@ typedef struct Sample
 	double		rows;
 	uint32		units;			/* of all partitions together */
 	uint64		bytes_fetched;	/* of out-of-line values, of all partitions together */
-	uint64		most_fetched;	/* when these are so many, the sample of the table or partition ends; more than bytes_fetched when it begins */
+	/* when these are so many, the sample of the table or partition ends; more than bytes_fetched when it begins */
+	uint64		most_fetched;
 } Sample;
 
 /* Finds out how the column is hashed, and what a B-tree on it would do. */
@@ -169,7 +171,8 @@ extern double bf_index_distinct_so_far(const SampleColumn *column);
 extern void bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats);
 
 /* Calls visit() for each value of this table that was kept. */
-extern void bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument), void *argument);
+extern void bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument),
+								  void *argument);
 
 /* The value that has the most rows in the sample of this table. */
 extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
@@ -180,7 +183,8 @@ extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
  * If the operator class has keys inside values, prepares the column for them and returns true. Otherwise finds out
  * whether there is a GIN operator class for the trigrams of the column.
  */
-extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass, MemoryContext context);
+extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass,
+									   MemoryContext context);
 
 /* Begins to count the keys of a table or partition, of which at most so many pages are read. */
 extern void bf_index_begin_keys(const Sample *sample, SampleColumn *column, BlockNumber most);
@@ -195,7 +199,8 @@ extern bool bf_index_looks_at_keys(const Sample *sample, const SampleColumn *col
 extern KeyOfRow *bf_index_keys_of_row(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 *count);
 
 /* Counts the keys of a row for a GIN index. The page is numbered from the first one of the unit. */
-extern void bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *keys, uint32 count, BlockNumber page,
+extern void bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *keys, uint32 count,
+								BlockNumber page,
 								OffsetNumber offset, bool at_beginning);
 
 /* Ends a unit of so many pages in which keys were looked at. */
@@ -226,6 +231,7 @@ typedef struct KeyStats
 extern void bf_index_sample_key_stats(const Sample *sample, const SampleColumn *column, KeyStats *stats);
 
 /* Calls visit() for each key of this table that was kept. */
-extern void bf_index_visit_keys(const SampleColumn *column, void (*visit) (const CountedKey *key, void *argument), void *argument);
+extern void bf_index_visit_keys(const SampleColumn *column, void (*visit) (const CountedKey *key, void *argument),
+								void *argument);
 
 #endif

@@ -119,7 +119,8 @@ opclass_namespace(Oid opclass)
 static Oid
 opclass_in(Oid method, const char *name, Oid namespace)
 {
-	return GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(method), CStringGetDatum(name), ObjectIdGetDatum(namespace));
+	return GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(method), CStringGetDatum(name),
+						   ObjectIdGetDatum(namespace));
 }
 
 /* An operator class for text with this name, in whatever schema it is. Only a superuser can make an operator class. */
@@ -176,7 +177,8 @@ make_class(void *argument)
 	SampleKeys *keys = preparation->keys;
 	Oid			key_type;
 
-	keys->class = bf_index_make_extracting_class(preparation->opclass, preparation->type, preparation->collation, preparation->context,
+	keys->class = bf_index_make_extracting_class(preparation->opclass, preparation->type, preparation->collation,
+												 preparation->context,
 												 &key_type);
 	if (keys->class == NULL)
 		return;
@@ -193,7 +195,8 @@ is_answer(int sqlerrcode)
 	int			category = ERRCODE_TO_CATEGORY(sqlerrcode);
 
 	return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
-		category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) && category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
+		category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) &&
+			category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
 		sqlerrcode != ERRCODE_DATA_CORRUPTED && sqlerrcode != ERRCODE_INDEX_CORRUPTED;
 }
 
@@ -212,7 +215,8 @@ bool
 bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass, MemoryContext context)
 {
 	const Oid	type = getBaseType(attribute->atttypid);
-	Preparation preparation = {.opclass = opclass, .type = type, .collation = attribute->attcollation, .context = context};
+	Preparation preparation = {.opclass = opclass, .type = type, .collation = attribute->attcollation,
+							   .context = context};
 	SampleKeys *keys = preparation.keys = MemoryContextAllocZero(context, sizeof(SampleKeys));
 	ErrorData  *error;
 
@@ -297,7 +301,8 @@ extract(void *argument)
 {
 	Extraction *extraction = argument;
 
-	extraction->found = bf_index_extract_keys(extraction->keys->class, extraction->value, &extraction->count, &extraction->nulls);
+	extraction->found = bf_index_extract_keys(extraction->keys->class, extraction->value, &extraction->count,
+											  &extraction->nulls);
 }
 
 static int
@@ -420,7 +425,8 @@ bytes_of_difference(uint64 difference)
 }
 
 void
-bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row, uint32 count, BlockNumber page, OffsetNumber offset,
+bf_index_count_keys(Sample *sample, SampleColumn *column, const KeyOfRow *of_row, uint32 count, BlockNumber page,
+					OffsetNumber offset,
 					bool at_beginning)
 {
 	SampleKeys *keys = column->keys;
@@ -503,9 +509,11 @@ bf_index_sample_key_stats(const Sample *sample, const SampleColumn *column, KeyS
 	looked_at.contiguous = keys->contiguous;
 	kept_key_start_iterate(keys->kept, &iterator);
 	while ((key = kept_key_iterate(keys->kept, &iterator)) != NULL)
-		bf_index_add_to_stats(&values, key->units, key->is_new, UINT64CONST(1) << (key->has_many_rows ? key->zeros : keys->zeros));
+		bf_index_add_to_stats(&values, key->units, key->is_new,
+							  UINT64CONST(1) << (key->has_many_rows ? key->zeros : keys->zeros));
 	stats->scale = sample->heap_blocks / (double) Max(keys->pages, 1);
-	stats->distinct = Min(bf_index_distinct_values(&values, looked_at.contiguous, looked_at.pages_read, looked_at.heap_blocks), keys->postings * stats->scale);
+	stats->distinct = Min(bf_index_distinct_values(&values, looked_at.contiguous, looked_at.pages_read,
+												   looked_at.heap_blocks), keys->postings * stats->scale);
 	stats->is_possible = keys->has_gin && !keys->too_wide && !keys->left_out;
 }
 

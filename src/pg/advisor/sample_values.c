@@ -172,7 +172,8 @@ bf_index_keep_all_values(SampleColumn *column, MemoryContext context)
 }
 
 void
-bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, const Place *place, Form_pg_attribute attribute,
+bf_index_count_value(const Sample *sample, SampleColumn *column, uint64 hash, const Place *place,
+					 Form_pg_attribute attribute,
 					 Datum value, bool isnull)
 {
 	KeptValue  *new;
@@ -220,7 +221,8 @@ bf_index_sample_values(const SampleColumn *column, bool all, ValueStats *stats)
 }
 
 void
-bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument), void *argument)
+bf_index_visit_values(const SampleColumn *column, void (*visit) (const KeptValue *value, void *argument),
+					  void *argument)
 {
 	kept_iterator iterator;
 	KeptValue  *value;

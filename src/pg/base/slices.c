@@ -51,7 +51,8 @@ hash_of_key(const ToastChunkKey *key)
 static inline bool
 keys_equal(const ToastChunkKey *left, const ToastChunkKey *right)
 {
-	return left->number == right->number && left->value == right->value && left->table == right->table && left->size == right->size;
+	return left->number == right->number && left->value == right->value && left->table == right->table &&
+		left->size == right->size;
 }
 
 /*
@@ -221,7 +222,8 @@ look_up_open(sb_lookup *lookup, sb_lookup_type type, ItemHasher *hasher, Datum v
 		else
 		{
 			/* The header and the rest of its chunk, which in a tbf mostly has the whole directory of blocks. */
-			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE), &have);
+			bytes = cached_slice(hasher, value, 0, Min(size, TOAST_MAX_CHUNK_SIZE), Min(size, TOAST_MAX_CHUNK_SIZE),
+								 &have);
 		}
 	}
 	status = sb_lookup_open(lookup, type, bytes, have, size);
@@ -235,7 +237,8 @@ look_up_finish(sb_lookup *lookup, ItemHasher *hasher, Datum value, sb_status sta
 	while (status == SB_NEED_BYTES)
 	{
 		size_t		have;
-		const void *bytes = cached_slice(hasher, value, lookup->need.offset, lookup->need.size, lookup->need.enough, &have);
+		const void *bytes = cached_slice(hasher, value, lookup->need.offset, lookup->need.size, lookup->need.enough,
+										 &have);
 
 		status = sb_lookup_next(lookup, bytes, have);
 	}

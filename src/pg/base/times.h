@@ -8,7 +8,10 @@
 
 #include "datatype/timestamp.h"
 
-/* The longest interval, 36,500 years; the same number of microseconds before and after 2000 are the first and the last time. */
+/*
+ * The longest interval, 36,500 years; the same number of microseconds before and after 2000 are the first and the
+ * last time.
+ */
 #define MOST_MICROSECONDS (INT64CONST(1) << 60)
 
 /*
@@ -23,7 +26,10 @@ extern char *interval_text(const Interval *interval);
 /* Microseconds as an interval. It has days, and the rest in microseconds. */
 extern Datum interval_of(int64 microseconds);
 
-/* Raises an error unless the time is finite, and at most MOST_MICROSECONDS away from 2000: "times of a tbf must be ...". */
+/*
+ * Raises an error unless the time is finite, and at most MOST_MICROSECONDS away from 2000: "times of a tbf must be
+ * ...".
+ */
 extern void check_time(const char *filter, TimestampTz at);
 
 #endif

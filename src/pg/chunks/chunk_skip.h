@@ -95,6 +95,9 @@ extern void chunk_skip_paths_init(void);
  */
 extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 
+/* Is the statement that of the portal whose execution begins, and can WHERE CURRENT OF refer to this portal by its name? */
+extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
+
 /*
  * Has those of these nodes that are sequential scans test conditions "= ANY (expression)" by hash, for the expressions
  * whose values are given. To be undone before a value changes. Adds to a list, and returns it, in which the second function finds

@@ -520,7 +520,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 static void
 start_executor(QueryDesc *query, int eflags)
 {
-	query->plannedstmt = chunk_skip_statement_for_portal(query->plannedstmt);
+	query->plannedstmt = chunk_skip_statement_for_portal(partition_scan_statement_for_portal(query));
 	if (previous_executor_start)
 		previous_executor_start(query, eflags);
 	else

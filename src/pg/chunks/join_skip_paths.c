@@ -234,7 +234,8 @@ add_with_expectation(RelOptInfo *joinrel, const HashPath *path, const Expectatio
 {
 	const Path *outer = path->jpath.outerjoinpath;
 	const double skipped = 1 - expectation->left;
-	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows;
+	/* hash and look up each row, and compare it with half a row of its bucket */
+	Cost		of_rows = list_length(path->path_hashclauses) * cpu_operator_cost * outer->rows * 1.5;
 	Cost		saved = skipped * (outer->total_cost - outer->startup_cost + of_rows);
 	Cost		questions = expectation->index_pages * seq_page_cost; /* in ascending order */
 	HashPath   *copy;
@@ -289,10 +290,10 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 /* --------------------------------------------------------- paths with parameters */
 
 /*
- * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, which takes much
- * less time than to read a page of a table.
+ * ChunkSkip asks the indexes of all partitions again for each row of a nested loop. It does so from memory, and reads two or
+ * three pages of each.
  */
-#define PAGES_PER_QUESTION_AGAIN 1.5
+#define PAGES_PER_QUESTION_AGAIN 2.5
 
 /* Can an index of the first child answer a clause of the path, which compares the table with others? */
 static bool

@@ -10,18 +10,27 @@
  *   partition_scan_paths.c      decides whether the table gets the node, and makes its paths
  *   partition_scan_plan.c       makes the plan node
  *   partition_scan_exec.c       executes and explains it
+ *   partition_scan_portal.c     plans the queries of portals again that WHERE CURRENT OF may refer to
  */
 #ifndef STREAMBLOOM_PG_PARTITION_SCAN_H
 #define STREAMBLOOM_PG_PARTITION_SCAN_H
 
 #include "base/compat.h"
 
+#include "executor/execdesc.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
 /* streambloom.enable_partition_scan */
-extern bool partition_scan_enabled;
+typedef enum PartitionScanUse
+{
+	PARTITION_SCAN_OFF,
+	PARTITION_SCAN_ON,
+	PARTITION_SCAN_ALWAYS		/* also where it is expected to be slower: for tests */
+} PartitionScanUse;
+
+extern int	partition_scan_use;
 
 /* streambloom.min_partition_scan_partitions */
 extern int	partition_scan_fewest;
@@ -34,6 +43,7 @@ enum PartitionScanExprs
 {
 	PARTITION_SCAN_ASKED,		/* the comparison that indexes are asked about: column = value, or column = ANY (value) */
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
+	PARTITION_SCAN_PRUNING,		/* a list: conditions by which partitions can be pruned when their values are known */
 	PARTITION_SCAN_EXPRS_LENGTH
 };
 
@@ -45,6 +55,7 @@ enum PartitionScanPrivate
 	 * many partitioned tables come after them.
 	 */
 	PARTITION_SCAN_ENTRIES,
+	PARTITION_SCAN_QUERY,		/* a list: the statement's query, if WHERE CURRENT OF may look for this scan */
 	PARTITION_SCAN_PRIVATE_LENGTH
 };
 
@@ -53,6 +64,7 @@ typedef struct PartitionScanParts
 {
 	List	   *tables;			/* OIDs of partitioned tables below the parent */
 	List	   *leaves;			/* OIDs of the partitions that have rows */
+	List	   *pruning;		/* conditions by which some may be pruned when their values are known */
 	CustomScan *node;			/* in the finished plan; NULL if the path is not in it */
 } PartitionScanParts;
 
@@ -89,6 +101,12 @@ extern int	partition_scan_count(Relation parent);
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
+
+/*
+ * Those partitions with rows, sorted by OID, that PostgreSQL's pruning rules out by these conditions on the parent, which have
+ * varno 1. To be called while a query is executed: then the values are constants.
+ */
+extern List *partition_scan_ruled_out(Relation parent, List *conditions);
 
 /* partition_scan_estimate.c */
 
@@ -139,6 +157,20 @@ typedef struct PartitionScanPath
 /* Makes the plan of a path (the type is that of PlanCustomPath). */
 extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
 									  List *clauses, List *children);
+
+/* partition_scan_portal.c */
+
+/*
+ * Keeps the query in the node of a finished statement that WHERE CURRENT OF would look at, if there is such a node. The
+ * query must not have been planned.
+ */
+extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
+
+/*
+ * The statement to execute when an execution begins. It is the given one, unless this is the query of a portal that
+ * WHERE CURRENT OF may refer to: then it is planned again, without the node.
+ */
+extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
 
 /* partition_scan_exec.c */
 extern const CustomScanMethods partition_scan_methods;

@@ -16,6 +16,8 @@
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -26,16 +28,20 @@
 
 #include "chunks/chunk_conditions.h"
 #include "chunks/chunk_scan.h"
+#include "chunks/chunk_summary.h"
 
 typedef struct PartitionScanState
 {
 	CustomScanState css;
 	Expr	   *comparison;		/* that indexes are asked about; its Vars refer to the node's tuples */
 	ExprState  *argument;		/* its right side */
-	Bitmapset  *parameters;		/* on which this depends */
+	List	   *pruning;		/* conditions by which partitions are pruned */
+	List	   *pruning_values; /* ExprStates of their right sides; NULL if it is not evaluated */
+	Bitmapset  *parameters;		/* on which the argument and the values depend */
 	ChunkConditions conditions; /* the others that are tested in the partitions */
 	int			count;			/* of partitions */
 	Oid		   *partitions;
+	int64		pruned;			/* in all scans */
 
 	MemoryContext context;		/* of the scan */
 	bool		begun;			/* there is a scan */
@@ -109,6 +115,39 @@ find_partitions(PartitionScanState *state, List *entries)
 		state->partitions[i] = rt_fetch(first + i, range_table)->relid;
 }
 
+/* A condition of this form is one on columns, with a value beside them. */
+static bool
+has_value(Node *condition)
+{
+	return IsA(condition, OpExpr) && list_length(((OpExpr *) condition)->args) == 2 &&
+		!contain_var_clause(lsecond(((OpExpr *) condition)->args));
+}
+
+static void
+prepare_pruning(PartitionScanState *state, List *conditions)
+{
+	ListCell   *cell;
+
+	foreach(cell, conditions)
+	{
+		Node	   *condition = lfirst(cell);
+		Expr	   *comparison = (Expr *) condition;
+
+		/* the value on the right side */
+		if (IsA(condition, OpExpr) && list_length(((OpExpr *) condition)->args) == 2 && !has_value(condition) &&
+			OidIsValid(get_commutator(((OpExpr *) condition)->opno)))
+		{
+			comparison = copyObject(comparison);
+			CommuteOpExpr((OpExpr *) comparison);
+		}
+		state->pruning = lappend(state->pruning, comparison);
+		state->pruning_values = lappend(state->pruning_values, !has_value((Node *) comparison) ? NULL :
+										ExecInitExpr(argument_of(comparison), &state->css.ss.ps));
+		if (has_value((Node *) comparison))
+			find_parameters((Node *) argument_of(comparison), &state->parameters);
+	}
+}
+
 static void
 partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -119,6 +158,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->comparison = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
 	state->argument = ExecInitExpr(argument_of(state->comparison), &node->ss.ps);
 	find_parameters((Node *) argument_of(state->comparison), &state->parameters);
+	prepare_pruning(state, list_nth(plan->custom_exprs, PARTITION_SCAN_PRUNING));
 	state->conditions.conditions = list_nth(plan->custom_exprs, PARTITION_SCAN_CONDITIONS);
 	state->conditions.columns = list_nth(plan->custom_private, PARTITION_SCAN_COLUMNS);
 	state->conditions.node = &node->ss.ps;
@@ -126,14 +166,14 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* The value of the comparison's right side, as long as the scan lives. REQUIRES: the current memory is the scan's. */
+/* The value of a comparison's right side, as long as the scan lives. REQUIRES: the current memory is the scan's. */
 static Const *
-evaluate(PartitionScanState *state)
+evaluate(PartitionScanState *state, Expr *comparison, ExprState *right)
 {
-	Node	   *argument = (Node *) argument_of(state->comparison);
+	Node	   *argument = (Node *) argument_of(comparison);
 	Const	   *value = makeNullConst(exprType(argument), exprTypmod(argument), exprCollation(argument));
 
-	value->constvalue = ExecEvalExprSwitchContext(state->argument, state->css.ss.ps.ps_ExprContext, &value->constisnull);
+	value->constvalue = ExecEvalExprSwitchContext(right, state->css.ss.ps.ps_ExprContext, &value->constisnull);
 	if (!value->constisnull)
 		value->constvalue = datumCopy(value->constvalue, value->constbyval, value->constlen);
 	else
@@ -141,16 +181,39 @@ evaluate(PartitionScanState *state)
 	return value;
 }
 
-/* The comparison on the parent. The right side is left out: its place is taken by the value. */
+/* A comparison on the parent, with a value on the right side. */
 static Expr *
-comparison_on_parent(PartitionScanState *state)
+comparison_on_parent(PartitionScanState *state, Expr *comparison, Const *value)
 {
-	Expr	   *comparison = copyObject(state->comparison);
-	List	   *sides = IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args;
+	List	   *sides;
 
-	lsecond(sides) = NULL;
+	comparison = copyObject(comparison);
+	sides = IsA(comparison, OpExpr) ? ((OpExpr *) comparison)->args : ((ScalarArrayOpExpr *) comparison)->args;
+	lsecond(sides) = value;
 	linitial(sides) = chunk_adapt_condition(linitial(sides), &state->conditions);
 	return comparison;
+}
+
+/* The partitions that are left when those are pruned for which the values of conditions on the partition key are known now. */
+static int
+partitions_left(PartitionScanState *state, Oid *left)
+{
+	List	   *conditions = NIL;
+	List	   *ruled_out;
+	ListCell   *cell;
+	ListCell   *value;
+	int			count = 0;
+
+	forboth(cell, state->pruning, value, state->pruning_values)
+		conditions = lappend(conditions, lfirst(value) == NULL ?
+							 chunk_adapt_condition(copyObject(lfirst(cell)), &state->conditions) : (Node *)
+							 comparison_on_parent(state, lfirst(cell), evaluate(state, lfirst(cell), lfirst(value))));
+	ruled_out = partition_scan_ruled_out(state->conditions.parent, conditions);
+	for (int i = 0; i < state->count; i++)
+		if (!chunk_oids_contain(ruled_out, state->partitions[i]))
+			left[count++] = state->partitions[i];
+	state->pruned += state->count - count;
+	return count;
 }
 
 /* Evaluates the argument and begins a scan. */
@@ -159,10 +222,18 @@ begin_scan(PartitionScanState *state)
 {
 	MemoryContext caller = MemoryContextSwitchTo(state->context);
 	Relation	parent = table_open(RelationGetRelid(state->css.ss.ss_currentRelation), NoLock);
+	Const	   *value = evaluate(state, state->comparison, state->argument);
+	Oid		   *left = state->partitions;
+	int			count = state->count;
 
 	state->conditions.parent = parent;
-	chunk_scan_begin_locked(&state->scan, parent, comparison_on_parent(state), evaluate(state), state->partitions,
-							state->count);
+	state->conditions.parameters = NIL;
+	if (state->pruning != NIL)
+	{
+		left = palloc(state->count * sizeof(Oid) + 1);
+		count = partitions_left(state, left);
+	}
+	chunk_scan_begin_locked(&state->scan, parent, comparison_on_parent(state, state->comparison, value), value, left, count);
 	state->begun = true;
 	chunk_use_cache(&state->scan);
 	state->scan.index_clause.asker.wants_reason = state->css.ss.ps.state->es_instrument != 0;
@@ -275,6 +346,8 @@ partition_scan_show(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);
 	if (!es->analyze)
 		return;
+	if (state->pruning != NIL)
+		ExplainPropertyInteger("Partitions Pruned", NULL, state->pruned, es);
 	if (state->begun)
 		chunk_add_counts(&counts, &state->scan.counts);
 	chunk_explain_counts(&counts, es);

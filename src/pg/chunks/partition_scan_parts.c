@@ -11,6 +11,7 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/partition.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -30,8 +31,11 @@ typedef struct Finding
 {
 	PlannerInfo *root;
 	Index		relid;			/* the number of the parent in the range table, and so of all Vars in clauses */
-	LOCKMODE	lock;
 	PartitionScanParts *parts;
+	Bitmapset  *on_key;			/* the positions of clauses in which a part of a partition key stands */
+	bool		may_prune_later;	/* some of these have no value yet */
+	bool		is_executed;	/* this is partition_scan_ruled_out() */
+	List	   *ruled_out;		/* for it */
 	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
 } Finding;
 
@@ -75,9 +79,9 @@ has_params(Node *node, void *nothing)
 	return IsA(node, Param) || expression_tree_walker(node, has_params, nothing);
 }
 
-/* Those of the clauses (expressions) in which a part of the table's partition key stands. */
+/* Those of the clauses (expressions) in which a part of the table's partition key stands. Their positions are noted. */
 static List *
-clauses_on_key(Relation table, Index relid, List *clauses)
+clauses_on_key(Finding *finding, Relation table, List *clauses)
 {
 	List	   *result = NIL;
 	ListCell   *cell;
@@ -86,9 +90,13 @@ clauses_on_key(Relation table, Index relid, List *clauses)
 	{
 		Bitmapset  *columns = NULL;
 
-		pull_varattnos(lfirst(cell), relid, &columns);
-		if (has_partition_attrs(table, columns, NULL))
-			result = lappend(result, lfirst(cell));
+		pull_varattnos(lfirst(cell), finding->relid, &columns);
+		if (!has_partition_attrs(table, columns, NULL) || contain_volatile_functions(lfirst(cell)) ||
+			contain_subplans(lfirst(cell)))
+			continue;
+		result = lappend(result, lfirst(cell));
+		finding->on_key = bms_add_member(finding->on_key, foreach_current_index(cell));
+		finding->may_prune_later |= has_params(lfirst(cell), NULL) || contain_mutable_functions(lfirst(cell));
 	}
 	return result;
 }
@@ -129,38 +137,32 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 	return (List *) map_variable_attnos((Node *) clauses, relid, 0, map, InvalidOid, &whole_row);
 }
 
-/* Adds the partitions of a partitioned table, which is open and locked. */
+/* Adds the partitions of a partitioned table, which is open and locked. All of them are ruled out if the table is. */
 static void
-add_partitions(Finding *finding, Relation table, List *clauses)
+add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)
 {
 	PartitionDesc partitions;
-	List	   *on_key = enable_partition_pruning ? clauses_on_key(table, finding->relid, clauses) : NIL;
+	List	   *on_key = enable_partition_pruning && !is_ruled_out ? clauses_on_key(finding, table, clauses) : NIL;
 	Bitmapset  *live = NULL;
-	int			i = -1;
 
 	check_stack_depth();
 	if (finding->root->glob->partition_directory == NULL)
 		finding->root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, true);
 	partitions = PartitionDirectoryLookup(finding->root->glob->partition_directory, table);
-	if (has_params((Node *) on_key, NULL) || contain_mutable_functions((Node *) on_key))
-	{
-		finding->why = "partitions may be pruned when the query is executed";
-		return;
-	}
 	if (on_key != NIL)
 		live = prune(finding, table, on_key);
-	else if (partitions->nparts > 0)
-		live = bms_add_range(NULL, 0, partitions->nparts - 1);
-	while (finding->why == NULL && (i = bms_next_member(live, i)) >= 0)
+	for (int i = 0; i < partitions->nparts && finding->why == NULL; i++)
 	{
+		bool		rule_out = is_ruled_out || (on_key != NIL && !bms_is_member(i, live));
 		Oid			oid = partitions->oids[i];
 		Relation	partition;
 
-		if (partitions->is_leaf[i])
-		{
+		if (partitions->is_leaf[i] && rule_out)
+			finding->ruled_out = lappend_oid(finding->ruled_out, oid);
+		else if (partitions->is_leaf[i])
 			finding->parts->leaves = lappend_oid(finding->parts->leaves, oid);
+		if (partitions->is_leaf[i] || (rule_out && !finding->is_executed))
 			continue;
-		}
 		partition = chunk_try_open(oid);
 		if (partition == NULL)
 		{
@@ -168,7 +170,7 @@ add_partitions(Finding *finding, Relation table, List *clauses)
 			return;
 		}
 		finding->parts->tables = lappend_oid(finding->parts->tables, oid);
-		add_partitions(finding, partition, translate_clauses(clauses, finding->relid, table, partition));
+		add_partitions(finding, partition, translate_clauses(clauses, finding->relid, table, partition), rule_out);
 		relation_close(partition, NoLock);
 	}
 }
@@ -192,26 +194,68 @@ has_same_partitions(Finding *finding, Oid oid)
 const char *
 partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte, PartitionScanParts *parts)
 {
-	Finding		finding = {.root = root, .relid = rel->relid, .lock = rte->rellockmode, .parts = parts};
+	Finding		finding = {.root = root, .relid = rel->relid, .parts = parts};
 	Relation	parent = table_open(rte->relid, NoLock);
 	List	   *clauses = NIL;
 	ListCell   *cell;
 
 	foreach(cell, rel->baserestrictinfo)
 		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
-	add_partitions(&finding, parent, clauses);
+	add_partitions(&finding, parent, clauses, false);
 	table_close(parent, NoLock);
 	if (finding.why != NULL)
 		return finding.why;
-	if (list_length(parts->leaves) < partition_scan_fewest)
+	if (list_length(parts->leaves) == 0)
+		return "no partition is left to read";
+	if (list_length(parts->leaves) < partition_scan_fewest && partition_scan_use != PARTITION_SCAN_ALWAYS)
 		return psprintf("%d partitions are left to read, fewer than streambloom.min_partition_scan_partitions",
 						list_length(parts->leaves));
 	foreach(cell, parts->leaves)
-		LockRelationOid(lfirst_oid(cell), finding.lock);
+		LockRelationOid(lfirst_oid(cell), rte->rellockmode);
 	if (!has_same_partitions(&finding, rte->relid))
 		return "partitions are being detached or attached";
 	foreach(cell, parts->tables)
 		if (!has_same_partitions(&finding, lfirst_oid(cell)))
 			return "partitions are being detached or attached";
+	if (finding.may_prune_later)
+		for (int i = -1; (i = bms_next_member(finding.on_key, i)) >= 0;)
+			parts->pruning = lappend(parts->pruning, list_nth(clauses, i));
 	return NULL;
+}
+
+/* A planner for one table, for PostgreSQL's pruning while a query is executed. */
+static PlannerInfo *
+make_planner(Oid table)
+{
+	PlannerInfo *root = makeNode(PlannerInfo);
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_RELATION;
+	rte->relid = table;
+	rte->relkind = RELKIND_PARTITIONED_TABLE;
+	rte->rellockmode = AccessShareLock;
+	rte->inh = true;
+	root->parse = makeNode(Query);
+	root->parse->rtable = list_make1(rte);
+	root->glob = makeNode(PlannerGlobal);
+	root->planner_cxt = CurrentMemoryContext;
+	root->simple_rel_array_size = 2;
+	root->simple_rel_array = palloc0(2 * sizeof(RelOptInfo *));
+	root->simple_rte_array = palloc0(2 * sizeof(RangeTblEntry *));
+	root->simple_rte_array[1] = rte;
+	/* A partition that is being detached is in the plan if it was there when the plan was made. */
+	root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, false);
+	return root;
+}
+
+List *
+partition_scan_ruled_out(Relation parent, List *conditions)
+{
+	PartitionScanParts parts = {NIL};
+	Finding		finding = {.root = make_planner(RelationGetRelid(parent)), .relid = 1, .parts = &parts, .is_executed = true};
+
+	add_partitions(&finding, parent, conditions, false);
+	DestroyPartitionDirectory(finding.root->glob->partition_directory);
+	list_sort(finding.ruled_out, list_oid_cmp);
+	return finding.ruled_out;
 }

@@ -82,7 +82,7 @@ choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const Partition
 				 const char **why)
 {
 	Choice		best = {NULL};
-	double		most = MOST_READ * list_length(parts->leaves);
+	double		most = Max(MOST_READ * list_length(parts->leaves), 1);
 	ListCell   *cell;
 
 	foreach(cell, conditions)
@@ -97,7 +97,12 @@ choose_condition(PlannerInfo *root, RelOptInfo *rel, Oid parent, const Partition
 			!partition_scan_is_answered(parent, linitial_oid(parts->leaves), rel->relid, comparison))
 			continue;
 		expected = partition_scan_expected(root, rel, parts, comparison, &known);
-		if (expected < 0)
+		if (partition_scan_use == PARTITION_SCAN_ALWAYS)
+		{
+			if (best.condition == NULL)
+				best = (Choice) {condition, comparison, Max(expected, 1)};
+		}
+		else if (expected < 0)
 			*why = "the value is not known yet, and there are no statistics about the column";
 		else if (expected > most)
 			*why = psprintf("about %.0f of %d partitions are expected to have rows", expected, list_length(parts->leaves));

@@ -62,6 +62,7 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) others, rel->relid);
 	columns = chunk_scan_add_columns(columns, (Node *) conditions, rel->relid);
+	columns = chunk_scan_add_columns(columns, (Node *) private->parts->pruning, rel->relid);
 	if (private->comparison != NULL)
 		columns = chunk_scan_add_columns(columns, (Node *) private->comparison, rel->relid);
 	foreach(cell, columns)
@@ -72,8 +73,8 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
 	scan->custom_scan_tlist = columns;
-	scan->custom_exprs = list_make2(private->comparison, conditions);
-	scan->custom_private = list_make2(numbers, list_make3_int(0, 0, 0));
+	scan->custom_exprs = list_make3(private->comparison, conditions, copyObject(private->parts->pruning));
+	scan->custom_private = list_make3(numbers, list_make3_int(0, 0, 0), NIL);
 	scan->methods = &partition_scan_methods;
 	private->parts->node = scan;
 	return (Plan *) scan;

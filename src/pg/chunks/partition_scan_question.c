@@ -3,6 +3,7 @@
  */
 #include "chunks/partition_scan.h"
 
+#include "access/attmap.h"
 #include "access/genam.h"
 #include "access/table.h"
 #include "nodes/nodeFuncs.h"

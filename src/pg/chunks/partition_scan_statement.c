@@ -28,8 +28,23 @@
 
 #include "chunks/chunk_engine.h"
 
-bool		partition_scan_enabled = false;
+#include <limits.h>
+
+int			partition_scan_use = PARTITION_SCAN_OFF;
 int			partition_scan_fewest = 100;
+
+static const struct config_enum_entry uses[] = {
+	{"off", PARTITION_SCAN_OFF, false},
+	{"on", PARTITION_SCAN_ON, false},
+	{"always", PARTITION_SCAN_ALWAYS, false},
+	{"false", PARTITION_SCAN_OFF, true},
+	{"no", PARTITION_SCAN_OFF, true},
+	{"0", PARTITION_SCAN_OFF, true},
+	{"true", PARTITION_SCAN_ON, true},
+	{"yes", PARTITION_SCAN_ON, true},
+	{"1", PARTITION_SCAN_ON, true},
+	{NULL, 0, false}
+};
 
 static planner_hook_type previous_planner;
 static get_relation_stats_hook_type previous_relation_stats;
@@ -161,7 +176,7 @@ obstacle_of_table(const RangeTblEntry *rte)
 		return "TABLESAMPLE";
 	parent = table_open(rte->relid, NoLock);
 	count = partition_scan_count(parent);
-	if (count < partition_scan_fewest)
+	if (count < partition_scan_fewest && partition_scan_use != PARTITION_SCAN_ALWAYS)
 		why = psprintf("%d partitions, fewer than streambloom.min_partition_scan_partitions", count);
 	else if (!partition_scan_has_index(parent))
 		why = "no bf index";
@@ -319,7 +334,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 	ListCell   *cell;
 
 	/* Functions that are evaluated during planning may plan other statements, and may catch their errors. */
-	planning = partition_scan_enabled && parse->commandType == CMD_SELECT ? &mine : NULL;
+	planning = partition_scan_use != PARTITION_SCAN_OFF && parse->commandType == CMD_SELECT ? &mine : NULL;
 	PG_TRY();
 	{
 		List	   *entries = planning != NULL ? candidates(parse, false, NIL) : NIL;
@@ -344,7 +359,10 @@ plan_statement(Query *parse, const char *query_string, int cursor_options, Param
 				statement = call_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
 				parse = copy;
 				if (!mine.refused && all_were_seen())
+				{
 					finish(statement);
+					partition_scan_keep_query(statement, copy);
+				}
 				else
 					statement = NULL;
 				mine.tables = NIL;
@@ -394,10 +412,11 @@ give_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber column, Variab
 void
 partition_scan_init(void)
 {
-	DefineCustomBoolVariable("streambloom.enable_partition_scan",
+	DefineCustomEnumVariable("streambloom.enable_partition_scan",
 							 "Lets plain queries over many partitions plan and read only those that may hold rows.",
-							 "Only conditions that bf indexes answer have this effect.",
-							 &partition_scan_enabled, false, PGC_USERSET, 0, NULL, NULL, NULL);
+							 "Only conditions that bf indexes answer have this effect. \"always\" is for tests: it takes effect also where "
+							 "this is expected to be slower.",
+							 &partition_scan_use, PARTITION_SCAN_OFF, uses, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("streambloom.min_partition_scan_partitions",
 							"The number of partitions from which on enable_partition_scan has an effect.",
 							NULL, &partition_scan_fewest, 100, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);

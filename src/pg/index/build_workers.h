@@ -28,7 +28,8 @@ typedef struct BfBuildWorkers BfBuildWorkers;
  * takes part. REQUIRES: bf_index_become_owner() was called; no other parallel operation runs until
  * bf_index_end_workers().
  */
-extern BfBuildWorkers *bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index, const IndexInfo *info,
+extern BfBuildWorkers *bf_index_start_workers(const BfBuildTask *task, Relation heap, Relation index,
+											  const IndexInfo *info,
 											  BfHeapReader *reader);
 
 /*

@@ -507,7 +507,8 @@ prepare_sets(BfHeapReader *reader)
 
 /* Calls add() for row version `i` of the page that was read, unless the version is left out. */
 static void
-visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument), void *argument)
+visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfRowItems *items, void *argument),
+		  void *argument)
 {
 	HTSV_Result visibility = reader->visibilities[i];
 	HeapTupleData tuple;

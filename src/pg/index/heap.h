@@ -38,7 +38,8 @@ typedef struct BfRangeItems
 	bool		full;			/* all pages of the range were there */
 	double		share;			/* of the space of a full range that is in use */
 	uint64		most_expected;	/* a full range is not taken to have more items than this, unless it has */
-	uint64		horizon;		/* older snapshots than this may see rows of the range that were left out; 0: none was */
+	/* older snapshots than this may see rows of the range that were left out; 0: none was */
+	uint64		horizon;
 	uint64		counts[INDEX_MAX_KEYS];
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;

@@ -179,7 +179,8 @@ bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryConte
 	fmgr_info_cxt(function, &keys->extract_value, context);
 	keys->collation = OidIsValid(collation) ? collation : DEFAULT_COLLATION_OID;
 	keys->key_type = *key_type;
-	keys->key_collation = OidIsValid(collation) || !OidIsValid(get_typcollation(*key_type)) ? collation : C_COLLATION_OID;
+	keys->key_collation = OidIsValid(collation) ||
+		!OidIsValid(get_typcollation(*key_type)) ? collation : C_COLLATION_OID;
 	return keys;
 }
 
@@ -207,7 +208,8 @@ bf_index_compares_as_hashed(Oid compare_function, Oid key_type)
 	TypeCacheEntry *type;
 
 	/* these compare text byte by byte, and so do hashes where the collation is deterministic */
-	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB || compare_function == F_GIN_CMP_TSLEXEME)
+	if (!OidIsValid(compare_function) || compare_function == F_GIN_COMPARE_JSONB ||
+		compare_function == F_GIN_CMP_TSLEXEME)
 		return true;
 	type = lookup_type_cache(key_type, TYPECACHE_CMP_PROC);
 	return compare_function == type->cmp_proc;
@@ -350,7 +352,8 @@ take_apart(KeyQuery *query, ItemHasher *hasher, uint64 **hashes, uint32 *have, u
 	bool	   *partial = NULL;
 
 	query->values = (Datum *)
-		DatumGetPointer(FunctionCall7Coll((FmgrInfo *) &query->keys->extract_query, query->keys->collation, query->query,
+		DatumGetPointer(FunctionCall7Coll((FmgrInfo *) &query->keys->extract_query, query->keys->collation,
+										  query->query,
 										  PointerGetDatum(&query->count), UInt16GetDatum(query->strategy),
 										  PointerGetDatum(&partial), PointerGetDatum(&query->extra),
 										  PointerGetDatum(&query->nulls), PointerGetDatum(&mode)));

@@ -53,7 +53,8 @@ extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryCon
  * The same without an index, for a column of this type and collation. It can only take values apart. The type of the
  * keys goes to *key_type. Returns NULL if the class has no keys inside values.
  */
-extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context, Oid *key_type);
+extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context,
+												  Oid *key_type);
 
 /* Does this column of an index have the same functions, and are its keys hashed in the same way? */
 extern bool bf_index_is_key_class(const BfKeyClass *keys, Relation index, int column);
@@ -88,7 +89,8 @@ typedef struct BfKeySearch
 	BfKeySearchKind kind;
 	uint32		count;			/* of the hashes, which are those of the keys to be looked for */
 	uint64	   *hashes;			/* ascending, each one there once */
-	uint64		required;		/* a bit for each of the first 64: no value matches that lacks it. More may be required */
+	/* a bit for each of the first 64: no value matches that lacks it. More may be required */
+	uint64		required;
 	struct KeyQuery *queries;
 	uint32		query_count;
 	struct Remembered *remembered;

@@ -333,7 +333,8 @@ bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items)
 }
 
 void
-bf_index_read_tape(BfTape *tape, uint32 first, uint32 end, void (*add) (const BfRowItems *items, void *argument), void *argument)
+bf_index_read_tape(BfTape *tape, uint32 first, uint32 end, void (*add) (const BfRowItems *items, void *argument),
+				   void *argument)
 {
 	Assert(end <= tape->ranges);
 	if (first >= end)

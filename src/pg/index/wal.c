@@ -178,7 +178,8 @@ bf_index_take_lines(Relation index, Buffer buffer, const BfGroup *group)
 {
 	LocationIndex *lower = &((PageHeader) BufferGetPage(buffer))->pd_lower;
 	const LocationIndex wanted = bf_index_lower_with_lines(group);
-	Change		change = {.to = (unsigned char *) lower, .from = (const unsigned char *) &wanted, .size = sizeof wanted};
+	Change		change = {.to = (unsigned char *) lower, .from = (const unsigned char *) &wanted,
+						  .size = sizeof wanted};
 
 	if (*lower != wanted)
 		change_pages(index, &(PageChanges) {.buffer = buffer, .changes = &change, .count = 1}, 1);

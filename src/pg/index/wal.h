@@ -34,6 +34,7 @@ typedef struct BfPageAdditions
  * the change in one record. Takes some memory in the current context, as much as the lines. REQUIRES: the buffers are
  * locked exclusively, and were checked; the range is not unsummarized on any of the pages.
  */
-extern void bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range, int hash_count);
+extern void bf_index_add_to_pages(Relation index, const BfPageAdditions *pages, int count, uint32 range,
+								  int hash_count);
 
 #endif

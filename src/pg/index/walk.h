@@ -16,7 +16,8 @@
  * a page is not what it should be. May raise errors: of pages that cannot be read, and of functions of an operator
  * class.
  */
-extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors, BfEstimate *estimate);
+extern bool bf_index_walk(Relation index, BlockNumber heap_blocks, ScanKeyData *keys, int count, const double *priors,
+						  BfEstimate *estimate);
 
 /*
  * Which share of the items that a range of level 0 has in this column are in a range far from it, too? From one page of

@@ -164,7 +164,8 @@ open_to_change(Datum value, TbfValue *tbf)
  * read then.
  */
 static sb_tbf_builder *
-builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits, ExpandedFilter **target)
+builder_to_change(FunctionCallInfo fcinfo, const TbfValue *tbf, const sb_moment *moment, uint64_t hit, int hits,
+				  ExpandedFilter **target)
 {
 	*target = NULL;
 #if FILTERS_EXPAND
