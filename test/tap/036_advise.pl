@@ -133,8 +133,10 @@ foreach my $row ($db->rows('SELECT log, name, what, round(said::numeric, 1), rou
 	my ($log, $name, $what, $said, $found, $ratio) = @$row;
 	# Filters of keys are often emptier than they may be, and then say yes less often than they were asked to.
 	my $bound = $what =~ /bytes/ ? 1.25 : $what eq 'pages of an absent key' ? 1000 : 2;
+	# Or more often, where the rate is a mean over few ranges of which some are far fuller than others.
+	my $least = $what =~ /bytes/ ? 0.75 : $what eq 'pages of an absent key' ? 0.4 : 0.5;
 
-	ok($ratio <= $bound && $ratio >= ($what =~ /bytes/ ? 0.75 : 0.5), "$log, $name, $what: said $said, found $found, ratio $ratio");
+	ok($ratio <= $bound && $ratio >= $least, "$log, $name, $what: said $said, found $found, ratio $ratio");
 }
 
 done_testing();

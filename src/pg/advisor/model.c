@@ -14,74 +14,79 @@
 
 /* ----------------------------------------------------------- the model of bf */
 
-/* The most items of a full range, but for exceptions; or if there is none, those that the first range would have if it were full. */
-static double
-most_items(const SampledRange *ranges, uint32 count, double share_of_last)
-{
-	double	   *counts = palloc(Max(count, 1) * sizeof(double));
-	uint32		full = 0;
-	double		most = 0;
-
-	for (uint32 i = 0; i < count; i++)
-		if (ranges[i].full)
-			counts[full++] = ranges[i].items;
-	if (full > 0)
-		most = bf_index_most_items(counts, full);
-	else if (count > 0)
-		most = ranges[0].items / Max(share_of_last, 0.01);
-	pfree(counts);
-	return most;
-}
-
 double
 bf_index_unevenness(const SampleColumn *column)
 {
-	double		items = 0;
+	double	   *items = palloc(Max(column->range_count, 1) * sizeof(double));
+	double		sum = 0;
+	double		most = 0;
 
 	for (uint32 i = 0; i < column->range_count; i++)
-		items += column->ranges[i].items;
-	return items == 0 ? 1 : most_items(column->ranges, column->range_count, 1) * column->range_count / items;
+		sum += items[i] = column->ranges[i].items;
+	if (sum > 0)
+		most = bf_index_most_items(items, column->range_count) * column->range_count / sum;
+	pfree(items);
+	return sum == 0 ? 1 : most;
 }
 
+/* How a column's values become bits, at a rate. */
+static BfCounts
+counts_at(double rate, const double *items)
+{
+	uint8		hashes;
+	const double load = sb_bf_items_per_line(rate, &hashes);
+
+	return (BfCounts) {.items = items, .rate = rate, .load = load, .hashes = hashes};
+}
+
+/* The pages of a group of so many ranges that have as many items each. */
 static double
-pages_of_group(double items, double load, uint32 ranges)
+pages_of_group(double items, double rate, uint32 ranges)
 {
-	return bf_index_lines_for((uint64) ceil(items), load, ranges) / BF_POSITIONS(ranges);
+	const BfCounts counts = counts_at(rate, &items);
+
+	return bf_index_lines_for(&counts, 1, ranges) / BF_POSITIONS(ranges);
 }
 
-/* How many of these ranges make the next group, as build.c decides. */
-static uint32
-ranges_of_group(double items, double load, uint32 count)
+/* The same, where so many of its ranges are known. */
+static double
+pages_of_ranges(const SampledRange *known, uint32 count, double rate, uint32 ranges)
 {
-	uint32		good = bf_index_good_group_size(count);
+	double		items[BF_INDEX_MAX_RANGES];
+	const BfCounts counts = counts_at(rate, items);
 
-	if (good == count)
-		return count;
-	return pages_of_group(items, load, good) + pages_of_group(items, load, count - good) <
-		pages_of_group(items, load, count) * BF_WORTH_TWO_GROUPS ? good : count;
+	count = Min(count, BF_INDEX_MAX_RANGES);
+	for (uint32 i = 0; i < count; i++)
+		items[i] = known[i].full ? known[i].items : -1;
+	return bf_index_lines_for(&counts, count, ranges) / BF_POSITIONS(ranges);
 }
 
-/* Adds groups of level 0 for these ranges to the model. */
+/* Adds groups of level 0 for these ranges to the model, as build.c makes them. */
 static void
-add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double load, double share_of_last)
+add_groups(BfModel *model, const SampledRange *ranges, uint32 count, double rate, double share_of_last)
 {
-	double		last_pages = 0;
+	uint32		before = 0;
 	uint32		last_size = 0;
 
 	while (count > 0)
 	{
-		double		items = most_items(ranges, Min(count, BF_INDEX_MAX_RANGES), share_of_last);
-		uint32		size = ranges_of_group(items, load, Min(count, BF_INDEX_MAX_RANGES));
-		double		pages;
+		const uint32 next = Min(count, BF_INDEX_MAX_RANGES);
+		double		items[BF_INDEX_MAX_RANGES];
+		const BfCounts counts = counts_at(rate, items);
+		bool		any_full = false;
+		uint32		lines;
+		uint32		size;
 
-		items = most_items(ranges, size, share_of_last);
-		pages = pages_of_group(items, load, size);
-		/* the group takes the sizes of the one before, if these are not much larger (bf_index_settle_lines()) */
-		if (size == last_size && pages <= last_pages && last_pages <= pages * BF_MOST_ROOM)
-			pages = last_pages;
-		last_pages = pages;
+		for (uint32 i = 0; i < next; i++)
+			any_full |= ranges[i].full;
+		for (uint32 i = 0; i < next; i++)
+			items[i] = ranges[i].full ? ranges[i].items : any_full ? -1 : ranges[i].items / Max(share_of_last, 0.01);
+		size = bf_index_group_to_build(&counts, 1, next, &lines);
+		if (size == last_size)
+			bf_index_settle_lines(&lines, &before, 1);
+		before = lines;
 		last_size = size;
-		model->pages += pages;
+		model->pages += lines / BF_POSITIONS(size);
 		model->groups[0]++;
 		ranges += size;
 		count -= size;
@@ -134,9 +139,6 @@ distinct_in(const SampleColumn *column, const Sample *sample, double distinct, d
 void
 bf_index_model(const Sample *sample, const SampleColumn *column, double rate, double distinct, BfModel *model)
 {
-	uint8		hashes;
-	const double load = sb_bf_items_per_line(rate, &hashes);
-	const double upper_load = sb_bf_items_per_line(BF_INDEX_UPPER_FPR, &hashes);
 	const double share_of_last = (sample->heap_blocks - 0.5) / Max(column->pages_per_range, 1);
 	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
 
@@ -151,21 +153,20 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 	model->length[0] = lengths[0];
 	model->ranges[0] = ceil(model->heap_pages / lengths[0]);
 	if (sample->pages_read == sample->heap_blocks)
-		add_groups(model, column->ranges, column->range_count, load, share_of_last);
+		add_groups(model, column->ranges, column->range_count, rate, share_of_last);
 	else
 	{
 		/* the ranges of the sample, one after the other, stand for all */
 		BfModel		part = {0};
 		double		rest = fmod(model->ranges[0], BF_INDEX_MAX_RANGES);
 		uint32		whole = column->range_count / BF_INDEX_MAX_RANGES * BF_INDEX_MAX_RANGES;
-		double		most = most_items(column->ranges, column->range_count, 1);
 
 		model->groups[0] = floor(model->ranges[0] / BF_INDEX_MAX_RANGES) + (rest > 0);
 		if (whole > 0)
-			add_groups(&part, column->ranges, whole, load, 1);
+			add_groups(&part, column->ranges, whole, rate, 1);
 		else
 		{
-			part.pages = pages_of_group(most, load, BF_INDEX_MAX_RANGES);
+			part.pages = pages_of_ranges(column->ranges, column->range_count, rate, BF_INDEX_MAX_RANGES);
 			part.groups[0] = 1;
 		}
 		model->pages += floor(model->ranges[0] / BF_INDEX_MAX_RANGES) * part.pages / part.groups[0];
@@ -173,7 +174,7 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 		{
 			uint32		last = Min((uint32) rest, column->range_count);
 
-			model->pages += pages_of_group(most_items(&column->ranges[column->range_count - last], last, 1), load, (uint32) rest);
+			model->pages += pages_of_ranges(&column->ranges[column->range_count - last], last, rate, (uint32) rest);
 		}
 	}
 	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
@@ -184,16 +185,16 @@ bf_index_model(const Sample *sample, const SampleColumn *column, double rate, do
 		if (!bf_index_level_pays(level, lengths[level], model->groups[level - 1], sample->heap_blocks) ||
 			lengths[level] > sample->heap_blocks)
 			break;
-		items = bf_index_with_margin(distinct_in(column, sample, distinct, lengths[level]));
+		items = distinct_in(column, sample, distinct, lengths[level]);
 		model->levels++;
 		model->rate[level] = BF_INDEX_UPPER_FPR;
 		model->length[level] = lengths[level];
 		model->ranges[level] = sample->heap_blocks / lengths[level];
 		rest = fmod(model->ranges[level], BF_INDEX_MAX_RANGES);
 		model->groups[level] = ceil(model->ranges[level] / BF_INDEX_MAX_RANGES);
-		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) * pages_of_group(items, upper_load, BF_INDEX_MAX_RANGES);
+		model->pages += floor(model->ranges[level] / BF_INDEX_MAX_RANGES) * pages_of_group(items, BF_INDEX_UPPER_FPR, BF_INDEX_MAX_RANGES);
 		if (rest > 0)
-			model->pages += pages_of_group(items, upper_load, (uint32) rest);
+			model->pages += pages_of_group(items, BF_INDEX_UPPER_FPR, (uint32) rest);
 	}
 }
 

@@ -14,6 +14,7 @@ typedef struct BfItemCount BfItemCount;
 
 extern BfItemCount *bf_index_begin_count(int columns);
 extern void bf_index_count_row(const BfRowItems *items, void *argument);
+extern void bf_index_count_hashes(BfItemCount *count, int column, const uint64 *hashes, uint64 number);
 extern void bf_index_end_count(BfItemCount *count, double *counts);
 
 #endif

@@ -41,17 +41,24 @@ set_first(Mask *mask, uint32 ranges)
 		mask->words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* Adds the ranges about which this page's bits prove nothing, for this snapshot. */
+/*
+ * Adds the ranges about which this page's bits prove nothing, for this snapshot, to *unread. Those that are not full are added to *untrusted
+ * too: they are not summarized, or may lack rows.
+ */
 static void
-add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *mask)
+add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Mask *unread)
 {
 	if (bf_index_is_before_horizon(viewer, content))
 	{
-		set_first(mask, content->ranges);
+		set_first(untrusted, content->ranges);
+		set_first(unread, content->ranges);
 		return;
 	}
 	for (uint32 i = 0; i < content->ranges; i++)
-		mask->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
+	{
+		untrusted->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED && content->states[i] != BF_FULL) << i % 64;
+		unread->words[i / 64] |= (uint64) (content->states[i] != BF_SUMMARIZED) << i % 64;
+	}
 }
 
 /* --------------------------------------------------------- a search going down */
@@ -186,9 +193,11 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 	BlockNumber page = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
 	Mask		untrusted;
+	Mask		unread;			/* on the page that is open: untrusted, or full */
 	Mask		any;
 
 	memset(&any, 0, sizeof any);
+	memset(&unread, 0, sizeof unread);
 	memset(&untrusted, 0, sizeof untrusted);
 	if (condition->by_keys != NULL)
 		memset(condition->with, 0, condition->count * sizeof(Mask));
@@ -225,11 +234,11 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 			buffer = open_page(descent, group, condition->column, page);
 			if (descent->failed)
 				return;
-			memset(&untrusted, 0, sizeof untrusted);
-			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted);
+			memset(&unread, 0, sizeof unread);
+			add_untrusted(&descent->search->viewer, (BfFilterPage *) PageGetContents(BufferGetPage(buffer)), &untrusted, &unread);
 		}
 		content = (BfFilterPage *) PageGetContents(BufferGetPage(buffer));
-		mask = untrusted;
+		mask = unread;
 		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, parameters->hashes,
 							   hash, mask.words);
 		if (carried && group->level > 0)

@@ -112,6 +112,20 @@ bf_index_note_in_vain_below(Relation index, double least, double most)
 }
 
 void
+bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full)
+{
+	const BlockNumber block = full->count == 0 ? 0 : full->first * geometry->level[0].pages_per_range;
+	Change		change;
+
+	if (geometry->full_ranges == full->count && geometry->full_block == block)
+		return;
+	begin_change(index, &change);
+	change.meta->full_ranges = full->count;
+	change.meta->full_block = block;
+	end_change(&change);
+}
+
+void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {
 	Change		change;

@@ -45,6 +45,23 @@ extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 extern void bf_index_note_in_vain(Relation index, double rate);
 extern void bf_index_note_in_vain_below(Relation index, double least, double most);
 
+/* The ranges of level 0 that are full in a column. */
+typedef struct BfFullRanges
+{
+	uint32		count;
+	uint32		first;			/* if there is one */
+} BfFullRanges;
+
+static inline void
+bf_index_count_full(BfFullRanges *full, uint32 range)
+{
+	if (full->count++ == 0)
+		full->first = range;
+}
+
+/* Notes down which ranges of level 0 are full, if that is something new. REQUIRES: as above. */
+extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
+
 /* Settles the number of pages for each range of level 0. REQUIRES: as above; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
 

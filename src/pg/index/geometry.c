@@ -15,22 +15,6 @@
 
 /* ------------------------------------------------------------------- levels */
 
-/* On a level whose ranges would be fewer times as long as those below than this, there would be too many of them. */
-#define LEAST_FACTOR 8
-
-void
-bf_index_level_lengths(BlockNumber pages_per_range, BlockNumber lengths[BF_INDEX_MAX_LEVELS])
-{
-	lengths[0] = pages_per_range;
-	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
-	{
-		BlockNumber below = lengths[level - 1];
-		BlockNumber factor = below == 0 ? 0 : Min(BF_INDEX_MAX_RANGES, BF_INDEX_MAX_PAGES_PER_RANGE / below);
-
-		lengths[level] = factor < LEAST_FACTOR ? 0 : below * factor;
-	}
-}
-
 int
 bf_index_possible_levels(const BfGeometry *geometry)
 {
@@ -252,6 +236,8 @@ read_geometry(Relation index)
 	header.least_in_vain = meta->least_in_vain;
 	header.in_vain_below = meta->in_vain_below;
 	header.least_in_vain_below = meta->least_in_vain_below;
+	header.full_ranges = meta->full_ranges;
+	header.full_block = meta->full_block;
 	header.upper = meta->upper;
 	header.end_block = 1;
 	memcpy(columns, meta->column, meta->columns * sizeof(BfParameters));

@@ -53,6 +53,8 @@ typedef struct BfGeometry
 	double		least_in_vain;
 	double		in_vain_below;
 	double		least_in_vain_below;
+	uint32		full_ranges;
+	BlockNumber full_block;
 	BfParameters upper;			/* of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* of the columns on level 0 */
@@ -67,6 +69,15 @@ static inline const BfParameters *
 bf_index_parameters(const BfGeometry *geometry, int level, int column)
 {
 	return level == 0 ? &geometry->column[column] : &geometry->upper;
+}
+
+/* What sizes.h wants to know of a column, if its ranges have so many items. */
+static inline BfCounts
+bf_index_counts(const BfGeometry *geometry, int level, int column, const double *items)
+{
+	const BfParameters *parameters = bf_index_parameters(geometry, level, column);
+
+	return (BfCounts) {.items = items, .rate = parameters->false_positive_rate, .load = parameters->load, .hashes = parameters->hashes};
 }
 
 /* How many ranges of a level so many pages of the heap begin; a range may have only some of its pages. */

@@ -62,12 +62,15 @@ this_statement(Relation index, IndexInfo *indexInfo)
 	return indexInfo->ii_AmCache;
 }
 
-/* Do some of the items have to be added to this page? That is so if their range has a summary that lacks one of them. */
+/*
+ * Do some of the items have to be added to this page? That is so if their range has a summary, or gets one, that lacks one of them. Nobody
+ * relies on a range that is full.
+ */
 static bool
 are_wanted(BfFilterPage *content, const BfGroup *group, uint32 range, const BfAddition *additions, uint32 count,
 		   int hash_count)
 {
-	if (content->states[range] == BF_UNSUMMARIZED)
+	if (content->states[range] == BF_UNSUMMARIZED || content->states[range] == BF_FULL)
 		return false;
 	for (uint32 i = 0; i < count; i++)
 		if (!sb_bf_line_contains(bf_index_line(content, additions[i].line % group->positions, range), hash_count,

@@ -9,11 +9,12 @@
 #include "index/keys.h"
 #include "index/sizes.h"
 
-StaticAssertDecl(offsetof(BfMetaPage, column) == 112, "the meta page is stored as it is");
+StaticAssertDecl(offsetof(BfMetaPage, column) == 120, "the meta page is stored as it is");
 StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");
 StaticAssertDecl(offsetof(BfStoredStretch, lines) == 24, "entries of the directory are stored as they are");
 StaticAssertDecl(sizeof(BfDirectoryPage) == 8, "the directory page is stored as it is");
-StaticAssertDecl(offsetof(BfFilterPage, states) == 32, "the filter page is stored as it is");
+StaticAssertDecl(offsetof(BfFilterPage, states) == BF_FILTER_HEADER, "the filter page is stored as it is");
+StaticAssertDecl(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) == BF_PAGE_SPACE, "sizes.h knows the page header");
 
 /* ------------------------------------------------------------------ any page */
 

@@ -20,7 +20,7 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
-#define BF_INDEX_MAX_LEVELS 4
+#include "index/sizes.h"
 
 /*
  * Block 0 is the meta page. After the page header it has:
@@ -95,6 +95,8 @@ typedef struct BfMetaPage
 	/* the same of level 0, as multiples of the rate that was asked for; or 0 */
 	float4		in_vain_below;
 	float4		least_in_vain_below;
+	uint32		full_ranges;	/* of level 0, that are full in a column, when they were counted last (refresh.c, build.c) */
+	BlockNumber full_block;		/* the first block of the first of these */
 	uint32		zero;
 	BfParameters upper;			/* of the levels above 0, for all columns */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
@@ -151,17 +153,9 @@ typedef enum BfRangeState
 {
 	BF_UNSUMMARIZED = 0,		/* readers read the range; writers do nothing */
 	BF_PLACEHOLDER = 1,			/* it is being summarized, or a summarizer died: readers read it; writers set bits */
-	BF_SUMMARIZED = 2			/* the bits are complete: readers rely on them; writers set bits */
+	BF_SUMMARIZED = 2,			/* the bits are complete: readers rely on them; writers set bits */
+	BF_FULL = 3					/* far more items than the filters of the group were made for: readers read it; writers do nothing */
 } BfRangeState;
-
-#define BF_PAGE_SPACE (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
-#define BF_LINES_OFFSET(ranges) (offsetof(BfFilterPage, states) + TYPEALIGN(8, (ranges)))
-
-/* The number of positions that fit on a page, in a group of so many ranges. */
-#define BF_POSITIONS(ranges) ((BF_PAGE_SPACE - BF_LINES_OFFSET(ranges)) / ((ranges) * SB_BF_LINE))
-
-/* The largest number of ranges of which one position fits on a page: 125 with pages of 8 kB. */
-#define BF_INDEX_MAX_RANGES ((BF_PAGE_SPACE - offsetof(BfFilterPage, states) - 7) / (SB_BF_LINE + 1))
 
 /* NULL is an item like any other. This is its hash: a random number, which must never change. */
 #define BF_NULL_HASH UINT64_C(0x9d39247e33776d41)

@@ -25,10 +25,11 @@ extern void bf_index_measure_page(Relation index, const BfGroup *group, int colu
 extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BfRangeMeasure *ranges);
 
 /*
- * Estimates from the bits of a group how many items its ranges have in each column: the most that one of them has. Looks
- * at some pages of each column. Returns false if no range of the group is summarized.
+ * Estimates from the bits of a group how many items each of its ranges has in a column; -1 for those that are not summarized. Looks at some
+ * pages of the column.
  */
-extern bool bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, double *most);
+extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column,
+									double items[BF_INDEX_MAX_RANGES]);
 
 /*
  * Finds the range of a group with the highest false-positive rate, according to its bits, of those whose rate is above `bound` and below

@@ -34,6 +34,7 @@
 
 #include "index/attempt.h"
 #include "index/functions.h"
+#include "index/group.h"
 #include "index/handler.h"
 #include "index/layout.h"
 #include "index/measure.h"
@@ -64,6 +65,8 @@ typedef struct Overview
 	uint32		summarized;
 	int			levels;			/* that have groups */
 	bool		too_full;
+	uint32		full_ranges;	/* of level 0, and the first block of the first of them, when they were counted last */
+	BlockNumber full_block;
 	bool		table_is_known;
 	uint64		table_blocks;	/* of the heap and its out-of-line values */
 	MemoryContext context;		/* of the call */
@@ -178,22 +181,24 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 	double		rates = 0;
 	BfRangeMeasure fullest = {0};
 	uint32		measured = 0;
+	uint8		states[BF_INDEX_MAX_RANGES];
 
 	if (group->first_block == 0 || group->first_block >= overview->blocks)
 		bf_index_report_damage(overview->index, 0, "the file is too short for its groups");
 	bf_index_measure_page(overview->index, group, 0, 0, parameters->hashes, ranges);
+	bf_index_read_states(overview->index, group, 0, states);
 	overview->summarized = group->first_range;
 	for (uint32 i = 0; i < group->ranges; i++)
 	{
 		if (group->first_range + i < overview->ranges)
-			overview->summarized += ranges[i].lines > 0;
+			overview->summarized += ranges[i].lines > 0 || states[i] == BF_FULL;
 		lines += ranges[i].lines;
 		rates += ranges[i].rates;
 		measured += ranges[i].lines > 0;
 		if (ranges[i].rates > fullest.rates)
 			fullest = ranges[i];
 	}
-	/* One range may have far more items than all others, and is to be full: bf_index_most_items(). */
+	/* One range may have had far more items than all others since it was summarized. */
 	if (measured > 2)
 	{
 		lines -= fullest.lines;
@@ -227,7 +232,7 @@ why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, c
 	}
 	if (all.bits_set < SPARSE * SB_BF_LINE * 8 * all.lines)
 		return psprintf("only %.1f %% of the bits of its largest filters are set, "
-						"and all filters of a group are as large as its fullest range needs", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
+						"and the filters of a group are as large as its fullest ranges need", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
 	for (uint32 column = 0; column < group->columns; column++)
 		lines += group->lines[column];
 	return psprintf("the items of %u page%s of the table take %.0f kB at the false-positive rate %g", pages_per_range,
@@ -288,6 +293,8 @@ read_pages(void *argument)
 	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 		overview->levels += meta->groups[level] > 0;
+	overview->full_ranges = meta->full_ranges;
+	overview->full_block = meta->full_block;
 	parameters = meta->column[0];
 	if (overview->summarized > 0)
 	{
@@ -375,8 +382,8 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	FormData_pg_class form;
 	Overview	overview = {.context = CurrentMemoryContext};
 	TupleDesc	descriptor;
-	Datum		values[9];
-	bool		nulls[9] = {false};
+	Datum		values[11];
+	bool		nulls[11] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -408,5 +415,9 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[7] = Int64GetDatum((int64) overview.table_blocks * BLCKSZ);
 	nulls[8] = overview.why_large == NULL;
 	values[8] = nulls[8] ? (Datum) 0 : CStringGetTextDatum(overview.why_large);
+	nulls[9] = !is_good;
+	values[9] = Int64GetDatum(overview.full_ranges);
+	nulls[10] = !is_good || overview.full_ranges == 0;
+	values[10] = Int64GetDatum(overview.full_block);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

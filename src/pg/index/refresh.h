@@ -6,6 +6,7 @@
 
 #include "index/group.h"
 #include "index/tape.h"
+#include "index/upper_counts.h"
 
 /* What a summarizer works on. */
 typedef struct BfSummarizer
@@ -15,6 +16,7 @@ typedef struct BfSummarizer
 	BfHeapReader *reader;
 	bool		building;		/* nobody else writes or reads the index */
 	BfTape	   *tape;			/* has the items of the heap, if it is not NULL */
+	const BfUpperCounts *upper; /* of a build */
 	bool		shows_progress;
 } BfSummarizer;
 

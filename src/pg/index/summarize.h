@@ -7,6 +7,7 @@
 #include "index/geometry.h"
 #include "index/heap.h"
 #include "index/tape.h"
+#include "index/upper_counts.h"
 
 /* What to summarize. */
 typedef struct BfTask
@@ -32,9 +33,10 @@ extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *tas
 
 /*
  * For CREATE INDEX, after level 0 was built: makes the groups of the levels above and summarizes their full ranges. The tape has
- * the items of the ranges of level 0; NULL: they are read from the heap.
+ * the items of the ranges of level 0; NULL: they are read from the heap. The build has
+ * counted those of the levels above.
  */
-extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape);
+extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, BfTape *tape, const BfUpperCounts *upper);
 
 /* Will an index of a heap of this length have more levels than one? */
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
