@@ -32,7 +32,7 @@ INSERT INTO edge (call, inside, outside) VALUES
 	('sbf_empty(%s)', '64', '63'),
 	('sbf_empty(%s)', '1000000', '511999873'),
 	('ibf_empty(%s)', '64', '63'),
-	('ibf_empty(%s)', '1000000', '511999873'),
+	('ibf_empty(%s)', '1000000', '511999353'),
 	('sbf_empty(1000, hashes => %s)', '1', '0'),
 	('sbf_empty(1000, hashes => %s)', '16', '17'),
 	('sbf_empty(1000, cell_bits => %s)', '1', '0'),
@@ -42,7 +42,7 @@ INSERT INTO edge (call, inside, outside) VALUES
 	('sbf_empty(1000, evictions => %s)', '0', '-1'),
 	('sbf_empty(1000000, evictions => %s)', '65535', '65536'),
 	('sbf_empty(64, cell_bits => 8, evictions => %s)', '64', '65'),
-	('ibf_empty(1000, low => %s)', '0.99', '1'),
+	('ibf_empty(1000, low => %s, high => 1)', '0.99', '1'),
 	('ibf_empty(1000, high => %s)', '1e308', '''Infinity'''),
 	('abf_empty(1000, %s)', '0.000001', '0.0000009'),
 	('abf_empty(1000, %s)', '0.5', '0.500001'),
@@ -144,7 +144,8 @@ SELECT type, number, refusal.*
 FROM (VALUES
 		('tbf', tbf_empty(1000000)::bytea, 32768), ('tbf', tbf_empty(1000000)::bytea, 32769),
 		('sbf', sbf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999872), ('sbf', sbf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999873),
-		('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999872), ('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999873)) v(type, value, number),
+		('ibf', ibf_empty(64, cell_bits => 8, evictions => 1, high => 1)::bytea, 511999872), ('ibf', ibf_empty(64, cell_bits => 8, evictions => 1, high => 1)::bytea, 511999873),
+		('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999352), ('ibf', ibf_empty(64, cell_bits => 8, evictions => 1)::bytea, 511999353)) v(type, value, number),
 	refusal(type, with_number(value, number));
 SELECT type, refusal.*
 FROM (VALUES ('bf', with_number(bf_empty()::bytea, 8000000)), ('tbf', with_number((SELECT tbf_agg(1, now()) FROM (SELECT) s)::bytea, 65537))) v(type, value),
