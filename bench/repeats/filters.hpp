@@ -90,10 +90,12 @@ public:
 		if (old_defaults && scheme == SB_MULTI_CLASS)
 		{
 			sb_stable sbf;
-			must(sb_stable_plan(s.bytes, s.fpr, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, 0, &sbf));
+			must(sb_stable_plan(s.bytes, s.fpr, SB_STABLE, 0, 0, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE,
+								0, &sbf));
 			evictions = sbf.evictions;
 		}
-		must(sb_stable_plan(s.bytes, s.fpr, scheme, low, high, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, evictions, 0, &stable_));
+		must(sb_stable_plan(s.bytes, s.fpr, scheme, low, high, SB_STABLE_CHOOSE, SB_STABLE_CHOOSE, evictions, 0,
+							&stable_));
 		stable_.kind.code = SB_KIND_INTEGER;
 		cells_.resize(sb_stable_cell_bytes(&stable_));
 	}
